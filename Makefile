@@ -1,0 +1,63 @@
+# Everything a person or CI does here. `make` alone shows the list.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+.PHONY: help setup setup-dev up down ps test check bench screenshots clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo '  Environment of up: PORT HOST DATA_DIR DATABASE_URL REDIS_URL WORKERS SCHEDULERS RECORDERS'
+	@echo '  More arguments:    make test PYTEST_ARGS="-k cron -x"'
+
+up: setup ## Start everything in the foreground; Ctrl-C drains and stops it
+	@exec $(PYTHON) manage.py up
+
+down: ## Stop what `make up` runs, and wait for its end
+	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py down; else echo 'Punctual is not running.'; fi
+
+ps: ## List the running processes
+	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py ps; else echo 'Punctual is not running.'; exit 1; fi
+
+test: setup-dev ## Run the tests (PYTEST_ARGS is passed on)
+	@$(PYTHON) -m pytest -n 2 $(PYTEST_ARGS)
+
+check: setup-dev ## Run every static check: format, lint, types, layers, migrations, API schema
+	@echo '== format';     $(PYTHON) -m ruff format --check .
+	@echo '== lint';       $(PYTHON) -m ruff check .
+	@echo '== types';      $(PYTHON) -m mypy
+	@echo '== layers';     $(PYTHON) -c 'from importlinter.cli import lint_imports_command as main; main()'
+	@echo '== django';     $(TEST_SETTINGS) $(PYTHON) manage.py check --fail-level WARNING
+	@echo '== migrations'; $(TEST_SETTINGS) $(PYTHON) manage.py makemigrations --check --dry-run
+	@echo '== API schema'; $(TEST_SETTINGS) $(PYTHON) manage.py spectacular --validate --fail-on-warn > /dev/null
+
+bench: setup-dev ## Measure the running installation (BENCH_ARGS is passed on)
+	@$(PYTHON) -m bench $(BENCH_ARGS)
+
+screenshots: setup-dev ## Take the pictures of docs/images from a running product (needs Chromium)
+	@$(PYTHON) -m tests.browser.screenshots
+
+setup: ## Make the virtual environment and install what running needs
+	@.ci/install requirements.txt
+
+setup-dev: ## The same, with what tests and checks need
+	@.ci/install requirements-dev.txt
+
+clean: ## Remove the virtual environment, the data in var and every cache
+	@python=$(PYTHON); [ -x $$python ] || python=python3; code=0; \
+	$$python -m scheduler_site.run_lock var || code=$$?; \
+	if [ $$code = 4 ]; then echo 'Punctual is running; stop it first: make down' >&2; exit 4; fi
+	@# Only root's servers may live outside; the link names their directory.
+	@if [ -L var/servers ]; then outside=$$(readlink -f var/servers); \
+	  case "$$outside" in */punctual-*) rm -rf -- "$$outside";; esac; fi
+	@rm -rf var $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

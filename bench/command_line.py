@@ -1,0 +1,23 @@
+"""Runs a report from the command line: one line instead of a traceback when it cannot run.
+
+Exit codes: 0 passed, 1 a promise or target was missed, 2 the report could not run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+from bench.client import ApiError
+from bench.installation import InstallationError
+
+
+def run(main: Callable[[list[str]], int]) -> NoReturn:
+    """Call a report's main with the arguments given and exit with its code."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except* (ApiError, InstallationError, OSError) as group:
+        for error in group.exceptions:
+            print(f"the report could not run: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,109 @@
+"""Start delay at a steady rate, with what it costs in processor time and memory.
+
+Measured at the receiver (arrival minus nominal time) and beside it as the product tells it.
+Targets: p50 under 5 ms, p95 under 20 ms, p99 under 100 ms. Run: ``python -m bench.steady --start``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+from bench import campaign, command_line, installation, report
+from bench.matcher import Fault
+from bench.oracle import Planned
+from bench.percentiles import Distribution, distribution
+from bench.processes import Usage, usage
+from bench.workload import Window, steady
+
+TARGETS_MS = {"p50": 5.0, "p95": 20.0, "p99": 100.0}
+
+
+def options(arguments: list[str]) -> argparse.Namespace:
+    """Return the command line's options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rate", type=float, default=100)
+    parser.add_argument("--seconds", type=float, default=300)
+    installation.add_arguments(parser)
+    report.add_arguments(parser)
+    return parser.parse_args(arguments)
+
+
+class Sampler:
+    """Takes the processes' usage at the beginning and at the end of a window."""
+
+    def __init__(self, product: installation.Installation) -> None:
+        self._product = product
+        self.first: Usage | None = None
+        self.last: Usage | None = None
+
+    async def __call__(self, window: Window) -> tuple[Fault, ...]:
+        """Sample around the window; no fault is injected."""
+        # Asked before the window: the command itself would disturb the measurement.
+        kinds = await asyncio.to_thread(self._product.kinds)
+        await campaign.until(window.begin_ms)
+        self.first = await asyncio.to_thread(usage, kinds)
+        await campaign.until(window.end_ms)
+        self.last = await asyncio.to_thread(usage, kinds)
+        return ()
+
+    def figures(self) -> tuple[dict[str, float], dict[str, int]]:
+        """Return processor seconds in the window and bytes at its end, by kind."""
+        if self.first is None or self.last is None:
+            return {}, {}
+        return self.last.cpu_since(self.first), self.last.memory_bytes
+
+
+def measure(product: installation.Installation, chosen: argparse.Namespace) -> int:
+    """Run the load on an installation and publish; 1 when a promise or target was missed."""
+    sampler = Sampler(product)
+
+    def plan(window: Window) -> list[Planned]:
+        return steady(window, chosen.rate)
+
+    outcome = asyncio.run(campaign.run(product, chosen.seconds, plan, sampler))
+    verdict = outcome.verdict
+    cpu, memory = sampler.figures()
+    missed = missed_targets(verdict.start_delay)
+    passed = verdict.passed and not missed
+    figures: dict[str, Any] = {
+        "rate": chosen.rate,
+        "seconds": chosen.seconds,
+        **outcome.as_json(),
+        "cpu_seconds": cpu,
+        "memory_bytes": memory,
+        "targets_missed": missed,
+        "passed": passed,
+    }
+    lines = [
+        f"{chosen.rate:g} executions a second for {chosen.seconds:g} s",
+        *report.verdict_lines(verdict),
+        f"start delay as the product tells it: {distribution(verdict.product_delays_ms)}",
+        *report.usage_lines(cpu, memory, chosen.seconds),
+        *outcome.notes,
+        *missed,
+        "PASSED" if passed else "FAILED",
+    ]
+    report.publish("steady", figures, lines, chosen)
+    return 0 if passed else 1
+
+
+def missed_targets(delays: Distribution) -> list[str]:
+    """Return a line for each percentile over its target."""
+    return [
+        f"target missed: {name} {getattr(delays, name):.2f} ms, not under {limit:g} ms"
+        for name, limit in TARGETS_MS.items()
+        if getattr(delays, name) >= limit
+    ]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the report from a command line."""
+    chosen = options(arguments)
+    with installation.opened(chosen) as product:
+        return measure(product, chosen)
+
+
+if __name__ == "__main__":
+    command_line.run(main)

@@ -1,0 +1,251 @@
+"""Who looks at a page, for which tenant, and what they may do; the decorators of all views.
+
+``page`` wraps a view that shows, ``action`` one that changes. Both find the visitor, check the
+role, speak times in the visitor's zone, and turn what went wrong into a page or a message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, cast
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.contrib.auth.views import redirect_to_login
+from django.db import InterfaceError, OperationalError, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from shared.actor import Actor
+from shared.api.trace import trace_id_of
+from shared.exceptions import InvalidInput, PunctualError
+from tenants.choices import Role
+from tenants.idempotency import IdempotencyInProgress, answer_once
+from tenants.models import Membership, Tenant
+
+log = logging.getLogger(__name__)
+
+_RANKS = {role: rank for rank, role in enumerate(Role)}
+ZONE_COOKIE, CLOCK_COOKIE, THEME_COOKIE = "punctual_zone", "punctual_clock", "punctual_theme"
+_MAX_NEXT = 2000
+#: Fields that say nothing about what a form asks for.
+_NO_ASK = ("csrfmiddlewaretoken",)
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A signed-in member and the tenant that they look at."""
+
+    user: User
+    membership: Membership
+    memberships: tuple[Membership, ...]
+    actor: Actor
+
+    @property
+    def tenant(self) -> Tenant:
+        """The tenant whose rows this visitor sees."""
+        return self.membership.tenant
+
+    def may(self, role: str) -> bool:
+        """Return whether the visitor's role is at least this one."""
+        return _RANKS[Role(self.membership.role)] >= _RANKS[Role(role)]
+
+    @property
+    def may_operate(self) -> bool:
+        """Whether buttons that act on executions and tasks are shown."""
+        return self.may(Role.OPERATOR)
+
+    @property
+    def may_edit(self) -> bool:
+        """Whether buttons that change definitions are shown."""
+        return self.may(Role.ADMIN)
+
+
+class ConsoleRequest(HttpRequest):
+    """A request whose visitor is known."""
+
+    visitor: Visitor
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What an action did, in a sentence, and where to go on (by default back)."""
+
+    message: str
+    url: str = ""
+
+
+View = Callable[..., HttpResponse]
+Act = Callable[..., Done]
+
+
+def page(role: str = Role.VIEWER) -> Callable[[View], View]:
+    """Wrap a view ``(request, **captured)``; ``request.visitor`` is set."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def shown(request: HttpRequest, **captured: Any) -> HttpResponse:
+            return _guarded(request, role, lambda: view(request, **captured))
+
+        return shown
+
+    return decorate
+
+
+def action(role: str = Role.OPERATOR) -> Callable[[Act], View]:
+    """Wrap a change ``(request, **captured) -> Done``: POST only, at most once per form.
+
+    The change runs in one durable transaction, under the form's ``form_key``. What it refuses
+    becomes a message on the page that asked.
+    """
+
+    def decorate(act: Act) -> View:
+        @wraps(act)
+        def done(request: HttpRequest, **captured: Any) -> HttpResponse:
+            if request.method != "POST":
+                return HttpResponseNotAllowed(["POST"])
+            return _guarded(request, role, lambda: _act(request, act, captured))
+
+        return done
+
+    return decorate
+
+
+def run_once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpResponse:
+    """Run a form's change in one durable transaction, at most once under its ``form_key``.
+
+    A form sent twice is one change; the same form with other contents is another.
+    """
+    if not request.POST.get("form_key"):
+        with transaction.atomic(durable=True):
+            return run()
+    visitor = cast(ConsoleRequest, request).visitor
+    fields = sorted((name, values) for name, values in request.POST.lists() if name not in _NO_ASK)
+    asked = repr((visitor.user.pk, request.path, fields)).encode(errors="backslashreplace")
+    try:
+        return answer_once(visitor.tenant, hashlib.sha256(asked).hexdigest(), asked, run)
+    except IdempotencyInProgress:
+        messages.info(request, "It is being done already: the form was sent twice.")
+        return redirect(_way_back(request))
+
+
+def refuse(request: HttpRequest, status: int, title: str, detail: str) -> HttpResponse:
+    """Return a page that says what went wrong, with the trace id and a way back."""
+    context = {"title": title, "detail": detail, "trace_id": trace_id_of(request)}
+    return render(request, "dashboard/refused.html", context, status=status)
+
+
+def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -> HttpResponse:
+    try:
+        if not request.user.is_authenticated:
+            return _sign_in_first(request)
+        visitor = _visitor(request)
+        if visitor is None:
+            return refuse(request, 403, "No tenant yet", "You are not a member of any tenant.")
+        cast(ConsoleRequest, request).visitor = visitor
+        with _zone_of(request):
+            answer = _refusal(request, visitor, role) or run()
+        # A page of a member is nobody else's, and stale as soon as something runs.
+        answer.headers.setdefault("Cache-Control", "private, no-cache")
+        return answer
+    except (OperationalError, InterfaceError) as error:
+        log.warning("console_without_database", extra={"reason": type(error).__name__})
+        answer = render(None, "dashboard/unavailable.html", status=503)
+        answer["Retry-After"] = "5"
+        return answer
+    except PunctualError as error:
+        return refuse(request, error.status, _TITLES.get(error.status, "Refused"), error.message)
+
+
+def _sign_in_first(request: HttpRequest) -> HttpResponse:
+    reading = request.method in ("GET", "HEAD")
+    # After the login a change is not sent again; its page is shown instead of its address.
+    place = request.get_full_path() if reading else _way_back(request)
+    if request.headers.get("HX-Request") == "true":
+        # A fragment's place must not be filled with the login page, nor typed text be left.
+        text = "Your session has ended. Sign in in another tab, then go on here."
+        return HttpResponse(format_html('<p class="error-text">{}</p>', text))
+    return redirect_to_login(place, reverse("dashboard:login"))
+
+
+def _refusal(request: HttpRequest, visitor: Visitor, role: str) -> HttpResponse | None:
+    if not visitor.may(role):
+        detail = f"This needs the role {role}; yours is {visitor.membership.role}."
+        return refuse(request, 403, "Not allowed", detail)
+    of_tenant = request.POST.get("form_tenant") if request.method == "POST" else None
+    if of_tenant and of_tenant != str(visitor.tenant.pk):
+        detail = (
+            f"You look at {visitor.tenant.name} by now, and this form belongs to another tenant. "
+            "Nothing was changed. Choose that tenant again and send the form once more."
+        )
+        return refuse(request, 409, "Another tenant", detail)
+    return None
+
+
+_TITLES = {
+    400: "Not understood",
+    403: "Not allowed",
+    404: "There is no such page",
+    409: "Somebody was faster",
+    503: "Not available at this moment",
+}
+
+
+def _visitor(request: HttpRequest) -> Visitor | None:
+    user = cast(User, request.user)
+    found = Membership.objects.filter(user=user, tenant__suspended_at=None)
+    memberships = tuple(found.select_related("tenant").order_by("tenant__name"))
+    if not memberships:
+        return None
+    wanted = request.session.get("tenant_id")
+    chosen = next((one for one in memberships if str(one.tenant_id) == wanted), None)
+    address = request.META.get("REMOTE_ADDR") or ""
+    actor = Actor(f"user:{user.pk}", address, trace_id_of(request))
+    return Visitor(user, chosen or memberships[0], memberships, actor)
+
+
+def _zone_of(request: HttpRequest) -> AbstractContextManager[None]:
+    """Speak times in the visitor's zone, which their browser told; UTC until then, or if asked."""
+    wants_utc = request.COOKIES.get(CLOCK_COOKIE) == "utc"
+    try:
+        zone = ZoneInfo("UTC" if wants_utc else request.COOKIES.get(ZONE_COOKIE, "UTC"))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone = ZoneInfo("UTC")  # a browser may know a zone that the pinned database does not
+    return timezone.override(zone)
+
+
+def _act(request: HttpRequest, act: Act, captured: dict[str, Any]) -> HttpResponse:
+    back = _way_back(request)
+
+    def run() -> HttpResponse:
+        done = act(request, **captured)
+        messages.success(request, done.message)
+        return redirect(done.url or back)
+
+    try:
+        return run_once(request, run)
+    except PunctualError as error:
+        details = [item.message for item in error.errors] if isinstance(error, InvalidInput) else []
+        messages.error(request, " ".join(details) or error.message)
+        return redirect(back)
+
+
+def _way_back(request: HttpRequest) -> str:
+    """Return the page that asked: the form's ``next``, else the referring page, if it is ours."""
+    given = request.POST.get("next", "")
+    if not given:
+        parts = urlsplit(request.META.get("HTTP_REFERER", ""))
+        given = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    local = given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None)
+    return given if local and len(given) <= _MAX_NEXT else reverse("dashboard:overview")

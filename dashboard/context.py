@@ -1,0 +1,79 @@
+"""What every page's template knows: navigation, visitor, theme, clock."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.access import CLOCK_COOKIE, THEME_COOKIE, ConsoleRequest
+from executions.models import DeadLetter
+
+THEMES = ("system", "light", "dark")
+#: The badge of the dead letters counts no further.
+_BADGE_LIMIT = 99
+
+
+class Place(NamedTuple):
+    """One entry of the navigation; ``key`` follows ``g`` on the keyboard."""
+
+    name: str
+    label: str
+    icon: str
+    key: str
+
+
+PLACES = (
+    Place("overview", "Overview", "gauge", "o"),
+    Place("tasks", "Tasks", "calendar", "t"),
+    Place("executions", "Executions", "play", "e"),
+    Place("dead_letters", "Dead letters", "octagon", "d"),
+    Place("bulk_jobs", "Bulk jobs", "layers", "b"),
+    Place("workers", "Workers", "cpu", "k"),
+    Place("alerts", "Alerts", "bell", "a"),
+    Place("settings", "Settings", "sliders", "s"),
+)
+
+
+def console(request: HttpRequest) -> dict[str, Any]:
+    """Return the frame's values; pages without a visitor get theme and clock only."""
+    theme = request.COOKIES.get(THEME_COOKIE, "system")
+    zone = timezone.get_current_timezone()
+    frame: dict[str, Any] = {
+        "theme": theme if theme in THEMES else "system",
+        "zone_name": str(zone),
+        "clock": "utc" if request.COOKIES.get(CLOCK_COOKIE) == "utc" else "mine",
+    }
+    visitor = getattr(request, "visitor", None)
+    if visitor is not None:
+        frame |= {"visitor": visitor, "places": _places(request)}
+    return frame
+
+
+def _places(request: HttpRequest) -> list[dict[str, Any]]:
+    here = request.resolver_match.url_name if request.resolver_match else ""
+    return [
+        {
+            **place._asdict(),
+            "url": reverse(f"dashboard:{place.name}"),
+            "here": _belongs(here or "", place.name),
+            "badge": _open_letters(request) if place.name == "dead_letters" else "",
+        }
+        for place in PLACES
+    ]
+
+
+def _belongs(here: str, place: str) -> bool:
+    """Return whether a page stands under a place: ``task_edit`` is one of ``tasks``."""
+    if here.startswith("bulk_"):
+        return place == "bulk_jobs"
+    return here == place or here.startswith(f"{place.removesuffix('s')}_") or f"{here}s" == place
+
+
+def _open_letters(request: HttpRequest) -> str:
+    tenant = cast(ConsoleRequest, request).visitor.tenant
+    found = DeadLetter.objects.for_tenant(tenant.pk).filter(resolved=False)
+    count = found.order_by()[: _BADGE_LIMIT + 1].count()
+    return "" if not count else f"{_BADGE_LIMIT}+" if count > _BADGE_LIMIT else str(count)

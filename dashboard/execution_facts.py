@@ -1,0 +1,74 @@
+"""What the pictures of one execution are drawn from: its states in order, and its attempts.
+
+The states come from the events of the moves; the starts from the attempts, because a worker
+that starts and ends within one batch of the recorder has only its end recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from dashboard.pictures.attempt_phases import AttemptFacts
+from dashboard.pictures.state_path import Visit
+from events.models import Event
+from executions.choices import Status
+from executions.models import Execution
+from executions.states import MOVES
+from shared.instants import parse_instant
+
+_STATE_OF_EVENT = {
+    "execution.materialized": Status.PENDING,
+    **{move.event: move.target for move in MOVES},
+}
+#: Moves of one execution that a page shows: its first ones.
+_MOST_MOVES = 200
+
+
+def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:
+    """Return what the waterfall needs of presented attempts."""
+    return [
+        AttemptFacts(
+            number=attempt["number"],
+            state=attempt["outcome"],
+            due_at=_moment(attempt["due_at"]),
+            started_at=_moment(attempt["started_at"]),
+            finished_at=_moment(attempt["finished_at"]),
+            timings={name.removesuffix("_ms"): value for name, value in attempt["timings"].items()},
+            response_status=attempt["response_status"],
+            error_code=(attempt["error"] or {}).get("code", ""),
+        )
+        for attempt in attempts
+    ]
+
+
+def state_visits(execution: Execution, attempts: Sequence[AttemptFacts]) -> list[Visit]:
+    """Return the states that the execution entered, in the order in which it did."""
+    events = Event.objects.filter(tenant_id=execution.tenant_id, subject_id=execution.pk)
+    rows = events.order_by("id").values_list("name", "at")[:_MOST_MOVES]
+    visits = [
+        Visit(_STATE_OF_EVENT[name].value, at)
+        for name, at in rows
+        if name in _STATE_OF_EVENT and _STATE_OF_EVENT[name] != Status.RUNNING
+    ]
+    if not visits:  # the events are past their retention; the row still knows its own times
+        visits = _visits_of_row(execution)
+    starts = [one.started_at for one in attempts if one.started_at is not None]
+    if execution.status == Status.RUNNING and execution.started_at is not None:
+        starts.append(max(execution.started_at, *starts) if starts else execution.started_at)
+    visits += [Visit(Status.RUNNING.value, at) for at in starts]
+    return sorted(visits, key=lambda visit: visit.at)
+
+
+def _visits_of_row(execution: Execution) -> list[Visit]:
+    known = [
+        (Status.PENDING.value, execution.created_at),
+        (Status.QUEUED.value, execution.queued_at),
+        (execution.status, execution.finished_at),
+    ]
+    return [Visit(state, at) for state, at in known if at is not None]
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else parse_instant(text)

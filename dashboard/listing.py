@@ -1,0 +1,50 @@
+"""Lists of the console: the page's query read as the API reads it, and its next page.
+
+The URL holds every filter, so that a list can be bookmarked, shared and copied as a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from shared.api.pagination import LIST_PARAMETERS, paginate
+from shared.api.query import Parameter, read_query
+
+#: Rows on a page of a list.
+PAGE_ROWS = 50
+
+
+def read_filters(request: HttpRequest, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return the page's filters and place; raise InvalidInput for values that make no sense.
+
+    A form sends its empty fields too: those count as left out. Names that the page does not
+    know are somebody else's and are let be.
+    """
+    given = request.GET.copy()
+    for name in list(given):
+        values = [value for value in given.getlist(name) if value != ""]
+        if name in parameters or name in LIST_PARAMETERS:
+            given.setlist(name, values)
+        if not values or (name not in parameters and name not in LIST_PARAMETERS):
+            del given[name]
+    query = read_query(given, {**LIST_PARAMETERS, **parameters})
+    return {**query, "limit": query["limit"] or PAGE_ROWS}
+
+
+def read_page(
+    rows: QuerySet[Any],
+    query: Mapping[str, Any],
+    *,
+    present: Callable[[list[Any]], list[Any]] = lambda found: found,
+    order: tuple[str, ...] = ("-id",),
+    counted: bool = False,
+) -> dict[str, Any]:
+    """Return ``rows`` of this page and ``pagination`` with the cursor of the next."""
+    answer = paginate(
+        rows, query, key="rows", serialize=lambda row: row, order=order, counted=counted
+    )
+    return {**answer, "rows": present(answer["rows"])}

@@ -1,0 +1,3 @@
+"""Pictures drawn on the server: pure functions from plain values to safe inline SVG."""
+
+from __future__ import annotations

@@ -1,0 +1,87 @@
+"""Draws the small pictures that stand inside rows and cards: sparkline and gauge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.safestring import SafeString
+
+from dashboard.pictures.markup import number, percent, tag
+
+_WIDTH, _HEIGHT = 100.0, 24.0
+_NEARLY_FULL = 0.9
+
+
+def sparkline(values: Sequence[int], *, label: str) -> SafeString:
+    """Return a line of counts, oldest first; ``label`` says of what, like "Failures in 24 h"."""
+    summary = _summary(values, label)
+    points = _points(values)
+    floor = number(_HEIGHT - 1)
+    shapes: list[SafeString] = []
+    if points:
+        line = "L".join(f"{number(x)} {number(y)}" for x, y in points)
+        first, last = number(points[0][0]), number(points[-1][0])
+        shapes = [
+            tag("path", {"class": "spark-area", "d": f"M{first} {floor}L{line}L{last} {floor}z"}),
+            tag("path", {"class": "spark-line", "d": f"M{line}"}),
+        ]
+    return tag(
+        "svg",
+        {
+            "class": "sparkline",
+            "viewBox": f"0 0 {number(_WIDTH)} {number(_HEIGHT)}",
+            "preserveAspectRatio": "none",
+            "role": "img",
+            "aria-label": summary,
+        },
+        tag("title", {}, summary),
+        *shapes,
+    )
+
+
+def gauge(used: int, total: int, *, label: str, unit: str = "slots") -> SafeString:
+    """Return a bar with its number; more used than there is fills it and is marked."""
+    used, total = max(used, 0), max(total, 0)
+    share = used / total if total else float(used > 0)
+    level = "over" if used > total else "high" if total and share >= _NEARLY_FULL else "normal"
+    text = f"{used:,} of {total:,} {unit}"
+    bar = tag(
+        "svg",
+        {"class": "gauge-bar", "width": "100%", "height": 8, "aria-hidden": "true"},
+        tag("rect", {"class": "gauge-ground", "width": "100%", "height": 8, "rx": 4}),
+        tag("rect", {"class": "gauge-fill", "width": percent(share), "height": 8, "rx": 4}),
+    )
+    return tag(
+        "div",
+        {
+            "class": f"gauge gauge-{level}",
+            "role": "meter",
+            "aria-label": label,
+            "aria-valuemin": 0,
+            "aria-valuemax": max(total, used, 1),
+            "aria-valuenow": used,
+            "aria-valuetext": text,
+        },
+        bar,
+        tag("span", {"class": "gauge-number", "aria-hidden": "true"}, f"{used:,}/{total:,}"),
+    )
+
+
+def _points(values: Sequence[int]) -> list[tuple[float, float]]:
+    if not values:
+        return []
+    highest = max(*values, 1)
+    counts = [max(value, 0) for value in values]
+    # One value is a level line, not a dot that nobody sees.
+    counts = counts * 2 if len(counts) == 1 else counts
+    step = _WIDTH / (len(counts) - 1)
+    reach = _HEIGHT - 3
+    return [
+        (place * step, _HEIGHT - 1 - count / highest * reach) for place, count in enumerate(counts)
+    ]
+
+
+def _summary(values: Sequence[int], label: str) -> str:
+    if not any(values):
+        return f"{label}: none."
+    return f"{label}: {sum(values):,} in all, {max(values):,} at most, {values[-1]:,} last."

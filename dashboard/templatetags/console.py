@@ -1,0 +1,132 @@
+"""The console's clock, durations and form parts; used by every template.
+
+Times are one component: ``clock`` for a moment, ``ago`` for its distance from now, which the
+page's script keeps counting.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from django import template
+from django.template.context import RequestContext
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from dashboard.pictures.durations import duration_text
+from shared.instants import format_instant, parse_instant
+from tenants.models import Membership
+
+register = template.Library()
+
+_NONE = mark_safe('<span class="none">–</span>')
+
+
+@register.simple_tag
+def clock(moment: datetime | str | None, precision: str = "seconds") -> SafeString:
+    """Show a moment in the visitor's zone; the ISO form on hover and for copying."""
+    if not moment:
+        return _NONE
+    when = _moment(moment)
+    local = timezone.localtime(when)
+    text = f"{local:%Y-%m-%d %H:%M:%S}"
+    if precision == "ms":
+        text += f".{local.microsecond // 1000:03d}"
+    elif precision == "minutes":
+        text = text[:-3]
+    return format_html(
+        '<time datetime="{}" title="{} ({})">{}</time>',
+        format_instant(when),
+        format_instant(when),
+        local.tzname() or "",
+        text,
+    )
+
+
+@register.simple_tag
+def ago(moment: datetime | str | None) -> SafeString:
+    """Show how far a moment is from now, in words; the script keeps it counting."""
+    if not moment:
+        return _NONE
+    when = _moment(moment)
+    seconds = (when - timezone.now()).total_seconds()
+    return format_html(
+        '<time datetime="{}" data-ago title="{}">{}</time>',
+        format_instant(when),
+        format_instant(when),
+        distance(seconds),
+    )
+
+
+@register.filter
+def ms(value: float | None) -> str:
+    """Show milliseconds as people read them: ``212 ms``, ``1.2 s``, ``3 m 4 s``."""
+    return duration_text(value)
+
+
+def distance(seconds: float) -> str:
+    """Return a distance from now in words; under a second it is now."""
+    if abs(seconds) < 1:
+        return "now"
+    text = duration_text(int(abs(seconds)) * 1000)
+    return f"in {text}" if seconds > 0 else f"{text} ago"
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """Show an icon of the sprite; without a label it is decoration."""
+    path = f"{static('console-icons.svg')}#{name}"
+    if label:
+        return format_html(
+            '<svg class="icon" role="img" aria-label="{}"><use href="{}"/></svg>', label, path
+        )
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"/></svg>', path)
+
+
+@register.simple_tag(takes_context=True)
+def form_key(context: Mapping[str, Any]) -> SafeString:
+    """Put into a form the key that makes a second sending harmless, and whose form it is.
+
+    Another tenant may be chosen in another tab while the form stands open.
+    """
+    visitor = context.get("visitor")
+    return format_html(
+        '<input type="hidden" name="form_key" value="{}">'
+        '<input type="hidden" name="form_tenant" value="{}">',
+        uuid.uuid4().hex,
+        visitor.tenant.pk if visitor else "",
+    )
+
+
+@register.simple_tag(takes_context=True)
+def query_with(context: RequestContext, **changes: Any) -> str:
+    """Return the page's query with some values changed; an empty value takes one out."""
+    query = context["request"].GET.copy()
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value not in (None, ""):
+            query[name] = value
+    return f"?{query.urlencode()}" if query else "?"
+
+
+@register.simple_tag(takes_context=True)
+def who(context: RequestContext, actor: str | None) -> str:
+    """Return the name of a member for ``user:<id>``; other actors as the audit log has them."""
+    if not actor or not actor.startswith("user:"):
+        return actor or "–"
+    known: dict[str, str] = cast(Any, context.render_context).setdefault("who", {})
+    if actor not in known:
+        members = Membership.objects.filter(tenant=context["visitor"].tenant)
+        number = actor.removeprefix("user:")
+        found = members.filter(user_id=number) if number.isdecimal() else members.none()
+        known[actor] = found.values_list("user__username", flat=True).first() or actor
+    return known[actor]
+
+
+def _moment(moment: datetime | str) -> datetime:
+    return parse_instant(moment) if isinstance(moment, str) else moment

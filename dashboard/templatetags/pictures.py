@@ -1,0 +1,45 @@
+"""Template tags that draw: each passes ready values on to dashboard/pictures.
+
+Templates decide where a picture stands, never what it shows.
+"""
+
+from __future__ import annotations
+
+from django import template
+
+from dashboard.pictures.badge import state_badge
+from dashboard.pictures.delays import delay_histogram, delay_strip
+from dashboard.pictures.durations import duration_text
+from dashboard.pictures.fires import fire_histogram
+from dashboard.pictures.partition_map import partition_map
+from dashboard.pictures.run_strip import run_strip
+from dashboard.pictures.small import gauge, sparkline
+from dashboard.pictures.state_path import state_path
+from dashboard.pictures.throughput import throughput_bars
+from dashboard.pictures.waterfall import waterfall
+from dashboard.state_vocabulary import look_of
+
+register = template.Library()
+
+for draw in (
+    state_badge,
+    run_strip,
+    waterfall,
+    state_path,
+    partition_map,
+    delay_strip,
+    delay_histogram,
+    throughput_bars,
+    fire_histogram,
+    sparkline,
+    gauge,
+):
+    register.simple_tag(draw)
+
+register.filter("duration", duration_text)
+
+
+@register.filter
+def state_label(state: str) -> str:
+    """Return the word of a state."""
+    return look_of(state).label

@@ -1,0 +1,112 @@
+"""Alerts: what failed, how often, and who was told of it by which channel."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.listing import read_filters, read_page
+from executions.engine.clocks import database_now
+from notifications.choices import AlertKind, Channel
+from notifications.models import Alert, Delivery
+from notifications.presentation import present_alert, present_alert_detail
+from notifications.services.alerts import get_alert, mute_alert
+from shared.api.query import choice
+from shared.exceptions import FieldError, InvalidInput
+from tenants.choices import Role
+
+_PARAMETERS = {"kind": choice(*AlertKind.values)}
+MUTES = (("60", "1 hour"), ("480", "8 hours"), ("1440", "a day"), ("0", "no longer"))
+#: Toasts that a page asks for after it was away; the alerts' page has all.
+_RECENT = 4
+_RECENT_WINDOW = timedelta(minutes=5)
+
+
+@page(Role.VIEWER)
+def alerts(request: ConsoleRequest) -> HttpResponse:
+    """List alerts, newest first."""
+    query = read_filters(request, _PARAMETERS)
+    found = Alert.objects.filter(tenant_id=request.visitor.tenant.pk)
+    if query["kind"]:
+        found = found.filter(kind=query["kind"])
+    listed = read_page(found, query, present=_presented, order=("-created_at", "-id"))
+    kinds = [
+        {"label": "All", "value": "", "here": not query["kind"]},
+        *(
+            {"label": label, "value": value, "here": value == query["kind"]}
+            for value, label in AlertKind.choices
+        ),
+    ]
+    return render(request, "dashboard/alerts.html", {**listed, "query": query, "kinds": kinds})
+
+
+@page(Role.VIEWER)
+def alert(request: ConsoleRequest, alert_id: UUID) -> HttpResponse:
+    """Show one alert with its delivery log."""
+    found = get_alert(request.visitor.tenant.pk, alert_id)
+    now = database_now()
+    return render(
+        request,
+        "dashboard/alert.html",
+        {
+            "alert": present_alert_detail(found),
+            "kind": found.get_kind_display(),
+            "mutes": MUTES,
+            "is_muted": found.muted_until is not None and found.muted_until > now,
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def mute(request: ConsoleRequest, alert_id: UUID) -> Done:
+    """Tell nobody of this alert for a while; it goes on counting."""
+    minutes = request.POST.get("minutes", "")
+    if minutes not in {value for value, _ in MUTES}:
+        raise InvalidInput([FieldError("#/minutes", "invalid", "Choose one of the times.")])
+    visitor = request.visitor
+    mute_alert(visitor.tenant.pk, alert_id, minutes=int(minutes), actor=visitor.actor)
+    return Done("Muted; it goes on counting." if minutes != "0" else "No longer muted.")
+
+
+def recent(request: HttpRequest) -> HttpResponse:
+    """Answer what a page that was away has missed, as toasts; strangers get nothing."""
+    answer: HttpResponse = page(Role.VIEWER)(_recent)(request)
+    return answer if answer.status_code == 200 else JsonResponse({"alerts": []})
+
+
+def _recent(request: ConsoleRequest) -> HttpResponse:
+    now = database_now()
+    since = now - _RECENT_WINDOW
+    given = request.GET.get("after", "")
+    if given.isascii() and given.isdecimal() and len(given) <= 13:
+        since = max(since, datetime.fromtimestamp(int(given) / 1000, UTC))
+    told = Delivery.objects.filter(
+        membership=request.visitor.membership,
+        channel=Channel.CONSOLE,
+        created_at__gt=since,
+        reason="",
+    )
+    rows = told.select_related("alert").order_by("-created_at")[:_RECENT]
+    shown = [_toast(row.alert) for row in rows]
+    return JsonResponse({"now": int(now.timestamp() * 1000), "alerts": shown})
+
+
+def _toast(alert: Alert) -> dict[str, Any]:
+    final = alert.kind == AlertKind.FINAL_FAILURE
+    return {
+        "id": str(alert.pk),
+        "severity": "error" if final else "warning",
+        "title": alert.title,
+        "url": reverse("dashboard:alert", args=[alert.pk]),
+    }
+
+
+def _presented(found: list[Alert]) -> list[dict[str, Any]]:
+    labels = dict(AlertKind.choices)
+    return [{**present_alert(one), "kind_label": labels[AlertKind(one.kind)]} for one in found]

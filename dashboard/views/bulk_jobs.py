@@ -1,0 +1,214 @@
+"""Bulk jobs: the exact scope before one begins, and its progress while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.fields import read_text
+from dashboard.listing import read_filters, read_page
+from dashboard.payload_form import pretty
+from executions.choices import JOB_ACTIVE
+from executions.presentation_jobs import present_bulk_job, present_item, present_sample
+from executions.services import bulk_jobs as services
+from executions.services.bulk_scope import ACTIONS, FILTERS
+from shared.exceptions import FieldError, Forbidden, InvalidInput
+from shared.instants import format_instant
+from tenants.choices import Role
+
+#: From here on, and for what cannot be undone, the count has to be typed.
+TYPED_FROM = 1000
+_IRREVERSIBLE = ("purge", "delete")
+#: Filters of which several values may be given.
+_MANY = ("ids", "status")
+_NOUNS = {"dead_letters": "dead letter", "tasks": "task", "executions": "execution"}
+_VERBS = {"run": "Run now"}
+_ITEM_PAGES = {
+    "dead_letters": "dashboard:dead_letter",
+    "tasks": "dashboard:task",
+    "executions": "dashboard:execution",
+}
+
+
+@page(Role.OPERATOR)
+def bulk_new(request: ConsoleRequest) -> HttpResponse:
+    """Show exactly what a job would be about, and ask what its danger demands."""
+    kind, verb = _asked(request, request.GET)
+    filters = _filters(kind, request.GET)
+    tenant = request.visitor.tenant.pk
+    scope = services.count_matching(tenant, kind, filters, action=verb)
+    sample = services.sample_matching(tenant, kind, filters, action=verb)
+    return render(
+        request,
+        "dashboard/bulk_new.html",
+        {
+            "kind": kind,
+            "action": verb,
+            "verb": _VERBS.get(verb, verb.title()),
+            "noun": _NOUNS[kind],
+            "scope": scope,
+            "sample": present_sample(sample),
+            "filters": [(name, value) for name, value in filters.items() if name != "ids"],
+            "filters_text": orjson.dumps(filters, default=_as_text).decode(),
+            "is_typed": _is_typed(verb, scope.count),
+            "may_slow": verb in ("retry", "run"),
+            "may_note": verb in ("resolve", "archive"),
+            "back": reverse(f"dashboard:{kind}"),
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def bulk_create(request: ConsoleRequest) -> Done:
+    """Begin the job, if the scope is still what was shown."""
+    kind, verb = _asked(request, request.POST)
+    count = _number(request, "expected_count", whole=True)
+    if _is_typed(verb, int(count or 0)) and request.POST.get("typed", "").strip() != str(count):
+        message = f"Type {count} to go on; nothing was changed."
+        raise InvalidInput([FieldError("#/typed", "mismatch", message)])
+    filters = _shown_filters(kind, request.POST.get("filters", ""))
+    visitor = request.visitor
+    job = services.create_bulk_job(
+        visitor.tenant.pk,
+        kind=kind,
+        action=verb,
+        filters=filters,
+        options=_options(request),
+        name=read_text(request, "name", longest=200),
+        actor=visitor.actor,
+        expected_count=int(count or 0),
+    )
+    url = reverse("dashboard:bulk_job", args=[job.pk])
+    return Done("It has begun; this page shows how far it is.", url)
+
+
+@page(Role.VIEWER)
+def bulk_jobs(request: ConsoleRequest) -> HttpResponse:
+    """List bulk jobs, newest first."""
+    query = read_filters(request, {})
+    found = services.list_bulk_jobs(request.visitor.tenant.pk)
+    listed = read_page(found, query, present=_presented, order=("-created_at", "-id"))
+    return render(request, "dashboard/bulk_jobs.html", {**listed, "query": query})
+
+
+@page(Role.VIEWER)
+def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
+    """Show a job's progress, and what it skipped or failed, with the reason."""
+    query = read_filters(request, {})
+    job = services.get_bulk_job(request.visitor.tenant.pk, job_id)
+    listed = read_page(
+        services.items_not_done(job),
+        query,
+        present=lambda items: [present_item(item) for item in items],
+        order=("position",),
+    )
+    for item in listed["rows"]:
+        item["url"] = reverse(_ITEM_PAGES[job.kind], args=[item["id"]])
+    [shown] = _presented([job])
+    return render(
+        request,
+        "dashboard/bulk_job.html",
+        {
+            **listed,
+            "query": query,
+            "job": shown,
+            "is_active": job.status in JOB_ACTIVE,
+            "filter_text": pretty(shown["filter"]),
+            "options_text": pretty(shown["options"]) if shown["options"] else "",
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def cancel(request: ConsoleRequest, job_id: UUID) -> Done:
+    """Stop the job; what it has done stays done, the rest counts as skipped."""
+    services.cancel_bulk_job(request.visitor.tenant.pk, job_id, actor=request.visitor.actor)
+    return Done("Cancelled. What was done stays done.")
+
+
+def _presented(jobs: list[Any]) -> list[dict[str, Any]]:
+    shown = [present_bulk_job(job) for job in jobs]
+    for one in shown:
+        one["noun"] = _NOUNS[one["kind"]]
+        one["verb"] = _VERBS.get(one["action"], one["action"].title())
+        one["decided"] = one["total"] - one["remaining"]
+    return shown
+
+
+def _asked(request: ConsoleRequest, given: Any) -> tuple[str, str]:
+    kind, verb = given.get("kind", ""), given.get("action", "")
+    if kind not in ACTIONS or verb not in ACTIONS[kind]:
+        message = "Choose what to do on the list first."
+        raise InvalidInput([FieldError("?action", "invalid_choice", message)], message)
+    if verb == "delete" and not request.visitor.may_edit:
+        raise Forbidden("Deleting tasks needs the role admin.")
+    return kind, verb
+
+
+def _is_typed(verb: str, count: int) -> bool:
+    return count > TYPED_FROM or verb in _IRREVERSIBLE
+
+
+def _filters(kind: str, given: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in FILTERS[kind]:
+        values = [value for value in given.getlist(name) if value]
+        if any("\0" in value for value in values):
+            message = "A filter may not hold NUL characters."
+            raise InvalidInput([FieldError(f"?{name}", "invalid", message)], message)
+        if values and name != "resolved":
+            found[name] = values if name in _MANY else values[0]
+    if not found:
+        message = "Select rows, or a cause, first."
+        raise InvalidInput([FieldError("?ids", "required", message)], message)
+    return found
+
+
+def _shown_filters(kind: str, text: str) -> dict[str, Any]:
+    """Return the filters that the page of the scope has put into its form."""
+    try:
+        given = orjson.loads(text)
+        fields = QueryDict(mutable=True)
+        for name, value in given.items():
+            fields.setlist(name, [str(one) for one in value] if name in _MANY else [str(value)])
+        return _filters(kind, fields)
+    except (orjson.JSONDecodeError, AttributeError, TypeError) as error:
+        message = "The form is damaged; go back and choose again."
+        raise InvalidInput([FieldError("#/filters", "invalid", message)]) from error
+
+
+def _options(request: ConsoleRequest) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "rate_per_second": _number(request, "rate_per_second"),
+        "canary": _number(request, "canary", whole=True),
+    }
+    percent = _number(request, "stop_on_failure_percent")
+    if percent is not None:
+        options["stop_on_failure_rate"] = percent / 100
+    if request.POST.get("action") in ("resolve", "archive"):
+        options["note"] = read_text(request, "note", longest=1000)
+    if request.POST.get("action") == "resolve":
+        options["resolution"] = read_text(request, "resolution", longest=40, default="fixed")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _number(request: ConsoleRequest, name: str, *, whole: bool = False) -> float | int | None:
+    text = request.POST.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        return int(text) if whole else float(text)
+    except ValueError as error:
+        label = name.replace("_", " ")
+        message = f"The {label} must be a number."
+        raise InvalidInput([FieldError(f"#/{name}", "invalid", message)]) from error
+
+
+def _as_text(value: Any) -> str:
+    return format_instant(value) if hasattr(value, "astimezone") else str(value)

@@ -1,0 +1,147 @@
+"""Dead letters: groups by cause, the letters of a group, and what can be done with one."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.fields import read_text
+from dashboard.listing import read_filters, read_page
+from dashboard.payload_form import pretty, read_override
+from executions.models import DeadLetter
+from executions.presentation_letters import present_letter
+from executions.services import dead_letters as services
+from executions.stats.history import dead_letter_sparklines
+from shared.api.query import choice, text, uuid
+from tasks.models import Task
+from tenants.choices import Role
+
+_PARAMETERS = {
+    "state": choice("open", "resolved", "archived", default="open"),
+    "task": uuid(),
+    "error_signature": text(),
+    "q": text(),
+    "view": choice("groups", "letters", default="groups"),
+}
+_GROUPS = 50
+_RESOLUTIONS = ("fixed", "not_needed", "done_elsewhere")
+
+
+@page(Role.VIEWER)
+def dead_letters(request: ConsoleRequest) -> HttpResponse:
+    """Show open dead letters by cause, or the letters themselves."""
+    query = read_filters(request, _PARAMETERS)
+    tenant = request.visitor.tenant.pk
+    found = DeadLetter.objects.for_tenant(tenant).filtered(
+        {name: query[name] for name in ("task", "error_signature", "q")}
+    )
+    found = found.filter(resolved=query["state"] != "open")
+    if query["state"] != "open":
+        archived = found.filter(resolution="archived")
+        found = archived if query["state"] == "archived" else found.exclude(resolution="archived")
+    by_cause = query["view"] == "groups" and query["state"] == "open"
+    by_cause = by_cause and not query["error_signature"]
+    listed: dict[str, Any] = (
+        {"groups": _groups(tenant, found)}
+        if by_cause
+        else read_page(found, query, present=_with_tasks, order=("-created_at", "-id"))
+    )
+    narrowed = {name: query[name] for name in ("task", "error_signature", "q") if query[name]}
+    return render(
+        request,
+        "dashboard/dead_letters.html",
+        {
+            **listed,
+            "query": query,
+            "by_cause": by_cause,
+            "narrowed": narrowed,
+            "task": Task.objects.filter(tenant_id=tenant, pk=query["task"]).first()
+            if query["task"]
+            else None,
+        },
+    )
+
+
+@page(Role.VIEWER)
+def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
+    """Show one dead letter: why it failed, with what payload, and what to do."""
+    found = DeadLetter.objects.get_for_tenant(request.visitor.tenant.pk, letter_id)
+    shown = present_letter(found)
+    task = Task.objects.filter(pk=found.task_id).first()
+    return render(
+        request,
+        "dashboard/dead_letter.html",
+        {
+            "letter": shown,
+            "task": task,
+            "task_is_kept": task is not None and task.deleted_at is None,
+            "attempts": list(reversed(shown["attempts"])),
+            "payload_text": pretty(shown["payload"]),
+            "edit_text": pretty(shown["edit"]["payload"]) if shown["edit"] else "",
+            "resolutions": [(name, name.replace("_", " ")) for name in _RESOLUTIONS],
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def retry(request: ConsoleRequest, letter_id: UUID) -> Done:
+    """Run the work again, with the payload of the form if it was edited."""
+    visitor = request.visitor
+    override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
+    made = services.retry_dead_letter(visitor.tenant.pk, letter_id, override, actor=visitor.actor)
+    url = reverse("dashboard:execution", args=[made.pk])
+    return Done("It runs again; the dead letter is resolved as retried.", url)
+
+
+@action(Role.OPERATOR)
+def resolve(request: ConsoleRequest, letter_id: UUID) -> Done:
+    """Close it without running it again."""
+    visitor = request.visitor
+    services.resolve_dead_letter(
+        visitor.tenant.pk,
+        letter_id,
+        resolution=read_text(request, "resolution", longest=40, default="fixed"),
+        note=_note(request),
+        actor=visitor.actor,
+    )
+    return Done("Resolved.")
+
+
+@action(Role.OPERATOR)
+def archive(request: ConsoleRequest, letter_id: UUID) -> Done:
+    """Put it aside."""
+    visitor = request.visitor
+    services.archive_dead_letter(
+        visitor.tenant.pk, letter_id, note=_note(request), actor=visitor.actor
+    )
+    return Done("Archived.")
+
+
+@action(Role.OPERATOR)
+def purge(request: ConsoleRequest, letter_id: UUID) -> Done:
+    """Remove it with its payload; the audit log keeps that it was there."""
+    visitor = request.visitor
+    services.purge_dead_letter(visitor.tenant.pk, letter_id, actor=visitor.actor)
+    return Done("Purged. Its payload is gone.", reverse("dashboard:dead_letters"))
+
+
+def _note(request: ConsoleRequest) -> str:
+    return read_text(request, "note", longest=1000)
+
+
+def _groups(tenant: Any, found: Any) -> list[dict[str, Any]]:
+    groups = list(found.grouped_by_signature()[:_GROUPS])
+    lines = dead_letter_sparklines(tenant, [group["error_signature"] for group in groups])
+    return [{**group, "line": lines.get(group["error_signature"], [])} for group in groups]
+
+
+def _with_tasks(letters: list[DeadLetter]) -> list[dict[str, Any]]:
+    names = dict(
+        Task.objects.filter(id__in={one.task_id for one in letters}).values_list("id", "name")
+    )
+    return [{"letter": one, "task_name": names.get(one.task_id, "")} for one in letters]

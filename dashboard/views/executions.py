@@ -1,0 +1,137 @@
+"""Executions: the list with its filters, and one execution from its schedule to its answer."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.execution_facts import attempt_facts, state_visits
+from dashboard.listing import read_filters, read_page
+from dashboard.payload_form import pretty, read_override
+from executions.choices import FINAL, Status
+from executions.engine.clocks import database_now
+from executions.models import DeadLetter, Execution
+from executions.presentation import present_executions
+from executions.presentation_detail import present_execution_detail
+from executions.services.cancellation import cancel_execution
+from executions.services.triggering import retry_execution
+from shared.api.query import choice, choices, instant, text, uuid
+from shared.conf import conf
+from shared.instants import format_instant
+from tasks.models import Task
+from tenants.choices import Role
+
+WINDOWS = {
+    "1h": ("last hour", timedelta(hours=1)),
+    "24h": ("last 24 hours", timedelta(hours=24)),
+    "7d": ("last 7 days", timedelta(days=7)),
+    "30d": ("last 30 days", timedelta(days=30)),
+}
+_PARAMETERS = {
+    "status": choices(*Status.values),
+    "task": uuid(),
+    "q": text(),
+    "since": instant(),
+    "until": instant(),
+    "window": choice(*WINDOWS, default="24h"),
+}
+
+
+@page(Role.VIEWER)
+def executions(request: ConsoleRequest) -> HttpResponse:
+    """List executions of a window, newest first."""
+    query = read_filters(request, _PARAMETERS)
+    now = database_now()
+    filters = {**query, "since": query["since"] or now - WINDOWS[query["window"]][1]}
+    found = Execution.objects.for_tenant(request.visitor.tenant.pk).filtered(filters)
+    listed = read_page(found, query, present=present_executions)
+    return render(
+        request,
+        "dashboard/executions.html",
+        {
+            **listed,
+            "query": query,
+            "windows": [(name, label) for name, (label, _) in WINDOWS.items()],
+            "statuses": _status_chips(request, query),
+            "task": _task_of(request, query["task"]),
+            "filtered": bool(query["status"] or query["q"] or query["task"]),
+            "as_call": _as_call(query, filters["since"]),
+        },
+    )
+
+
+@page(Role.VIEWER)
+def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
+    """Show one execution: states, attempts, what was sent and what came back."""
+    found = Execution.objects.get_for_tenant(request.visitor.tenant.pk, execution_id)
+    now = database_now()
+    shown = present_execution_detail(found, now=now)
+    attempts = attempt_facts(shown["attempts"])
+    letter = DeadLetter.objects.for_tenant(found.tenant_id).filter(execution_id=found.pk).first()
+    return render(
+        request,
+        "dashboard/execution.html",
+        {
+            "execution": shown,
+            "is_final": found.status in FINAL,
+            "now": now,
+            "attempts": attempts,
+            "visits": state_visits(found, attempts),
+            "letter": letter,
+            "payload_text": pretty((shown["request"] or {}).get("body")),
+            "exchanges": list(reversed(shown["attempts"])),
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def cancel(request: ConsoleRequest, execution_id: UUID) -> Done:
+    """Cancel: what has not started never starts, a request in flight is aborted."""
+    visitor = request.visitor
+    cancelled = cancel_execution(visitor.tenant.pk, execution_id, actor=visitor.actor)
+    stopping = cancelled.status == Status.RUNNING
+    return Done("Cancelling; the request is being aborted." if stopping else "Cancelled.")
+
+
+@action(Role.OPERATOR)
+def retry(request: ConsoleRequest, execution_id: UUID) -> Done:
+    """Run the work again as a new execution, with the payload of the form if it was edited."""
+    visitor = request.visitor
+    override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
+    made = retry_execution(visitor.tenant.pk, execution_id, override, actor=visitor.actor)
+    return Done("It runs again: this is the new execution.", _url(made.pk))
+
+
+def _url(execution_id: UUID) -> str:
+    return reverse("dashboard:execution", args=[execution_id])
+
+
+def _status_chips(request: ConsoleRequest, query: dict[str, Any]) -> list[dict[str, Any]]:
+    chosen = query["status"] or []
+    chips = [{"label": "All", "value": "", "here": not chosen}]
+    for status in Status.values:
+        chips.append({"label": status.title(), "value": status, "here": status in chosen})
+    return chips
+
+
+def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:
+    if task_id is None:
+        return None
+    return Task.objects.filter(tenant_id=request.visitor.tenant.pk, pk=task_id).first()
+
+
+def _as_call(query: dict[str, Any], since: datetime) -> str:
+    asked = [("since", format_instant(since))]
+    asked += [("status", status) for status in query["status"] or []]
+    asked += [(name, str(query[name])) for name in ("task", "q") if query[name]]
+    # Quoted as one word: what somebody put into a link must not run in the shell it is pasted to.
+    url = shlex.quote(f"{conf().public_url.rstrip('/')}/v1/executions?{urlencode(asked)}")
+    return f"curl -H 'Authorization: Bearer …' {url}"

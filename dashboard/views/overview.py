@@ -1,0 +1,101 @@
+"""The overview: what is due, runs, failed and fires next; and the way to a first working task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, page
+from dashboard.pictures.delays import MinuteDelays
+from dashboard.pictures.fires import FireMinute
+from dashboard.pictures.throughput import MinuteOutcomes
+from executions.models import DeadLetter, Execution
+from executions.models.minute_stat import START_DELAY_BUCKETS_MS
+from executions.stats.future import fire_histogram, next_fires
+from executions.stats.minutes import MinutePoint, throughput
+from executions.stats.present import overview as read_overview
+from executions.stats.present import running_now
+from tasks.models import Task
+from tenants.choices import Role
+from tenants.models import ApiKey
+
+_FIRES = 6
+_RUNNING = 8
+_GROUPS = 5
+
+
+@page(Role.VIEWER)
+def overview(request: ConsoleRequest) -> HttpResponse:
+    """Show how the tenant does at this moment and did in the last hour."""
+    tenant = request.visitor.tenant.pk
+    now = read_overview(tenant)
+    points = throughput(tenant)
+    letters = DeadLetter.objects.for_tenant(tenant).filter(resolved=False)
+    return render(
+        request,
+        "dashboard/overview.html",
+        {
+            "now": now,
+            "success_percent": _percent(now.success_rate),
+            "outcomes": [_outcomes(point) for point in points],
+            "delays": [MinuteDelays(point.minute, point.start_delays) for point in points],
+            "delay_bounds": START_DELAY_BUCKETS_MS,
+            "fires": _fires(tenant),
+            "next_fires": next_fires(tenant, _FIRES),
+            "running": running_now(tenant, _RUNNING),
+            "groups": list(letters.grouped_by_signature()[:_GROUPS]),
+            "steps": _first_steps(request),
+        },
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def _outcomes(point: MinutePoint) -> MinuteOutcomes:
+    return MinuteOutcomes(point.minute, point.succeeded, point.retried, point.failed)
+
+
+def _fires(tenant: Any) -> list[FireMinute]:
+    return [FireMinute(one.minute, one.count) for one in fire_histogram(tenant)]
+
+
+def _first_steps(request: ConsoleRequest) -> list[dict[str, Any]]:
+    """Return the steps to a first working task, each with whether it is done; none once all are."""
+    tenant = request.visitor.tenant.pk
+    has_task = Task.objects.for_tenant(tenant).exists()
+    ran = has_task and Execution.objects.for_tenant(tenant).filter(status="SUCCEEDED").exists()
+    own_keys = ApiKey.objects.filter(tenant_id=tenant, revoked_at=None, last_used_at__isnull=False)
+    steps = [
+        {
+            "label": "Create a task",
+            "text": "Paste a crontab line or a curl command, or start with an example.",
+            "url": f"{reverse('dashboard:task_new')}?example=1"
+            if request.visitor.may_edit
+            else reverse("dashboard:tasks"),
+            "done": has_task,
+        },
+        {
+            "label": "See it run",
+            "text": "Every run appears here with its start delay, to the millisecond.",
+            "url": reverse("dashboard:executions"),
+            "done": ran,
+        },
+        {
+            "label": "Choose how failures reach you",
+            "text": "As a toast, by e-mail or as a push message, from the first failure on.",
+            "url": reverse("dashboard:settings"),
+            "done": hasattr(request.visitor.membership, "notification_preference"),
+        },
+        {
+            "label": "Call the API with a key",
+            "text": f'manage.py apikey create --tenant "{request.visitor.tenant.name}" --name mine',
+            "url": "/v1/docs/",
+            "done": own_keys.exists(),
+        },
+    ]
+    return [] if all(step["done"] for step in steps[:2]) else steps

@@ -1,0 +1,66 @@
+"""Signing in and out, and which tenant to look at."""
+
+from __future__ import annotations
+
+from django.contrib.auth import logout as end_session
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from dashboard.access import ConsoleRequest, Done, action
+from dashboard.throttle import forget_failures, is_refused, note_failure
+from shared.exceptions import NotFound
+from tenants.choices import Role
+
+
+@method_decorator(never_cache, name="dispatch")
+class SignIn(LoginView):
+    """The login page of console and admin; guessing is slowed down."""
+
+    template_name = "dashboard/login.html"
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        """Refuse unseen what has failed too often."""
+        if is_refused(*self._subjects()):
+            form = self.get_form()
+            context = self.get_context_data(form=form, refused=True)
+            return self.render_to_response(context, status=429, headers={"Retry-After": "300"})
+        return super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign in and forget the account's failures."""
+        forget_failures(self._subjects()[0])
+        return super().form_valid(form)
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        """Count the failure and show the form again."""
+        note_failure(*self._subjects())
+        return super().form_invalid(form)
+
+    def _subjects(self) -> tuple[str, str]:
+        name = self.request.POST.get("username", "").lower()
+        return f"account:{name}", f"address:{self.request.META.get('REMOTE_ADDR') or ''}"
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End the session."""
+    end_session(request)
+    return redirect("dashboard:login")
+
+
+@action(Role.VIEWER)
+def choose_tenant(request: ConsoleRequest) -> Done:
+    """Look at another of the visitor's tenants from now on."""
+    wanted = request.POST.get("tenant", "")
+    chosen = [one for one in request.visitor.memberships if str(one.tenant_id) == wanted]
+    if not chosen:
+        raise NotFound("You are not a member of that tenant.")
+    request.session["tenant_id"] = wanted
+    return Done(f"You now look at {chosen[0].tenant.name}.", reverse("dashboard:overview"))

@@ -1,0 +1,151 @@
+"""A member's own settings: which failures reach them, how, when not, and in which browsers."""
+
+from __future__ import annotations
+
+from datetime import time
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings as deployment
+from django.contrib import messages
+from django.contrib.staticfiles import finders
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from notifications.choices import AlertKind, Channel
+from notifications.models import Delivery, PushSubscription
+from notifications.presentation import present_delivery, present_preference, present_subscription
+from notifications.recipients import preference_of
+from notifications.services.preferences import update_preference
+from notifications.services.push_subscriptions import subscribe, unsubscribe
+from notifications.services.trials import send_trial
+from notifications.transports.errors import TransportError
+from notifications.transports.vapid import public_key
+from shared.exceptions import FieldError, InvalidInput, NotFound
+from tasks.schedules.zones import zone_names
+from tenants.choices import Role
+
+_CHANNELS = (
+    ("console_events", "Toast in the console"),
+    ("email_events", "E-mail"),
+    ("push_events", "Browser push"),
+)
+_LOG = 10
+_WORKER_FILE = "js/push_worker.js"
+_MAX_KEY = 500
+
+
+@page(Role.VIEWER)
+def settings(request: ConsoleRequest) -> HttpResponse:
+    """Show the visitor's own preferences, browsers and latest messages."""
+    membership = request.visitor.membership
+    chosen = present_preference(preference_of(membership))
+    browsers = PushSubscription.objects.filter(membership=membership).order_by("-created_at")
+    log = Delivery.objects.filter(membership=membership).select_related("membership__user", "alert")
+    return render(
+        request,
+        "dashboard/settings.html",
+        {
+            "chosen": chosen,
+            "channels": [
+                {
+                    "name": name,
+                    "label": label,
+                    "events": [
+                        {"value": value, "label": text, "on": value in chosen[name]}
+                        for value, text in AlertKind.choices
+                    ],
+                }
+                for name, label in _CHANNELS
+            ],
+            "browsers": [present_subscription(one) for one in browsers],
+            "push_key": public_key() or "",
+            "log": [
+                {**present_delivery(one), "title": one.alert.title}
+                for one in log.order_by("-created_at")[:_LOG]
+            ],
+            "zones": zone_names(),
+            "mail_from": deployment.DEFAULT_FROM_EMAIL,
+        },
+    )
+
+
+@action(Role.VIEWER)
+def save(request: ConsoleRequest) -> Done:
+    """Keep what the form says; each member changes only their own."""
+    visitor, form = request.visitor, request.POST
+    changes: dict[str, Any] = {name: form.getlist(name) for name, _ in _CHANNELS}
+    changes |= {
+        "email_address": form.get("email_address", "").strip() or None,
+        "timezone": form.get("timezone", "").strip() or "UTC",
+        "quiet_from": _time(request, "quiet_from"),
+        "quiet_to": _time(request, "quiet_to"),
+        "quiet_except_final": "quiet_except_final" in form,
+    }
+    member = visitor.membership.pk
+    update_preference(visitor.tenant.pk, member, changes, actor=visitor.actor)
+    return Done("Saved.")
+
+
+def _time(request: ConsoleRequest, name: str) -> time | None:
+    text = request.POST.get(name, "").strip()
+    try:
+        return time.fromisoformat(text).replace(tzinfo=None) if text else None
+    except ValueError as error:
+        message = "Give the quiet hours as times like 22:00."
+        raise InvalidInput([FieldError(f"#/{name}", "invalid", message)]) from error
+
+
+@page(Role.VIEWER)
+def try_channel(request: ConsoleRequest) -> HttpResponse:
+    """Send the visitor a real test message; no transaction is held open while it goes out."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    channel = request.POST.get("channel", "")
+    if channel not in Channel.values:
+        raise InvalidInput([FieldError("#/channel", "invalid", "Choose a channel.")])
+    try:
+        where = send_trial(request.visitor.membership, channel, actor=request.visitor.actor)
+        messages.success(request, f"Sent to {where}.")
+    except TransportError as error:
+        messages.error(request, f"It did not get through: {error}")
+    return redirect("dashboard:settings")
+
+
+@action(Role.VIEWER)
+def push_subscribe(request: ConsoleRequest) -> Done:
+    """Let this browser be pushed to."""
+    visitor, form = request.visitor, request.POST
+    subscribe(
+        visitor.tenant.pk,
+        visitor.membership.pk,
+        endpoint=form.get("endpoint", "")[:2048],
+        p256dh=form.get("p256dh", "")[:_MAX_KEY],
+        auth=form.get("auth", "")[:_MAX_KEY],
+        user_agent=request.headers.get("User-Agent", "")[:200],
+        actor=visitor.actor,
+    )
+    return Done("This browser now gets push messages.")
+
+
+@action(Role.VIEWER)
+def push_unsubscribe(request: ConsoleRequest, subscription_id: UUID) -> Done:
+    """Forget one of the visitor's own browsers."""
+    visitor = request.visitor
+    own = PushSubscription.objects.filter(membership=visitor.membership, pk=subscription_id)
+    if not own.exists():
+        raise NotFound("There is no such browser.")
+    unsubscribe(visitor.tenant.pk, subscription_id, actor=visitor.actor)
+    return Done("Removed.")
+
+
+def push_worker(request: HttpRequest) -> HttpResponse:
+    """Serve the service worker from the root, so that it may stand for every page."""
+    path = finders.find(_WORKER_FILE)
+    if not isinstance(path, str):
+        raise Http404
+    with open(path, encoding="utf-8") as file:
+        answer = HttpResponse(file.read(), content_type="text/javascript; charset=utf-8")
+    answer["Cache-Control"] = "no-cache"
+    return answer

@@ -1,0 +1,274 @@
+"""New and edited tasks: one form with a live preview, pasting, and a test before saving."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from dashboard.access import ConsoleRequest, page, run_once
+from dashboard.pictures.attempt_phases import AttemptFacts
+from dashboard.task_form import (
+    EMPTY,
+    UNITS,
+    field_errors,
+    form_of,
+    given_fields,
+    read_form,
+    read_schedule,
+)
+from executions.engine.clocks import database_now
+from executions.services import changing
+from executions.services.test_delivery import TestResult, send_test
+from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
+from shared.instants import parse_instant
+from tasks import choices
+from tasks.definition import Definition, to_long
+from tasks.importers.pasted import parse_pasted
+from tasks.limits import current_limits
+from tasks.models import Task
+from tasks.preview import preview as preview_schedule
+from tasks.revisions import read_definition
+from tasks.schedules.zones import zone_names
+from tasks.services import create_task
+from tasks.validation import StatusChange, parse_create, parse_replace
+from tenants.choices import Role
+
+_FIRES = 10
+_VERSION = re.compile(r"[0-9]{1,9}")
+
+
+@page(Role.ADMIN)
+def task_new(request: ConsoleRequest) -> HttpResponse:
+    """Show the form of a new task, filled from an example, a copy or a paste; create it."""
+    if request.method == "GET":
+        return _form(request, _first_fields(request))
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["GET", "POST"])
+    fields = _fields(request)
+    if "paste" in request.POST:
+        return _pasted(request, fields)
+    visitor = request.visitor
+
+    def create() -> HttpResponse:
+        now = database_now()
+        body = read_form(fields, _base(request))
+        definition = parse_create(body, now=now, limits=current_limits())
+        made = create_task(visitor.tenant.pk, definition, actor=visitor.actor, now=now)
+        messages.success(request, "Created. This is when it fires next.")
+        return redirect("dashboard:task", made.pk)
+
+    try:
+        return run_once(request, create)
+    except PunctualError as refused:
+        return _form(request, fields, _errors_of(refused))
+
+
+@page(Role.ADMIN)
+def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
+    """Show a task in the form; save it as its next version, unless somebody else did first."""
+    found: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
+    current = to_long(read_definition(found))
+    if request.method == "GET":
+        return _form(request, form_of(current), task=found)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["GET", "POST"])
+    fields = _fields(request)
+    if "paste" in request.POST:
+        return _pasted(request, fields, found)
+
+    def edit(before: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+        body = read_form(fields, to_long(before))
+        return parse_replace(body, now=now, limits=current_limits()), None
+
+    version = request.POST.get("version", "")
+    expected = int(version) if _VERSION.fullmatch(version) else found.version
+    visitor = request.visitor
+
+    def save() -> HttpResponse:
+        changing.edit_task(
+            visitor.tenant.pk, task_id, edit, actor=visitor.actor, expected_version=expected
+        )
+        messages.success(request, "Saved. From now on only the new version starts.")
+        return redirect("dashboard:task", task_id)
+
+    try:
+        return run_once(request, save)
+    except VersionMismatch as refused:
+        return _form(request, fields, [_stale(refused)], task=found, version=found.version)
+    except PunctualError as refused:
+        return _form(request, fields, _errors_of(refused), task=found, version=expected)
+
+
+@require_POST
+@page(Role.VIEWER)
+def schedule_preview(request: ConsoleRequest) -> HttpResponse:
+    """Say the form's schedule in words, with its next ten fires; a fragment."""
+    shown: dict[str, Any]
+    try:
+        shown = preview_schedule({**read_schedule(_fields(request)), "count": _FIRES}, now=_now())
+        shown["fires"] = [
+            {
+                "at": parse_instant(fire["utc"]),
+                "local": fire["local"][:19].replace("T", " "),
+                "notes": fire["notes"],
+            }
+            for fire in shown["occurrences"]
+        ]
+        shown["per_day"] = _per_day(shown["fires"])
+    except InvalidInput as refused:
+        shown = {"errors": [error.message for error in refused.errors]}
+    shown["zone"] = request.POST.get("timezone", "UTC")
+    return render(request, "dashboard/_schedule_preview.html", shown)
+
+
+@require_POST
+@page(Role.ADMIN)
+def task_test(request: ConsoleRequest) -> HttpResponse:
+    """Send the form's call once, now, and show what came of it; a fragment."""
+    visitor = request.visitor
+    shown: dict[str, Any]
+    try:
+        body = read_form(_fields(request), _base(request))
+        result = send_test(visitor.tenant.pk, body, actor=visitor.actor)
+        shown = {"result": result, "attempts": [_facts(result)], "now": _now()}
+    except InvalidInput as refused:
+        shown = {"errors": [error.message for error in refused.errors]}
+    except PunctualError as refused:
+        shown = {"errors": [refused.message]}
+    return render(request, "dashboard/_test_result.html", shown)
+
+
+def _now() -> datetime:
+    return database_now()
+
+
+def _stale(refused: VersionMismatch) -> FieldError:
+    message = (
+        "Somebody has saved another version in between. Your text is kept below; saving again "
+        f"takes the place of theirs. {refused.message}"
+    )
+    return FieldError("#", "version_mismatch", message)
+
+
+def _errors_of(refused: PunctualError) -> list[FieldError]:
+    if isinstance(refused, InvalidInput) and refused.errors:
+        return refused.errors
+    pointer = "#/payload" if isinstance(refused, TooLarge) else "#"
+    return [FieldError(pointer, refused.code, refused.message)]
+
+
+def _base(request: ConsoleRequest) -> dict[str, Any] | None:
+    """Return the definition that the form was filled from: what it does not show comes from it."""
+    try:
+        wanted = UUID(request.POST.get("base_of", ""))
+    except ValueError:
+        return None
+    source: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, wanted)
+    return to_long(read_definition(source))
+
+
+def _fields(request: ConsoleRequest) -> dict[str, str]:
+    return {name: cast(str, value) for name, value in request.POST.items()}
+
+
+def _first_fields(request: ConsoleRequest) -> dict[str, str]:
+    zone = str(request.COOKIES.get("punctual_zone", "UTC"))
+    fields = {**EMPTY, "timezone": zone if zone in zone_names() else "UTC"}
+    copied = request.GET.get("copy")
+    if copied:
+        try:
+            source: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, UUID(copied))
+        except ValueError:
+            return fields
+        shown = form_of(to_long(read_definition(source)))
+        return {**shown, "name": f"{shown['name'][:193]} (copy)", "base_of": copied}
+    if request.GET.get("example") and settings.RECEIVER_URL:
+        fields |= {
+            "name": "My first task",
+            "when": "every",
+            "every_count": "10",
+            "every_unit": "S",
+            "url": f"{settings.RECEIVER_URL.rstrip('/')}/ok",
+            "payload": '{\n  "hello": "world"\n}',
+        }
+    return fields
+
+
+def _pasted(
+    request: ConsoleRequest, fields: dict[str, str], task: Task | None = None
+) -> HttpResponse:
+    try:
+        pasted = parse_pasted(
+            request.POST.get("pasted", ""), timezone=fields.get("timezone", "UTC")
+        )
+    except InvalidInput as refused:
+        message = " ".join(error.message for error in refused.errors) or refused.message
+        return _form(request, fields, task=task, paste_error=message)
+    filled = {**fields, **given_fields(pasted.definition)}
+    filled["name"] = fields.get("name") or filled.get("name", "")
+    return _form(request, filled, task=task, notes=list(pasted.notes))
+
+
+def _form(
+    request: ConsoleRequest,
+    fields: dict[str, str],
+    errors: list[FieldError] | None = None,
+    *,
+    task: Task | None = None,
+    version: int | None = None,
+    **extra: Any,
+) -> HttpResponse:
+    known = field_errors(errors or [])
+    context = {
+        "fields": fields,
+        "errors": known,
+        "task": task,
+        "version": version or (task.version if task else None),
+        "base_of": task.pk if task else fields.get("base_of", ""),
+        "zones": zone_names(),
+        "methods": choices.METHODS,
+        "units": UNITS,
+        "misfire_policies": choices.MISFIRE_POLICIES,
+        "receiver": settings.RECEIVER_URL,
+        "save_url": reverse("dashboard:task_edit", args=[task.pk])
+        if task
+        else reverse("dashboard:task_new"),
+        **extra,
+    }
+    return render(request, "dashboard/task_form.html", context, status=400 if known else 200)
+
+
+def _per_day(fires: list[dict[str, Any]]) -> str:
+    """Return how often it runs a day at the pace of the shown fires, or nothing for few of them."""
+    if len(fires) < _FIRES:
+        return ""
+    seconds = (fires[-1]["at"] - fires[0]["at"]).total_seconds()
+    if seconds <= 0:
+        return ""
+    count = (len(fires) - 1) * 86400 / seconds
+    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"
+
+
+def _facts(result: TestResult) -> AttemptFacts:
+    state = {"succeeded": "SUCCEEDED"}.get(result.outcome.lower(), "FAILED")
+    status = result.response["status"] if result.response else None
+    now = _now()
+    return AttemptFacts(
+        number=1,
+        state=state,
+        due_at=now,
+        started_at=now,
+        finished_at=now,
+        timings=dict(result.timings),
+        response_status=status,
+        error_code=result.error_code,
+    )

@@ -1,0 +1,217 @@
+"""Tasks: the list with each task's latest runs, one task, and what can be done with it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.fields import read_text
+from dashboard.listing import read_filters, read_page
+from dashboard.payload_form import pretty, read_override
+from dashboard.pictures.run_strip import RunBar
+from executions.choices import Status
+from executions.engine.clocks import database_now
+from executions.exchange import mask_headers
+from executions.models import Execution
+from executions.presentation import present_executions
+from executions.presentation_tasks import present_tasks
+from executions.services import changing
+from executions.services.triggering import run_task
+from executions.stats.history import run_strips
+from shared.api.query import choice, choices, text
+from shared.exceptions import FieldError, InvalidInput
+from shared.ids import first_id_at
+from tasks.choices import TaskStatus
+from tasks.definition import Definition
+from tasks.models import Task
+from tasks.revisions import read_definition
+from tasks.schedules.zones import find_zone
+from tasks.services import Pause, spec_of
+from tasks.validation import StatusChange
+from tenants.choices import Role
+
+_PARAMETERS = {
+    "status": choices(*TaskStatus.values),
+    "type": choice("ONE_TIME", "RECURRING"),
+    "label": text(),
+    "q": text(),
+}
+_FIRES = 10
+_RUNS = 30
+_REVISIONS = 10
+#: Choices of the pause form, in hours; empty is until resumed.
+PAUSES = (
+    ("", "until I resume it"),
+    ("1", "for an hour"),
+    ("8", "for 8 hours"),
+    ("24", "for a day"),
+)
+
+
+@page(Role.VIEWER)
+def tasks(request: ConsoleRequest) -> HttpResponse:
+    """List tasks, newest first, each with its latest runs."""
+    query = read_filters(request, _PARAMETERS)
+    tenant = request.visitor.tenant.pk
+    found = Task.objects.for_tenant(tenant).filtered(query)
+    listed = read_page(found, query, present=present_tasks, order=("-created_at", "-id"))
+    strips = run_strips(tenant, [UUID(row["id"]) for row in listed["rows"]], _RUNS)
+    for row in listed["rows"]:
+        row["strip"] = [_bar(run) for run in strips.get(UUID(row["id"]), [])]
+    return render(
+        request,
+        "dashboard/tasks.html",
+        {
+            **listed,
+            "query": query,
+            "statuses": [
+                {"label": "All", "value": "", "here": not query["status"]},
+                *(
+                    {"label": name.title(), "value": name, "here": name in (query["status"] or [])}
+                    for name in TaskStatus.values
+                ),
+            ],
+            "filtered": any(query[name] for name in _PARAMETERS),
+        },
+    )
+
+
+@page(Role.VIEWER)
+def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
+    """Show one task: when it fires next, how its runs went, its versions."""
+    tenant = request.visitor.tenant.pk
+    found = Task.objects.get_for_tenant(tenant, task_id)
+    [shown] = present_tasks([found])
+    # A page is looked at over shoulders and shared: the values of secret headers stay out of it.
+    headers = mask_headers(shown["target"]["headers"].items())
+    shown["target"] = {**shown["target"], "headers": headers}
+    # What is prepared for the next seconds stands under the next fires.
+    due = first_id_at(database_now() + timedelta(seconds=1))
+    runs = Execution.objects.for_tenant(tenant).filter(task_id=task_id, id__lt=due).order_by("-id")
+    return render(
+        request,
+        "dashboard/task.html",
+        {
+            "task": shown,
+            "fires": _next_fires(found),
+            "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
+            "runs": present_executions(runs[:_FIRES]),
+            "revisions": list(found.revisions.order_by("-version")[:_REVISIONS]),
+            "payload_text": pretty(shown["payload"]),
+            "definition_text": pretty(shown),
+            "pauses": PAUSES,
+            "is_paused": found.status == TaskStatus.PAUSED,
+            "may_pause": found.status in (TaskStatus.SCHEDULED, TaskStatus.RUNNING),
+            "may_cancel": found.status
+            in (TaskStatus.SCHEDULED, TaskStatus.PAUSED, TaskStatus.RUNNING),
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def pause(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Pause: nothing of the task starts until it is resumed, by itself where a time is given."""
+    visitor = request.visitor
+    hours = request.POST.get("hours", "")
+    until = None
+    if hours:
+        if hours not in {value for value, _ in PAUSES}:
+            raise InvalidInput([FieldError("#/hours", "invalid", "Choose one of the times.")])
+        until = database_now() + timedelta(hours=int(hours))
+    wanted = Pause(
+        until=until,
+        note=read_text(request, "note", longest=1000),
+        on_resume=_one_of(request.POST.get("on_resume", "skip"), ("skip", "run_once", "replay")),
+    )
+    changing.pause_task(visitor.tenant.pk, task_id, wanted, actor=visitor.actor)
+    return Done("Paused. Nothing of this task starts until it is resumed.")
+
+
+@action(Role.OPERATOR)
+def resume(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Resume; what fell into the pause is decided by how it was paused."""
+    changing.resume_task(request.visitor.tenant.pk, task_id, actor=request.visitor.actor)
+    return Done("Resumed.")
+
+
+@action(Role.OPERATOR)
+def run(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Run now, beside the schedule, with the payload of the form if it was edited."""
+    visitor = request.visitor
+    override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
+    made = run_task(visitor.tenant.pk, task_id, override, actor=visitor.actor)
+    return Done("It runs now.", reverse("dashboard:execution", args=[made.pk]))
+
+
+@action(Role.OPERATOR)
+def cancel(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Stop future fires and cancel what has not started."""
+    changing.cancel_task(request.visitor.tenant.pk, task_id, actor=request.visitor.actor)
+    return Done("Cancelled. It fires no more; what runs goes on.")
+
+
+@action(Role.ADMIN)
+def delete(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Take the task out of the lists; its executions stay readable."""
+    visitor = request.visitor
+    changing.delete_task(visitor.tenant.pk, task_id, actor=visitor.actor)
+    return Done("Deleted. Its executions stay readable.", reverse("dashboard:tasks"))
+
+
+@action(Role.ADMIN)
+def rollback(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Bring an earlier version back, as a new version."""
+    visitor = request.visitor
+    found: Task = Task.objects.get_for_tenant(visitor.tenant.pk, task_id)
+    given = request.POST.get("version", "")
+    if not given.isascii() or not given.isdecimal() or len(given) > 9:
+        raise InvalidInput([FieldError("#/version", "invalid", "Choose one of the versions.")])
+    version = int(given)
+
+    def edit(current: Definition, now: Any) -> tuple[Definition, StatusChange | None]:
+        return read_definition(found, version), None
+
+    changing.edit_task(visitor.tenant.pk, task_id, edit, actor=visitor.actor)
+    return Done(f"Version {version} is in force again, as a new version.")
+
+
+def _bar(run: Any) -> RunBar:
+    url = reverse("dashboard:execution", args=[run.id])
+    return RunBar(str(Status(run.status)), run.scheduled_for, run.duration_ms, url)
+
+
+def _next_fires(found: Task) -> list[dict[str, Any]]:
+    """Return the coming instants by the schedule; none of a task that fires no more."""
+    if found.status not in (TaskStatus.SCHEDULED, TaskStatus.PAUSED):
+        return []
+    zone = find_zone(found.schedule["timezone"]).info
+    now = database_now()
+    try:
+        walk = spec_of(found).walk(now)
+        limit = found.schedule.get("max_occurrences")
+        left = _FIRES if limit is None else max(0, min(_FIRES, limit - found.occurrence_count))
+        return [
+            # Naive, since templates would turn it into the visitor's zone.
+            {
+                "at": one.at,
+                "local": one.at.astimezone(zone).replace(tzinfo=None),
+                "notes": list(one.notes),
+            }
+            for one in islice(walk, left)
+        ]
+    except InvalidInput:
+        return []  # stored under an older rule; the schedule's text on the page says what is wrong
+
+
+def _one_of(given: str, known: tuple[str, ...]) -> str:
+    if given not in known:
+        message = f"Choose one of {', '.join(known)}."
+        raise InvalidInput([FieldError("#/on_resume", "invalid", message)])
+    return given

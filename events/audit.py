@@ -1,0 +1,150 @@
+"""The audit log of every change (F5): append in the change's transaction, verify the chain.
+
+Services call :func:`record` last, because it holds the tenant's chain until the transaction
+ends. Each entry's hash covers the one before, so that an altered, removed or cut-off entry is
+found by :func:`verify`. Payloads and secrets do not belong here and are masked. What people
+watch on the console gets an event ``<kind>.changed`` with its entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from events import outbox
+from events.models import AuditChain, AuditEntry
+from shared.actor import Actor
+from shared.redaction import redact
+
+_START = bytes(32)
+#: Kinds of objects whose changes are events too.
+_TOLD = ("task", "dead_letter")
+_FIELDS = (
+    "actor",
+    "address",
+    "trace_id",
+    "action",
+    "object_kind",
+    "object_id",
+    "before",
+    "after",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change to be recorded; ``before`` and ``after`` hold only what changed."""
+
+    action: str
+    object_kind: str
+    object_id: UUID | str
+    before: Mapping[str, Any] | None = None
+    after: Mapping[str, Any] | None = None
+
+
+def record(
+    tenant_id: UUID,
+    actor: Actor | str,
+    action: str,
+    object_kind: str,
+    object_id: UUID | str,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+) -> AuditEntry:
+    """Append one entry to the tenant's chain, in the caller's transaction."""
+    change = Change(action, object_kind, object_id, before, after)
+    return record_many(tenant_id, actor, [change])[0]
+
+
+@transaction.atomic
+def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> list[AuditEntry]:
+    """Append many entries at the price of one."""
+    if not changes:
+        return []
+    _tell(tenant_id, changes)
+    chain = _locked_chain(tenant_id)
+    entries = []
+    for change in changes:
+        entry = _entry(tenant_id, _as_actor(actor), change)
+        entry.sequence = chain.sequence = chain.sequence + 1
+        entry.hash = chain.hash = _hash(bytes(chain.hash), entry)
+        entries.append(entry)
+    AuditEntry.objects.bulk_create(entries, batch_size=1000)
+    chain.save(update_fields=["sequence", "hash"])
+    return entries
+
+
+def verify(tenant_id: UUID) -> tuple[int, int | None]:
+    """Return how many entries hold, and the sequence number of the first one that does not."""
+    previous, count = _START, 0
+    entries = AuditEntry.objects.filter(tenant_id=tenant_id).order_by("sequence")
+    for entry in entries.iterator(chunk_size=2000):
+        expected = count + 1
+        if entry.sequence != expected or bytes(entry.hash) != _hash(previous, entry):
+            return count, expected
+        previous, count = bytes(entry.hash), expected
+    chain = AuditChain.objects.filter(tenant_id=tenant_id).first()
+    ends_at = (chain.sequence, bytes(chain.hash)) if chain else (0, _START)
+    return count, None if ends_at == (count, previous) else count + 1
+
+
+def _tell(tenant_id: UUID, changes: Sequence[Change]) -> None:
+    for kind in _TOLD:
+        ids = {
+            change.object_id
+            for change in changes
+            if change.object_kind == kind and isinstance(change.object_id, UUID)
+        }
+        subjects = [(one, one if kind == "task" else None) for one in sorted(ids)]
+        outbox.append_many(tenant_id, f"{kind}.changed", subjects)
+
+
+def _locked_chain(tenant_id: UUID) -> AuditChain:
+    # The race: two writers that read the same end would both follow it, and fork the chain.
+    chains = AuditChain.objects.select_for_update(no_key=True)
+    chain = chains.filter(tenant_id=tenant_id).first()
+    if chain is not None:
+        return chain
+    first = AuditChain(tenant_id=tenant_id, hash=_START)
+    AuditChain.objects.bulk_create([first], ignore_conflicts=True)
+    return chains.get(tenant_id=tenant_id)
+
+
+def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
+    return AuditEntry(
+        tenant_id=tenant_id,
+        at=datetime.now(UTC),
+        actor=actor.name[:200],
+        address=actor.address[:64],
+        trace_id=actor.trace_id[:32],
+        action=change.action,
+        object_kind=change.object_kind,
+        object_id=str(change.object_id),
+        before=_canonical(change.before),
+        after=_canonical(change.after),
+    )
+
+
+def _hash(previous: bytes, entry: AuditEntry) -> bytes:
+    content: dict[str, Any] = {name: getattr(entry, name) for name in _FIELDS}
+    content["tenant_id"] = str(entry.tenant_id)
+    content["sequence"] = entry.sequence
+    content["at"] = entry.at.astimezone(UTC).isoformat(timespec="microseconds")
+    return hashlib.sha256(previous + orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _canonical(value: Mapping[str, Any] | None) -> str | None:
+    if value is None:
+        return None
+    return orjson.dumps(redact(value), option=orjson.OPT_SORT_KEYS, default=str).decode()
+
+
+def _as_actor(actor: Actor | str) -> Actor:
+    return Actor(actor) if isinstance(actor, str) else actor

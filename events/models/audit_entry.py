@@ -1,0 +1,61 @@
+"""The audit log: one chained row per change, and the end of each tenant's chain."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from shared.ids import new_id
+
+
+class AuditEntry(models.Model):
+    """Who changed what, when and from where; rows are never changed or deleted (a trigger).
+
+    ``before`` and ``after`` are canonical JSON as text, because the hash covers their exact
+    bytes and jsonb would rewrite numbers. Plain ids, no foreign keys: an entry outlives what it
+    describes.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant_id = models.UUIDField()
+    sequence = models.PositiveBigIntegerField()
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=200)
+    address = models.CharField(max_length=64, default="")
+    trace_id = models.CharField(max_length=32, default="")
+    action = models.CharField(max_length=60)
+    object_kind = models.CharField(max_length=40)
+    object_id = models.CharField(max_length=100)
+    before = models.TextField(null=True)
+    after = models.TextField(null=True)
+    hash = models.BinaryField(max_length=32)
+
+    class Meta:
+        db_table = "audit_entries"
+        indexes = [
+            models.Index(
+                fields=["tenant_id", "object_kind", "object_id", "sequence"],
+                name="audit_entries_of_object_idx",
+            )
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tenant_id", "sequence"], name="audit_sequence_is_unique_in_a_tenant"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sequence} {self.action}"
+
+
+class AuditChain(models.Model):
+    """The end of a tenant's chain: the row that writers lock, and that shows a cut-off tail."""
+
+    tenant_id = models.UUIDField(primary_key=True)
+    sequence = models.PositiveBigIntegerField(default=0)
+    hash = models.BinaryField(max_length=32)
+
+    class Meta:
+        db_table = "audit_chains"
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.sequence}"

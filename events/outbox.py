@@ -1,0 +1,222 @@
+"""The outbox: services append events in their own transaction, consumers read them by cursor.
+
+A consumer gets every committed event, in the order of transactions, and none twice unless its
+own transaction rolls back. It reads only below the oldest running transaction, so that nothing
+is skipped that commits late; a transaction that stays open holds all consumers up.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from shared.ids import first_id_at
+from shared.sql import json_value, rows, run
+
+log = logging.getLogger(__name__)
+
+_NO_EVENT = UUID(int=0)
+#: Longer than any transaction, and than any step of the database's clock.
+_LONGEST = timedelta(days=1)
+#: A consumer without news notes so often that there is none; more often would only write.
+_NOTED_EVERY = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An event as consumers see it."""
+
+    id: UUID
+    tenant_id: UUID
+    name: str
+    subject_id: UUID
+    task_id: UUID | None
+    data: Any
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a consumer stands, and what holds in the database at that moment."""
+
+    xid: int
+    event_id: UUID
+    read_at: datetime
+    horizon: int
+    newest: int
+    now: datetime
+
+    @property
+    def is_foreign(self) -> bool:
+        """Tell whether it comes from another server: the database was restored from a dump."""
+        return self.xid > self.newest
+
+    @property
+    def is_stale(self) -> bool:
+        return self.now - self.read_at > _NOTED_EVERY
+
+    def bounds(self) -> dict[str, Any]:
+        return {
+            "xid": self.xid,
+            "event": self.event_id,
+            "horizon": self.horizon,
+            "low": first_id_at(self.read_at - _LONGEST),
+            "high": first_id_at(self.now + _LONGEST),
+        }
+
+    def at_the_end(self) -> _Place:
+        """Return the place after everything that this moment allows to read."""
+        xid, event_id = max((self.xid, self.event_id), (self.horizon, _NO_EVENT))
+        return _Place(xid, event_id, self.now, self.horizon, self.newest, self.now)
+
+    def restarted(self) -> _Place:
+        """Return the place of a consumer that begins now."""
+        return _Place(self.horizon, _NO_EVENT, self.now, self.horizon, self.newest, self.now)
+
+
+def append(
+    tenant_id: UUID,
+    name: str,
+    subject_id: UUID,
+    task_id: UUID | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Append one event in the caller's transaction."""
+    append_many(tenant_id, name, [(subject_id, task_id)], data)
+
+
+def append_many(
+    tenant_id: UUID,
+    name: str,
+    subjects: Sequence[tuple[UUID, UUID | None]],
+    data: Mapping[str, Any] | None = None,
+) -> None:
+    """Append an event of the same name for each (subject, task), in one statement.
+
+    Without a table for today, which a scheduler makes days ahead, the events are lost and the
+    caller's change stands.
+    """
+    if not subjects:
+        return
+    parameters = {
+        "tenant": tenant_id,
+        "name": name,
+        "subjects": [subject for subject, _ in subjects],
+        "tasks": [task for _, task in subjects],
+        "data": None if data is None else orjson.dumps(data, default=str).decode(),
+    }
+    if not run("outbox/append", parameters):
+        log.error("events_lost", extra={"event_name": name, "reason": "no table for today"})
+
+
+def consume(
+    consumer: str,
+    limit: int,
+    handle: Callable[[list[Recorded]], None],
+    *,
+    names: Sequence[str] | None = None,
+) -> int:
+    """Hand the next events to ``handle`` and move the cursor, in one transaction.
+
+    Return how many there were: 0 also when another process is reading as this consumer. An
+    error of ``handle`` leaves them to the next call. The first call begins with what happens
+    from then on. With ``names`` the others are passed over in the database, which is cheap, and
+    counted all the same.
+    """
+    if names is not None:
+        return _consume_named(consumer, limit, handle, names)
+
+    def hand_over(found: list[tuple[Any, ...]]) -> int:
+        if found:
+            handle([_recorded(row[:-1]) for row in found])
+        return len(found)
+
+    return _consume(consumer, limit, "outbox/read", hand_over)
+
+
+def _consume_named(
+    consumer: str, limit: int, handle: Callable[[list[Recorded]], None], names: Sequence[str]
+) -> int:
+    def hand_over(found: list[tuple[Any, ...]]) -> int:
+        if not found:
+            return 0
+        events = [_recorded(row[1:-2]) for row in found if row[1] is not None]
+        if events:
+            handle(events)
+        return int(found[0][-2])
+
+    return _consume(consumer, limit, "outbox/read_named", hand_over, names=list(names))
+
+
+def consume_tally(
+    consumer: str, limit: int, handle: Callable[[Mapping[tuple[UUID, str], int]], None]
+) -> int:
+    """As :func:`consume`, but hand over only how many events of each tenant and name there were."""
+
+    def hand_over(found: list[tuple[Any, ...]]) -> int:
+        if not found:
+            return 0
+        handle({(tenant_id, name): count for _, tenant_id, name, count, _, _ in found})
+        return int(found[0][4])
+
+    return _consume(consumer, limit, "outbox/tally", hand_over)
+
+
+def _consume(
+    consumer: str,
+    limit: int,
+    statement: str,
+    hand_over: Callable[[list[tuple[Any, ...]]], int],
+    **parameters: Any,
+) -> int:
+    """Read with a statement whose rows begin with the last event's id and end with its xid."""
+    if not _is_worthwhile(consumer):
+        return 0
+    with transaction.atomic(durable=True):
+        place = _place("outbox/lock_place", consumer)
+        if place is None:
+            return 0
+        if place.is_foreign:
+            log.warning("event_cursor_restarted", extra={"consumer": consumer})
+            place = place.restarted()
+        found = rows(statement, {**place.bounds(), **parameters, "limit": limit})
+        count = hand_over(found)
+        _move(consumer, place, found[-1] if count == limit else None)
+    return count
+
+
+def _is_worthwhile(consumer: str) -> bool:
+    """Look for news without a lock: taking one writes to the disk, every second if idle."""
+    place = _place("outbox/place", consumer)
+    if place is None:
+        run("outbox/begin", {"consumer": consumer})
+        return False
+    if place.is_foreign or place.is_stale:
+        return True
+    return bool(rows("outbox/has_news", place.bounds())[0][0])
+
+
+def _place(statement: str, consumer: str) -> _Place | None:
+    found = rows(statement, {"consumer": consumer})
+    return _Place(*found[0]) if found else None
+
+
+def _move(consumer: str, place: _Place, last: tuple[Any, ...] | None) -> None:
+    """Note the last event, or, when there was no more, the moment itself."""
+    end = place.at_the_end()
+    position = {"xid": end.xid, "event": end.event_id, "read_at": end.read_at}
+    if last is not None:
+        position = {"xid": last[-1], "event": last[0], "read_at": place.read_at}
+    run("outbox/advance", {"consumer": consumer, **position})
+
+
+def _recorded(row: tuple[Any, ...]) -> Recorded:
+    event_id, tenant_id, name, subject_id, task_id, data, at = row
+    return Recorded(event_id, tenant_id, name, subject_id, task_id, json_value(data), at)

@@ -1,0 +1,85 @@
+-- name: append
+-- Appends events in the caller's transaction, in the order given. Nothing is written while
+-- today's table is missing: a person's change must not fail for want of its event.
+INSERT INTO events (tenant_id, name, subject_id, task_id, data)
+SELECT %(tenant)s, %(name)s, e.subject_id, e.task_id, %(data)s::jsonb
+FROM unnest(%(subjects)s::uuid[], %(tasks)s::uuid[]) AS e (subject_id, task_id)
+WHERE to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'))
+      IS NOT NULL
+
+-- name: begin
+-- A new consumer begins with what is not finished now. Keeps the place of one that is there.
+INSERT INTO event_cursors (consumer, xid, event_id, read_at)
+VALUES (%(consumer)s, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+        '00000000-0000-0000-0000-000000000000', now())
+ON CONFLICT (consumer) DO NOTHING
+
+-- name: place
+-- Where a consumer stands, without a lock; and what the clock and the transactions say now.
+SELECT xid, event_id, read_at, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint, now()
+FROM event_cursors WHERE consumer = %(consumer)s
+
+-- name: lock_place
+-- The same, locked against others that read as this consumer; nothing while one of them does.
+SELECT xid, event_id, read_at, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint, now()
+FROM event_cursors WHERE consumer = %(consumer)s
+FOR UPDATE SKIP LOCKED
+
+-- name: has_news
+-- Whether anything lies between a consumer's place and the oldest running transaction. Index
+-- events_cursor_idx of the few days that the ids allow.
+SELECT EXISTS (
+    SELECT 1 FROM events e
+    WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
+      AND e.id >= %(low)s AND e.id < %(high)s)
+
+-- name: read
+-- The events between a place and the oldest running transaction, below which nothing can be
+-- added any more: a plain cursor over ids would skip what commits late. Index events_cursor_idx
+-- of the few days that the ids allow.
+SELECT e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at, e.xid::text::bigint
+FROM events e
+WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
+  AND e.id >= %(low)s AND e.id < %(high)s
+ORDER BY e.xid, e.id LIMIT %(limit)s
+
+-- name: read_named
+-- The same, of which only the events with one of the names come out, with the last event's place
+-- and the number of all of them; one row without an event when none has such a name.
+WITH batch AS MATERIALIZED (
+    SELECT e.xid, e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at
+    FROM events e
+    WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
+      AND e.id >= %(low)s AND e.id < %(high)s
+    ORDER BY e.xid, e.id LIMIT %(limit)s
+), last AS (
+    SELECT id, xid, (SELECT count(*) FROM batch) AS total
+    FROM batch ORDER BY xid DESC, id DESC LIMIT 1
+)
+SELECT last.id, b.id, b.tenant_id, b.name, b.subject_id, b.task_id, b.data, b.at, last.total,
+       last.xid::text::bigint
+FROM last LEFT JOIN batch b ON b.name = ANY(%(names)s)
+ORDER BY b.xid, b.id
+
+-- name: tally
+-- The same events as numbers per tenant and name, with the last event's place and the number of
+-- all of them; for consumers to whom it is enough that something happened.
+WITH batch AS MATERIALIZED (
+    SELECT e.xid, e.id, e.tenant_id, e.name FROM events e
+    WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
+      AND e.id >= %(low)s AND e.id < %(high)s
+    ORDER BY e.xid, e.id LIMIT %(limit)s
+), last AS (
+    SELECT id, xid, (SELECT count(*) FROM batch) AS total
+    FROM batch ORDER BY xid DESC, id DESC LIMIT 1
+)
+SELECT last.id, b.tenant_id, b.name, count(*), last.total, last.xid::text::bigint
+FROM batch b CROSS JOIN last
+GROUP BY b.tenant_id, b.name, last.id, last.total, last.xid
+
+-- name: advance
+-- Moves a consumer, which holds the lock of its place, past what it has handled.
+UPDATE event_cursors SET xid = %(xid)s, event_id = %(event)s, read_at = %(read_at)s
+WHERE consumer = %(consumer)s

@@ -1,0 +1,22 @@
+"""The runtime in the admin: tasks with their actions, the ledger, dead letters, machinery."""
+
+from __future__ import annotations
+
+from executions.admin.bulk_jobs import BulkJobAdmin
+from executions.admin.dead_letters import DeadLetterAdmin
+from executions.admin.housekeeping import HousekeepingAdmin
+from executions.admin.ledger import AttemptAdmin, ExecutionAdmin
+from executions.admin.machinery import LedgerFloorAdmin, PartitionLeaseAdmin, SchedulerNodeAdmin
+from executions.admin.tasks import TaskAdmin
+
+__all__ = [
+    "AttemptAdmin",
+    "BulkJobAdmin",
+    "DeadLetterAdmin",
+    "ExecutionAdmin",
+    "HousekeepingAdmin",
+    "LedgerFloorAdmin",
+    "PartitionLeaseAdmin",
+    "SchedulerNodeAdmin",
+    "TaskAdmin",
+]

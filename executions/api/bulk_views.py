@@ -1,0 +1,203 @@
+"""``/v1/bulk-jobs`` and the calls that make one: an action over many rows.
+
+Reading needs ``read``, acting ``operate``; deleting tasks is a change of definitions and needs
+``write`` besides, as it does for a single one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from executions.api.bulk_serializers import (
+    SCOPE_FIELDS,
+    BulkJobDetail,
+    BulkJobSerializer,
+    BulkScope,
+    ExecutionActionBody,
+    LetterActionBody,
+    TaskActionBody,
+)
+from executions.api.serializers import EmptyBody
+from executions.choices import JobStatus
+from executions.models import BulkJob
+from executions.presentation_jobs import (
+    present_bulk_job,
+    present_item,
+    present_sample,
+    present_scope,
+)
+from executions.services import bulk_jobs
+from executions.services.bulk_options import read_options
+from shared.api.pagination import LIST_PARAMETERS, paginate
+from shared.api.query import choice, choices
+from shared.api.schema import list_answer
+from shared.api.serializers import StrictSerializer
+from shared.api.views import PunctualView
+from shared.exceptions import FieldError, Forbidden, InvalidInput
+from tenants.idempotency import idempotent
+
+_OPERATE = {"POST": "operate"}
+_ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "id")}
+_ANSWERS = {200: BulkScope, 202: BulkJobSerializer}
+
+
+class _ActionsView(PunctualView):
+    """Count what an action would be about, or make the job that does it."""
+
+    scopes = _OPERATE
+    kind: ClassVar[str]
+    body: ClassVar[type[StrictSerializer]]
+
+    def answer(self) -> Response:
+        """Return 200 with the scope of a dry run, or 202 with the job."""
+        wanted = self.read_body(self.body)
+        action, filters = wanted["action"], wanted["filter"]
+        options = {name: value for name, value in wanted.items() if name not in SCOPE_FIELDS}
+        if wanted["dry_run"]:
+            read_options(self.kind, action, options)
+            return Response(self._scope(action, filters))
+        job = bulk_jobs.create_bulk_job(
+            self.tenant_id,
+            kind=self.kind,
+            action=action,
+            filters=filters,
+            options=options,
+            name=wanted["name"],
+            actor=self.actor,
+            expected_count=wanted.get("expected_count"),
+        )
+        return _job_answer(job)
+
+    def _scope(self, action: str, filters: dict[str, Any]) -> dict[str, Any]:
+        scope = bulk_jobs.count_matching(self.tenant_id, self.kind, filters, action=action)
+        sample = bulk_jobs.sample_matching(self.tenant_id, self.kind, filters, action=action)
+        return {**present_scope(scope), "sample": present_sample(sample)}
+
+
+class DeadLetterActionsView(_ActionsView):
+    """Act on many dead letters."""
+
+    kind = "dead_letters"
+    body = LetterActionBody
+
+    @extend_schema(operation_id="act_on_dead_letters", request=LetterActionBody, responses=_ANSWERS)
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        """Retry, resolve, archive or purge what matches; `dry_run` only counts (200)."""
+        return self.answer()
+
+
+class TaskActionsView(_ActionsView):
+    """Act on many tasks."""
+
+    kind = "tasks"
+    body = TaskActionBody
+
+    @extend_schema(operation_id="act_on_tasks", request=TaskActionBody, responses=_ANSWERS)
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        """Pause, resume, cancel, run or delete what matches; `dry_run` only counts (200).
+
+        `delete` needs the scope `write` besides. `set` is 400 `not_supported`.
+        """
+        asked = request.data.get("action") if isinstance(request.data, dict) else None
+        if asked == "set":
+            _refuse_set()
+        if asked == "delete" and "write" not in self.caller.scopes:
+            raise Forbidden("Deleting tasks needs the scope write besides operate.")
+        return self.answer()
+
+
+class ExecutionActionsView(_ActionsView):
+    """Act on many executions."""
+
+    kind = "executions"
+    body = ExecutionActionBody
+
+    @extend_schema(
+        operation_id="act_on_executions", request=ExecutionActionBody, responses=_ANSWERS
+    )
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        """Cancel or retry what matches; `dry_run` only counts (200)."""
+        return self.answer()
+
+
+class BulkJobsView(PunctualView):
+    """The tenant's bulk jobs."""
+
+    query_parameters = {
+        "GET": {
+            **LIST_PARAMETERS,
+            "status": choices(*JobStatus.values, description="One or more states."),
+            "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
+        }
+    }
+
+    @extend_schema(
+        operation_id="list_bulk_jobs", responses=list_answer("bulk_jobs", BulkJobSerializer)
+    )
+    def get(self, request: Request) -> Response:
+        """List bulk jobs, newest first."""
+        found = bulk_jobs.list_bulk_jobs(self.tenant_id)
+        if self.query["status"]:
+            found = found.filter(status__in=self.query["status"])
+        page = paginate(
+            found,
+            self.query,
+            key="bulk_jobs",
+            serialize=present_bulk_job,
+            order=_ORDERS[self.query["ordering"]],
+        )
+        return Response(page)
+
+
+class BulkJobView(PunctualView):
+    """One bulk job."""
+
+    query_parameters = {"GET": LIST_PARAMETERS}
+
+    @extend_schema(operation_id="get_bulk_job", responses=BulkJobDetail)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """Show a bulk job; `results` are the rows that were skipped or failed, page by page."""
+        job = bulk_jobs.get_bulk_job(self.tenant_id, job_id)
+        page = paginate(
+            bulk_jobs.items_not_done(job),
+            self.query,
+            key="results",
+            serialize=present_item,
+            order=("position",),
+        )
+        return Response({**present_bulk_job(job), **page})
+
+
+class CancelBulkJobView(PunctualView):
+    """Cancel a bulk job."""
+
+    scopes = _OPERATE
+
+    @extend_schema(
+        operation_id="cancel_bulk_job", request=EmptyBody, responses={202: BulkJobSerializer}
+    )
+    @idempotent(required=False)
+    def post(self, request: Request, job_id: UUID) -> Response:
+        """Cancel: what is done stays done, the rest is skipped. 409 `already_final` when ended."""
+        self.read_body(EmptyBody)
+        return _job_answer(bulk_jobs.cancel_bulk_job(self.tenant_id, job_id, actor=self.actor))
+
+
+def _job_answer(job: BulkJob) -> Response:
+    headers = {"Location": f"/v1/bulk-jobs/{job.id}"}
+    return Response(present_bulk_job(job), status=202, headers=headers)
+
+
+def _refuse_set() -> None:
+    message = "Setting fields of many tasks at once is not supported yet."
+    error = InvalidInput([FieldError("#/action", "not_supported", message)], message)
+    error.code = "not_supported"
+    raise error

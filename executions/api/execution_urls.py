@@ -1,0 +1,40 @@
+"""Routes of executions and dead letters under ``/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from executions.api import dead_letter_views as letters
+from executions.api import execution_views as executions
+
+urlpatterns = [
+    path("executions", executions.ExecutionsView.as_view(), name="executions"),
+    path("executions/<uuid:execution_id>", executions.ExecutionView.as_view(), name="execution"),
+    path(
+        "executions/<uuid:execution_id>/cancel",
+        executions.CancelExecutionView.as_view(),
+        name="execution-cancel",
+    ),
+    path(
+        "executions/<uuid:execution_id>/retry",
+        executions.RetryExecutionView.as_view(),
+        name="execution-retry",
+    ),
+    path("dlq", letters.DeadLettersView.as_view(), name="dead-letters"),
+    path("dlq/<uuid:letter_id>", letters.DeadLetterView.as_view(), name="dead-letter"),
+    path(
+        "dlq/<uuid:letter_id>/retry",
+        letters.RetryDeadLetterView.as_view(),
+        name="dead-letter-retry",
+    ),
+    path(
+        "dlq/<uuid:letter_id>/resolve",
+        letters.ResolveDeadLetterView.as_view(),
+        name="dead-letter-resolve",
+    ),
+    path(
+        "dlq/<uuid:letter_id>/archive",
+        letters.ArchiveDeadLetterView.as_view(),
+        name="dead-letter-archive",
+    ),
+]

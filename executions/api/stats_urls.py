@@ -1,0 +1,14 @@
+"""Routes of statistics and of who does the work, under ``/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from executions.api import stats_views as stats
+
+urlpatterns = [
+    path("overview", stats.OverviewView.as_view(), name="overview"),
+    path("workers", stats.WorkersView.as_view(), name="workers"),
+    path("schedulers", stats.SchedulersView.as_view(), name="schedulers"),
+    path("stats/throughput", stats.ThroughputView.as_view(), name="stats-throughput"),
+]

@@ -1,0 +1,34 @@
+"""How the views of tasks answer with one task: its version is the ``ETag``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.response import Response
+
+from executions.presentation_tasks import (
+    next_execution,
+    present_latest,
+    present_tasks,
+    upcoming,
+)
+from tasks.definition import Definition
+from tasks.models import Task
+from tasks.presentation import present_task
+from tasks.revisions import read_definition
+
+__all__ = ["present_latest", "present_tasks", "task_answer"]
+
+
+def task_answer(
+    task: Task, definition: Definition | None = None, *, status: int = 200, **extra: Any
+) -> Response:
+    """Return the answer that shows a task; 201 says where it is."""
+    definition = definition or read_definition(task)
+    if status != 201:  # a new task has nothing in the ledger yet
+        extra = {**next_execution(task, upcoming([task])), **extra}
+    shown = present_task(task, definition, extra=extra)
+    headers = {"ETag": f'"{task.version}"'}
+    if status == 201:
+        headers["Location"] = f"/v1/tasks/{task.id}"
+    return Response(shown, status=status, headers=headers)

@@ -1,0 +1,46 @@
+"""``POST /v1/tasks/bulk``: up to 10,000 definitions in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from executions.api.task_serializers import BulkAnswer, BulkBody, BulkCreateSerializer
+from executions.engine.clocks import database_now
+from shared.api.problems import log_unexpected, problem_of
+from shared.api.views import PunctualView
+from tasks import bulk
+from tasks.limits import current_limits
+from tasks.presentation import present_task
+from tenants.idempotency import idempotent
+
+
+class BulkCreateView(PunctualView):
+    """Create many tasks."""
+
+    max_body_bytes = 16 * 1024 * 1024
+
+    @extend_schema(operation_id="create_tasks", request=BulkCreateSerializer, responses=BulkAnswer)
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        """Create many tasks, each with its own result; with `atomic` all or nothing (400)."""
+        wanted = self.read_body(BulkBody)
+        call = bulk.Call(self.tenant_id, self.actor, database_now(), current_limits())
+        create = bulk.create_all if wanted["atomic"] else bulk.create_each
+        results = [
+            self._result(index, result)
+            for index, result in enumerate(create(wanted["tasks"], call))
+        ]
+        created = sum(result["status"] == 201 for result in results)
+        return Response({"results": results, "created": created, "failed": len(results) - created})
+
+    def _result(self, index: int, result: bulk.Result) -> dict[str, Any]:
+        if isinstance(result, bulk.Created):
+            shown = present_task(result.task, result.definition)
+            return {"index": index, "status": 201, "task": shown}
+        problem = problem_of(result)
+        log_unexpected(result, problem, self.request)
+        return {"index": index, "status": problem.status, "problem": problem.body(self.request)}

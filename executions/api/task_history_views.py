@@ -1,0 +1,103 @@
+"""``/v1/tasks/{id}/executions``, ``revisions`` and ``rollback``: what a task was and did."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from executions.api.execution_views import EXECUTION_FILTERS, list_executions
+from executions.api.task_answers import task_answer
+from executions.api.task_serializers import RevisionSerializer, RollbackBody, TaskExecutionsPage
+from executions.models import Execution
+from executions.services import changing
+from shared.api.pagination import LIST_PARAMETERS, paginate
+from shared.api.schema import list_answer
+from shared.api.views import PunctualView
+from shared.exceptions import FieldError, InvalidInput, NotFound
+from tasks.api.serializers import TaskSerializer
+from tasks.definition import Definition, to_long
+from tasks.models import Task, TaskRevision
+from tasks.revisions import definition_of, read_definition
+from tasks.validation import StatusChange
+from tenants.idempotency import idempotent
+
+
+class TaskExecutionsView(PunctualView):
+    """A task's executions."""
+
+    query_parameters = {"GET": {**LIST_PARAMETERS, **EXECUTION_FILTERS}}
+
+    @extend_schema(operation_id="list_task_executions", responses=TaskExecutionsPage)
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """List a task's executions, newest first."""
+        task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        rows = Execution.objects.for_tenant(self.tenant_id).filter(task_id=task.id)
+        return Response(list_executions(rows.filtered(self.query), self.query))
+
+
+class TaskRevisionsView(PunctualView):
+    """A task's versions."""
+
+    query_parameters = {"GET": LIST_PARAMETERS}
+
+    @extend_schema(
+        operation_id="list_task_revisions", responses=list_answer("revisions", RevisionSerializer)
+    )
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """List a task's versions, newest first, each with who made it and its definition."""
+        task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        return Response(
+            paginate(
+                task.revisions.all(),
+                self.query,
+                key="revisions",
+                serialize=_revision,
+                order=("-version",),
+            )
+        )
+
+
+class RollbackTaskView(PunctualView):
+    """Bring an earlier version back."""
+
+    @extend_schema(operation_id="rollback_task", request=RollbackBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Give a task the definition of an earlier version again, as a new version."""
+        version: int = self.read_body(RollbackBody)["version"]
+        task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+
+        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+            return _definition_at(task, version), None
+
+        return task_answer(
+            changing.edit_task(
+                self.tenant_id,
+                task_id,
+                edit,
+                actor=self.actor,
+                expected_version=self.expected_version,
+            )
+        )
+
+
+def _definition_at(task: Task, version: int) -> Definition:
+    try:
+        return read_definition(task, version)
+    except NotFound as unknown:
+        message = f"The task has no version {version}."
+        raise InvalidInput([FieldError("#/version", "unknown_version", message)]) from unknown
+
+
+def _revision(revision: TaskRevision) -> dict[str, Any]:
+    return {
+        "version": revision.version,
+        "changed_by": revision.changed_by,
+        "created_at": revision.created_at,
+        "definition": to_long(definition_of(revision)),
+    }

@@ -1,0 +1,88 @@
+"""``/v1/tasks/{id}/pause``, ``resume``, ``cancel`` and ``run``; they need the scope ``operate``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from executions.api.execution_views import accepted, override_of
+from executions.api.serializers import EmptyBody, ExecutionSerializer
+from executions.api.task_answers import task_answer
+from executions.api.task_serializers import PauseBody, RunBody
+from executions.engine.clocks import database_now
+from executions.services import changing
+from executions.services.triggering import run_task
+from shared.api.views import PunctualView
+from shared.exceptions import FieldError, InvalidInput
+from tasks.api.serializers import TaskSerializer
+from tasks.services import Pause
+from tenants.idempotency import idempotent
+
+
+class PauseTaskView(PunctualView):
+    """Pause a task."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="pause_task", request=PauseBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Pause: nothing of the task starts until it is resumed; what runs goes on.
+
+        409 when the task has ended.
+        """
+        pause = Pause(**self.read_body(PauseBody))
+        _refuse_past(pause.until)
+        return task_answer(changing.pause_task(self.tenant_id, task_id, pause, actor=self.actor))
+
+
+class ResumeTaskView(PunctualView):
+    """Resume a task."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="resume_task", request=EmptyBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Resume; `on_resume` of the pause decides what becomes of the instants within it."""
+        self.read_body(EmptyBody)
+        return task_answer(changing.resume_task(self.tenant_id, task_id, actor=self.actor))
+
+
+class CancelTaskView(PunctualView):
+    """Cancel a task."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="cancel_task", request=EmptyBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Stop future fires and cancel unstarted executions; what runs goes on.
+
+        409 when the task has ended by itself.
+        """
+        self.read_body(EmptyBody)
+        return task_answer(changing.cancel_task(self.tenant_id, task_id, actor=self.actor))
+
+
+class RunTaskView(PunctualView):
+    """Run a task now."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="run_task", request=RunBody, responses={202: ExecutionSerializer})
+    @idempotent(required=True)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Run a task now, beside its schedule, also while it is paused."""
+        override = override_of(self.read_body(RunBody))
+        return accepted(run_task(self.tenant_id, task_id, override, actor=self.actor))
+
+
+def _refuse_past(until: datetime | None) -> None:
+    if until is not None and until <= database_now():
+        message = "A pause cannot end in the past."
+        raise InvalidInput([FieldError("#/until", "in_the_past", message)])

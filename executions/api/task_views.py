@@ -1,0 +1,142 @@
+"""``/v1/tasks`` and ``/v1/tasks/{id}``: create, list, show, edit, replace, delete."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from executions.api.task_answers import present_latest, present_tasks, task_answer
+from executions.api.task_serializers import TaskDetailSerializer
+from executions.engine.clocks import database_now
+from executions.services import changing
+from shared.api.pagination import LIST_PARAMETERS, paginate
+from shared.api.query import boolean, choice, choices, text
+from shared.api.schema import list_answer
+from shared.api.views import PunctualView
+from tasks.api.serializers import TaskCreateSerializer, TaskEditSerializer, TaskSerializer
+from tasks.choices import TaskStatus, TaskType
+from tasks.definition import Definition
+from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, current_limits
+from tasks.models import Task
+from tasks.services import create_task
+from tasks.validation import StatusChange, parse_create, parse_patch, parse_replace
+from tenants.idempotency import idempotent
+
+_ORDERS = {
+    "-created_at": ("-created_at", "-id"),
+    "created_at": ("created_at", "id"),
+    "-updated_at": ("-updated_at", "-id"),
+    "updated_at": ("updated_at", "id"),
+    "-name": ("-name", "-id"),
+    "name": ("name", "id"),
+    "-priority": ("-priority", "-id"),
+    "priority": ("priority", "id"),
+}
+
+
+class TasksView(PunctualView):
+    """The tenant's tasks."""
+
+    query_parameters = {
+        "GET": {
+            **LIST_PARAMETERS,
+            "status": choices(*TaskStatus.values, description="One or more states."),
+            "type": choice(*TaskType.values, description="Of this type."),
+            "label": text(
+                "`key:value`, or a key that must be there.",
+                max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
+            ),
+            "q": text("In the name or the labels."),
+            "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
+        }
+    }
+
+    @extend_schema(operation_id="list_tasks", responses=list_answer("tasks", TaskSerializer))
+    def get(self, request: Request) -> Response:
+        """List tasks, newest first."""
+        query = self.query
+        page = paginate(
+            Task.objects.for_tenant(self.tenant_id).filtered(query),
+            query,
+            key="tasks",
+            serialize=lambda row: row,
+            order=_ORDERS[query["ordering"]],
+        )
+        return Response({**page, "tasks": present_tasks(page["tasks"])})
+
+    @extend_schema(
+        operation_id="create_task", request=TaskCreateSerializer, responses={201: TaskSerializer}
+    )
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        """Create a task from the long or the short form."""
+        now = database_now()
+        definition = parse_create(request.data, now=now, limits=current_limits())
+        task = create_task(self.tenant_id, definition, actor=self.actor, now=now)
+        return task_answer(task, definition, status=201)
+
+
+class TaskView(PunctualView):
+    """One task."""
+
+    query_parameters = {
+        "DELETE": {"cancel_running": boolean("Also abort what runs.", default=False)}
+    }
+
+    @extend_schema(operation_id="get_task", responses=TaskDetailSerializer)
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """Show a task with its latest ten executions."""
+        task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        return task_answer(task, executions=present_latest(task, database_now()))
+
+    @extend_schema(operation_id="edit_task", request=TaskEditSerializer, responses=TaskSerializer)
+    @idempotent(required=False)
+    def patch(self, request: Request, task_id: UUID) -> Response:
+        """Merge an edit into a task (RFC 7396), or pause or resume it by its `status`.
+
+        From the answer on no occurrence of the old definition starts.
+        """
+
+        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+            return parse_patch(current, request.data, now=now, limits=current_limits())
+
+        return self._edited(task_id, edit)
+
+    @extend_schema(
+        operation_id="replace_task", request=TaskCreateSerializer, responses=TaskSerializer
+    )
+    @idempotent(required=False)
+    def put(self, request: Request, task_id: UUID) -> Response:
+        """Replace a task's definition; what is left out takes its default."""
+
+        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+            return parse_replace(request.data, now=now, limits=current_limits()), None
+
+        return self._edited(task_id, edit)
+
+    @extend_schema(operation_id="delete_task", request=None, responses={204: None})
+    @idempotent(required=False)
+    def delete(self, request: Request, task_id: UUID) -> Response:
+        """Delete a task: no further fires; its executions stay readable."""
+        changing.delete_task(
+            self.tenant_id,
+            task_id,
+            actor=self.actor,
+            cancel_running=self.query["cancel_running"],
+            expected_version=self.expected_version,
+        )
+        return Response(status=204)
+
+    def _edited(self, task_id: UUID, edit: changing.Edit) -> Response:
+        task = changing.edit_task(
+            self.tenant_id,
+            task_id,
+            edit,
+            actor=self.actor,
+            expected_version=self.expected_version,
+        )
+        return task_answer(task)

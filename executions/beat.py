@@ -1,0 +1,173 @@
+"""The Celery beat scheduler class: hosts the engine's loop, owns partitions by database lease.
+
+It extends django-celery-beat's scheduler, whose entries do the housekeeping; tasks of users never
+go through beat's due test. Signals set a flag and wake the loop: Celery's own handler raises
+SystemExit anywhere, also between claim and publish.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+from typing import Any
+
+import psycopg
+from celery.signals import beat_init
+from django.db import DatabaseError, connections
+from django_celery_beat.schedulers import DatabaseScheduler
+
+from executions.broker import publish
+from executions.engine import ledger, materialize, resume
+from executions.engine.clocks import database_now
+from executions.engine.dispatch import Dispatcher
+from executions.engine.partitions import Partitions
+from executions.engine.rescue import Rescuer
+from shared.conf import conf
+from shared.loop import Agenda, Stage
+from shared.notify import Listener
+from tenants.services import active_signing_secrets
+
+log = logging.getLogger(__name__)
+
+#: The holder of this partition fires the housekeeping entries.
+_HOUSEKEEPING_PARTITION = 0
+_HOUSEKEEPING_SECONDS = 5.0
+_DAYS_SECONDS = 3600.0
+
+
+class PunctualScheduler(DatabaseScheduler):
+    """Runs the stages of the loop from ``tick``; sleeps until the next is due or a wake-up."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if kwargs.get("lazy"):
+            return
+        self.partitions = Partitions()
+        self._dispatcher = Dispatcher(self.partitions, publish, active_signing_secrets)
+        self._rescuer = Rescuer(self.partitions)
+        self._listener: Listener | None = None
+        self._stopping = False
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK)
+        self._agenda = Agenda(
+            [
+                Stage("days", self._days),
+                Stage("partitions", self._partitions),
+                Stage("resume", self._resume),
+                Stage("materialize", self._materialize),
+                Stage("dispatch", self._dispatch),
+                Stage("rescue", self._rescue),
+                Stage("housekeeping", self._housekeeping),
+            ],
+            on_error=connections.close_all,
+        )
+        beat_init.connect(self._take_signals, weak=False)
+
+    def tick(self, *args: Any, **kwargs: Any) -> float:
+        """Run what is due, then wait for time, a notification or a signal; never sleeps in beat."""
+        if self._stopping:
+            self._stop()
+        self._wait(self._agenda.run_due())
+        return 0.0
+
+    def _partitions(self) -> float:
+        before = set(self.partitions.held)
+        wait = self.partitions.run_once()
+        if set(self.partitions.held) != before:
+            log.info("partitions_held", extra={"count": len(self.partitions.held)})
+            self._agenda.hurry("materialize", "dispatch")
+        return wait
+
+    def _materialize(self) -> float:
+        counts = materialize.run_once(self.partitions)
+        if counts.done:
+            self._agenda.hurry("dispatch")
+        return counts.next_in
+
+    def _dispatch(self) -> float:
+        return self._dispatcher.run_once().next_in
+
+    def _rescue(self) -> float:
+        counts = self._rescuer.run_once()
+        if counts.done:
+            self._agenda.hurry("dispatch")
+        return counts.next_in
+
+    def _resume(self) -> float:
+        counts = resume.run_once(self.partitions)
+        if counts.done:
+            self._agenda.hurry("materialize", "dispatch")
+        return counts.next_in
+
+    @staticmethod
+    def _days() -> float:
+        ledger.ensure_days_ahead(database_now())
+        return _DAYS_SECONDS
+
+    def _housekeeping(self) -> float:
+        if _HOUSEKEEPING_PARTITION in self.partitions.held:
+            super().tick()
+        return _HOUSEKEEPING_SECONDS
+
+    def _ensure_connected(self) -> Any:
+        """Leave connecting to the publishing: beat's own way waits for a broker for minutes.
+
+        Meanwhile the partitions of this scheduler would be lost.
+        """
+        return self.connection
+
+    def _wait(self, seconds: float) -> None:
+        sources: list[Any] = [self._wake_read]
+        if self._listen():
+            sources.append(self._listener)
+        readable, _, _ = select.select(
+            sources, [], [], min(seconds, conf().scheduler_sleep_seconds)
+        )
+        if self._listener in readable:
+            self._hear()
+        if self._wake_read in readable:
+            os.read(self._wake_read, 512)
+
+    def _listen(self) -> bool:
+        """Have a session that hears wake-ups; without one the regular look still finds all."""
+        if self._listener is None:
+            try:
+                self._listener = Listener()
+            except psycopg.Error as error:
+                log.warning("cannot_listen", extra={"reason": str(error)})
+                return False
+            self._agenda.hurry("materialize", "dispatch")
+        return True
+
+    def _hear(self) -> None:
+        listener = self._listener
+        if listener is None:
+            return
+        try:
+            if listener.drain():
+                self._agenda.hurry("materialize", "dispatch")
+        except psycopg.Error as error:
+            log.warning("listener_lost", extra={"reason": str(error)})
+            listener.close()
+            self._listener = None
+
+    def _take_signals(self, **_: object) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._ask_to_stop)
+
+    def _ask_to_stop(self, number: int, _: object) -> None:
+        if self._stopping:
+            raise SystemExit(128 + number)  # told twice: at once
+        self._stopping = True
+        os.write(self._wake_write, b"x")
+
+    def _stop(self) -> None:
+        """Release at once, so that others take over without waiting for the leases to end."""
+        log.info("scheduler_stops", extra={"partitions": len(self.partitions.held)})
+        try:
+            self.partitions.release_all()
+        except DatabaseError as error:
+            # Nobody can be told now; the leases end by themselves.
+            log.warning("partitions_not_released", extra={"reason": str(error)})
+        raise SystemExit(0)

@@ -1,0 +1,53 @@
+"""Publishing to the broker: the one function through which work leaves for the workers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+import redis
+from celery import current_app
+from kombu.connection import Connection
+from kombu.exceptions import OperationalError
+from kombu.pools import ProducerPool, producers
+
+#: The Celery task that takes a batch of executions.
+DELIVER = "executions.deliver"
+#: The Celery task that does a part of a bulk job.
+RUN_BULK_JOB = "executions.run_bulk_job"
+_SYSTEM_QUEUE = "system"
+#: Without these a publisher whose broker is away sleeps for seconds, in steps that grow: long
+#: enough for a scheduler to lose its partitions.
+_AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+
+
+def publish(queue: str, message: dict[str, Any]) -> None:
+    """Hand a message to a queue; raise redis.ConnectionError at once when the broker is away."""
+    _send(DELIVER, queue, [message])
+
+
+def publish_system_job(task: str, *arguments: str) -> None:
+    """Ask the system worker to run a Celery task; raise as :func:`publish` does."""
+    _send(task, _SYSTEM_QUEUE, list(arguments))
+
+
+def _send(task: str, queue: str, arguments: list[Any]) -> None:
+    try:
+        with _producers(current_app.conf.broker_url).acquire(block=True) as producer:
+            current_app.send_task(
+                task,
+                args=arguments,
+                queue=queue,
+                producer=producer,
+                retry=False,
+                ignore_result=True,
+            )
+    except (OperationalError, redis.RedisError, OSError) as error:
+        raise redis.ConnectionError(str(error)) from error
+
+
+@cache
+def _producers(url: str) -> ProducerPool:
+    options = {**current_app.conf.broker_transport_options, **_AT_ONCE}
+    connection = cast(Connection, current_app.connection(url, transport_options=options))
+    return cast(ProducerPool, producers[connection])

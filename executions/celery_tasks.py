@@ -1,0 +1,87 @@
+"""The Celery functions: doors to the engine, nothing else."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+from uuid import UUID
+
+import redis
+from celery import shared_task
+from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from django.conf import settings
+from django.db import DatabaseError
+
+from executions.broker import DELIVER, RUN_BULK_JOB
+from executions.engine import housekeeping
+from executions.services.bulk_steps import hand_on, run_some
+from executions.workers.loop import WorkerLoop
+
+log = logging.getLogger(__name__)
+
+_loop: WorkerLoop | None = None
+
+
+@shared_task(name=DELIVER, acks_late=False, ignore_result=True)
+def deliver(batch: dict[str, Any]) -> None:
+    """Hand a batch to this worker's loop; our lease, not the broker's, covers it."""
+    if _loop is None:
+        raise RuntimeError("this worker delivers nothing; its queues are not those of a pool")
+    _loop.accept(batch, batch["bytes"])
+
+
+@shared_task(
+    name="executions.keep_house",
+    autoretry_for=(DatabaseError, redis.RedisError),
+    retry_backoff=True,
+    retry_jitter=True,
+    max_retries=5,
+    ignore_result=True,
+)
+def keep_house() -> None:
+    """Make days ahead, drop days past retention, forget what has expired."""
+    housekeeping.run_once()
+
+
+@shared_task(
+    name=RUN_BULK_JOB,
+    autoretry_for=(DatabaseError, redis.RedisError),
+    retry_backoff=True,
+    retry_jitter=True,
+    max_retries=5,
+    ignore_result=True,
+)
+def run_bulk_job(job_id: str) -> None:
+    """Do a part of a bulk job; what is left goes to the end of the queue, behind other jobs."""
+    if run_some(UUID(job_id)):
+        hand_on(UUID(job_id))
+
+
+@worker_init.connect
+def start_loop(**_: object) -> None:
+    """Start the loop in a worker that delivers; the system worker has none."""
+    global _loop
+    if settings.WORKER_POOL == "system":
+        return
+    loop = WorkerLoop(settings.WORKER_POOL)
+    try:
+        loop.start()
+    except Exception as error:
+        # Celery only logs what a signal's receiver raises, and would take batches without a loop.
+        log.critical("worker_loop_cannot_start", exc_info=True)
+        raise SystemExit(1) from error
+    _loop = loop
+
+
+@worker_shutting_down.connect
+def stop_taking(**_: object) -> None:
+    """From the first stop signal on, batches that still arrive are handed back."""
+    if _loop is not None:
+        _loop.stop_taking()
+
+
+@worker_shutdown.connect
+def drain(**_: object) -> None:
+    """Hand back what is held and wait for what flies, before the process ends."""
+    if _loop is not None:
+        _loop.drain(settings.DRAIN_SECONDS)

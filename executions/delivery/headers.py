@@ -1,0 +1,73 @@
+"""The headers that a webhook's receiver gets, in one list.
+
+Called once per attempt by the run stage. The names are a promise of the public API; they are
+reserved in ``shared.http_headers``, so a user's headers never repeat one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from executions.delivery.signing import sign
+
+USER_AGENT = "Punctual-Webhooks/1"
+_DEFAULT_CONTENT_TYPE = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFacts:
+    """What the headers of one attempt say."""
+
+    execution_id: str
+    task_id: str
+    attempt: int
+    #: RFC 3339, UTC, milliseconds: ``2026-11-20T08:00:00.000Z``.
+    scheduled_for: str
+    fencing_token: int
+    traceparent: str
+    user_headers: Sequence[tuple[str, str]] = ()
+    #: Both only with ``completion: callback``.
+    execution_token: str | None = None
+    callback_url: str | None = None
+
+
+def build_headers(
+    facts: AttemptFacts, *, secrets: Sequence[bytes], timestamp: int, body: bytes
+) -> list[tuple[str, str]]:
+    """Return all headers but those that frame the message; the body is signed as it is sent.
+
+    ``timestamp`` is the time of this attempt in Unix seconds. Without a secret there is no
+    signature. The user's headers come last; Content-Type is theirs to choose.
+    """
+    message_id = facts.execution_id
+    headers = [
+        ("User-Agent", USER_AGENT),
+        ("webhook-id", message_id),
+        ("webhook-timestamp", str(timestamp)),
+        ("Idempotency-Key", message_id),
+        ("X-Idempotency-Key", message_id),
+        ("X-Scheduler-Task-Id", facts.task_id),
+        ("X-Scheduler-Attempt", str(facts.attempt)),
+        ("X-Scheduler-Scheduled-For", facts.scheduled_for),
+        ("X-Scheduler-Fencing-Token", str(facts.fencing_token)),
+        ("traceparent", facts.traceparent),
+    ]
+    if secrets:
+        headers.append(("webhook-signature", sign(secrets, message_id, timestamp, body)))
+    if facts.execution_token is not None:
+        headers.append(("X-Execution-Token", facts.execution_token))
+    if facts.callback_url is not None:
+        headers.append(("X-Scheduler-Callback-Url", facts.callback_url))
+    if body and not any(name.lower() == "content-type" for name, _ in facts.user_headers):
+        headers.append(("Content-Type", _DEFAULT_CONTENT_TYPE))
+    headers.extend(facts.user_headers)
+    return headers
+
+
+def traceparent(execution_id: UUID, attempt: int) -> str:
+    """Return a W3C traceparent: one trace per execution, one span per attempt."""
+    # The low half of a UUID is random in versions 4 and 7; zero is no valid span id.
+    span = (execution_id.int ^ attempt) & 0xFFFF_FFFF_FFFF_FFFF or 1
+    return f"00-{execution_id.hex}-{span:016x}-01"

@@ -1,0 +1,120 @@
+"""The HTTP/1.1 client that makes the calls; the only way out to a webhook's receiver.
+
+Called by the run stage, one client per event loop. It promises: no address that the guard has
+not approved, no redirect, no cookie, no decompression, a bounded amount of memory per answer,
+and an end within the time-out whatever the receiver does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from time import perf_counter
+
+from executions.delivery.address_guard import AddressGuard
+from executions.delivery.connector import Connector
+from executions.delivery.errors import DeliveryError
+from executions.delivery.http_connection import Connection, milliseconds
+from executions.delivery.http_messages import Request, Response, encode_request
+from executions.delivery.idle_pool import IdlePool
+
+__all__ = ["DeliveryError", "HttpClient", "Request", "Response"]
+
+
+class HttpClient:
+    """Sends requests over kept connections."""
+
+    def __init__(
+        self,
+        guard: AddressGuard,
+        *,
+        idle_seconds: float = 30,
+        max_idle_per_host: int = 64,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._connector = Connector(guard, ssl_context or ssl.create_default_context())
+        self._pool = IdlePool(idle_seconds, max_idle_per_host)
+        self._closed = False
+
+    async def send(self, request: Request) -> Response:
+        """Make one call and return the answer, whatever its status.
+
+        DeliveryError when there is no complete answer; ValueError, before anything is sent,
+        when a header would break the framing. A request is written once: when a kept
+        connection dies under it, nobody knows whether it was processed, and the caller's
+        retry policy decides.
+        """
+        data = encode_request(request)
+        loop = asyncio.get_running_loop()
+        # Deadlines are loop time, as timers are; uvloop keeps that to the millisecond only, so
+        # what is measured is measured by another clock.
+        deadline = loop.time() + request.timeout
+        started = perf_counter()
+        timings: dict[str, float] = {}
+        connection: Connection | None = None
+        try:
+            connection = await self._connect(request, deadline, timings)
+            waiter = connection.exchange(
+                data,
+                request.capture_bytes,
+                expects_body=request.method != "HEAD",
+                deadline=deadline,
+            )
+            del data  # the transport has it; ten thousand waiting requests need no second copy
+            reader = await waiter
+        except DeliveryError as error:
+            timings["total"] = milliseconds(perf_counter() - started)
+            error.timings = timings
+            raise
+        except BaseException:  # above all cancellation: the answer has no reader any more
+            if connection is not None:
+                connection.close()
+            raise
+        timings["first_byte"] = milliseconds(connection.first_byte_at - started)
+        timings["total"] = milliseconds(perf_counter() - started)
+        response = Response(
+            reader.status,
+            reader.headers,
+            reader.body,
+            reader.truncated,
+            timings,
+            connection.address,
+        )
+        self._release(connection, loop, reusable=reader.reusable)
+        return response
+
+    async def close(self) -> None:
+        """Close the idle connections; those in use close when their call ends."""
+        self._closed = True
+        self._pool.close()
+
+    async def _connect(
+        self, request: Request, deadline: float, timings: dict[str, float]
+    ) -> Connection:
+        url = request.url
+        connection = self._pool.take((url.scheme, url.host, url.port))
+        if connection is not None:
+            return connection
+        connection = await self._open(request, deadline, timings)
+        if not connection.usable:
+            raise DeliveryError("connection_reset", "The receiver closed the connection at once.")
+        return connection
+
+    async def _open(
+        self, request: Request, deadline: float, timings: dict[str, float]
+    ) -> Connection:
+        connect_deadline = deadline - max(0.0, request.timeout - request.connect_timeout)
+        try:
+            return await self._connector.open(request.url, connect_deadline, timings)
+        except DeliveryError as error:
+            if error.code == "timeout_connect" and request.timeout < request.connect_timeout:
+                error.code = "timeout_total"
+            raise
+
+    def _release(
+        self, connection: Connection, loop: asyncio.AbstractEventLoop, *, reusable: bool
+    ) -> None:
+        if reusable and connection.usable and connection.is_drained() and not self._closed:
+            self._pool.put(connection, loop)
+        else:
+            connection.close()

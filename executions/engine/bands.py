@@ -1,0 +1,28 @@
+"""How many places of a claim each priority band gets.
+
+Urgent work goes first, but of every claim a share is kept for each lower band, so that none
+starves under endless urgent work (B4). Parts of a place add up from claim to claim: also a
+saturated pool, which claims one or two at a time, serves every band in the end.
+"""
+
+from __future__ import annotations
+
+from executions.choices import BAND_NAMES
+
+_SHARE = 0.1
+
+
+class Bands:
+    """The places that lower bands are owed, per pool."""
+
+    def __init__(self) -> None:
+        self._owed: dict[tuple[str, int], float] = {}
+
+    def kept(self, pool: str, wanted: int) -> list[int]:
+        """Return the places kept for each band in a claim of so many."""
+        kept = [0]
+        for band in range(1, len(BAND_NAMES)):
+            owed = self._owed.get((pool, band), 0.0) + wanted * _SHARE
+            kept.append(min(int(owed), wanted - sum(kept)))
+            self._owed[pool, band] = min(1.0, owed - kept[band])
+        return kept

@@ -1,0 +1,179 @@
+"""Stage 4: outcomes become states, attempts, retries and dead letters, in batches.
+
+Run by recorders, which share the outcome stream. A batch is acknowledged after its transaction
+has committed: a recorder that dies before leaves it to another, and the token makes the repeat
+harmless. A stale outcome changes nothing and is counted; one that cannot be stored is set aside.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from django.db import DataError, IntegrityError, transaction
+
+from executions.choices import AttemptOutcome, Status
+from executions.engine import guard, transitions
+from executions.engine.clocks import ClockOffset, from_epoch
+from executions.engine.counts import Counts
+from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
+from executions.engine.transitions import Finish
+from shared import notify
+from shared.conf import conf
+
+log = logging.getLogger(__name__)
+
+#: Entries per read. An entry is at most about a megabyte.
+_ENTRIES = 40
+#: After so many failures in a row one entry is tried at a time: the batch may be too much.
+_SMALLER_AFTER = 3
+
+_STATUS_OF = {
+    "succeeded": Status.SUCCEEDED,
+    "retrying": Status.RETRYING,
+    "failed": Status.FAILED,
+    "cancelled": Status.CANCELLED,
+}
+
+
+class Start(NamedTuple):
+    """A worker has sent the request."""
+
+    execution_id: UUID
+    token: int
+    worker: str
+    at: Any
+
+
+class Release(NamedTuple):
+    """A worker hands the execution back unstarted."""
+
+    execution_id: UUID
+    token: int
+
+
+Said = Finish | Start | Release
+
+
+@dataclass(slots=True)
+class Recorder:
+    """One of the recorders."""
+
+    name: str
+    block_seconds: float = 2.0
+    offset: ClockOffset = field(default_factory=ClockOffset)
+    stream: OutcomeConsumer = field(init=False)
+    _failures: int = 0
+
+    def __post_init__(self) -> None:
+        self.stream = OutcomeConsumer(self.name, self.block_seconds)
+
+    def run_once(self) -> Counts:
+        """Record one batch of outcomes; block a moment when there is none."""
+        entries = self.stream.read(_ENTRIES if self._failures < _SMALLER_AFTER else 1)
+        if not entries:
+            return Counts(done=0, next_in=0.0)
+        # Back to zero only at the end: whatever is raised below counts.
+        self._failures += 1
+        said = list(_understood(entries, self.offset.seconds()))
+        done = refused = 0
+        for start in range(0, len(said), conf().recorder_batch):
+            moved, stale = _record_storable(said[start : start + conf().recorder_batch])
+            done, refused = done + moved, refused + stale
+        self.stream.acknowledge(entries)
+        guard.settle([one.token for one in said if isinstance(one, Finish)])
+        self._failures = 0
+        gather = conf().recorder_gather_seconds if len(said) < conf().outcome_batch else 0.0
+        return Counts(done=done, next_in=gather, refused=refused)
+
+
+def record(said: Sequence[Said]) -> tuple[int, int]:
+    """Write what workers said in one transaction; return how many moved and were refused."""
+    ended = {one.token: one for one in said if isinstance(one, Finish)}
+    started = [one for one in said if isinstance(one, Start) and one.token not in ended]
+    with transaction.atomic():
+        transitions.mark_running(started)
+        released = transitions.release([one for one in said if isinstance(one, Release)])
+        finished = transitions.finish(list(ended.values()))
+        _wake_schedulers([one.retry_in for one in ended.values() if one.status == Status.RETRYING])
+        _wake_schedulers([0.0 for _ in released])
+    refused = len(ended) - len(finished)
+    if refused:
+        log.warning("stale_outcomes_refused", extra={"count": refused})
+    return len(finished), refused
+
+
+def _wake_schedulers(delays: Sequence[float]) -> None:
+    """Let the schedulers look after the commit: a short retry must not wait for their sleep."""
+    if delays:
+        moment = datetime.now(UTC)  # only the distance between the two counts
+        notify.wake_schedulers_on_commit(moment + timedelta(seconds=min(delays)), moment)
+
+
+def understand(row: dict[str, Any], offset: float) -> Said:
+    """Return what one row of an entry says; ``offset`` is Redis time minus database time.
+
+    ValueError, TypeError, LookupError, OverflowError or OSError when it makes no sense.
+    """
+    execution_id, token = UUID(row["id"]), int(row["token"])
+    if row["verb"] == "started":
+        return Start(execution_id, token, row["worker"], from_epoch(row["at"] - offset))
+    if row["verb"] == "released":
+        return Release(execution_id, token)
+    sealed = row.get("sealed")
+    return Finish(
+        execution_id=execution_id,
+        token=token,
+        number=row["attempt"],
+        status=_STATUS_OF[row["verb"]],
+        outcome=AttemptOutcome(row["outcome"]),
+        reason=row.get("reason", ""),
+        retry_in=row.get("retry_in", 0.0),
+        worker=row["worker"],
+        started_at=from_epoch(row["started"] - offset),
+        finished_at=from_epoch(row["at"] - offset),
+        response_status=row.get("status"),
+        error_code=row.get("error_code", ""),
+        error_message=row.get("error_message", ""),
+        timings=orjson.dumps(row.get("timings", {})).decode(),
+        sealed_response=base64.b64decode(sealed) if sealed else None,
+    )
+
+
+_NONSENSE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, OSError)
+
+
+def _understood(entries: Sequence[Entry], offset: float) -> Iterator[Said]:
+    """Yield what the entries say; what makes no sense is set aside, the rest goes on."""
+    for entry in entries:
+        if entry.data is None:
+            continue  # recorded and deleted by another recorder
+        try:
+            rows = list(orjson.loads(entry.data)["outcomes"])
+        except _NONSENSE as error:
+            set_aside(entry.data, f"no entry of outcomes: {error!r}")
+            continue
+        for row in rows:
+            try:
+                yield understand(row, offset)
+            except _NONSENSE as error:
+                set_aside(row, f"no outcome: {error!r}")
+
+
+def _record_storable(said: Sequence[Said]) -> tuple[int, int]:
+    """Record; when the database refuses a value, halve the batch until it stands alone."""
+    try:
+        return record(said)
+    except (DataError, IntegrityError) as error:
+        if len(said) == 1:
+            set_aside(repr(said[0]), f"cannot be stored: {error}")
+            return 0, 0
+    middle = len(said) // 2
+    first, second = _record_storable(said[:middle]), _record_storable(said[middle:])
+    return first[0] + second[0], first[1] + second[1]

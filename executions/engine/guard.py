@@ -1,0 +1,60 @@
+"""The start guard: what may start, and what has started, decided in Redis atomically.
+
+Whoever takes released work back (edit, pause, cancel, rescue) asks :func:`void` first; only what
+is voided may change in the database as unstarted. Workers ask ``start`` through their own
+connection. Silence is never consent: work sent under another incarnation of Redis never starts.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import cast
+
+from shared.exceptions import Unavailable
+from shared.redis_client import INCARNATION_KEY, ConnectionFailed, client, lua
+
+GO = 1
+VOID = 0
+STALE = -1
+LATE = -2
+
+
+def void(tokens: Sequence[int]) -> list[str]:
+    """Take tokens back; answer '' for each that can no longer start, else its worker.
+
+    Raise Unavailable when Redis cannot be asked: then nothing may be changed.
+    """
+    if not tokens:
+        return []
+    try:
+        found = client().eval(lua("void"), 0, *tokens)
+    except ConnectionFailed as error:
+        raise Unavailable("Released work cannot be taken back now; nothing has changed.") from error
+    return [answer.decode() for answer in cast(list[bytes], found)]
+
+
+def settle(tokens: Sequence[int]) -> None:
+    """Let the marks of recorded tokens go soon, so that Redis stays small."""
+    if tokens:
+        client().eval(lua("settle"), 0, *tokens)
+
+
+def current_incarnation() -> str:
+    """Return the incarnation of Redis, renewed when the server restarted or lost the value.
+
+    A restarted server may have lost marks of its last second, a flushed one all of them, so
+    everything that was sent before is void.
+    """
+    redis = client()
+    run_id = str(cast(dict[str, object], redis.info("server"))["run_id"])
+    found = cast(bytes | None, redis.get(INCARNATION_KEY))
+    if found and found.decode().startswith(f"{run_id}:"):
+        return found.decode()
+    made = f"{run_id}:{secrets.token_hex(8)}"
+    if found is None:
+        redis.set(INCARNATION_KEY, made, nx=True)
+    else:
+        # Two schedulers may renew at once; the later one wins and the earlier's work is void.
+        redis.set(INCARNATION_KEY, made)
+    return cast(bytes, redis.get(INCARNATION_KEY) or made.encode()).decode()

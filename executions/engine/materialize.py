@@ -1,0 +1,159 @@
+"""Stage 1: schedules become ledger rows up to the horizon, each instant exactly once.
+
+Run by the scheduler for the partitions it holds. Misfire decisions end here as SKIPPED rows with
+a reason, as one coalesced row, or as a span row for a long stretch. It never starts anything.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import DataError, IntegrityError, transaction
+
+from executions.engine import ledger, neglected
+from executions.engine.clocks import database_now
+from executions.engine.counts import Counts
+from executions.engine.partitions import Partitions
+from executions.engine.planning import Due, Planned, Row, plan_tasks
+from shared.conf import conf
+from shared.ids import execution_id
+from shared.sql import rows, run
+
+log = logging.getLogger(__name__)
+
+_GATHER_SECONDS = 1.0
+_UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
+
+_Write = Callable[[list[Planned], Partitions, datetime], None]
+
+
+class _DaysMissing(Exception):
+    """Some instants lie on days that have no table."""
+
+    def __init__(self, days: list[datetime]) -> None:
+        super().__init__(f"{len(days)} days have no table")
+        self.days = days
+
+
+def run_once(partitions: Partitions) -> Counts:
+    """Write the occurrences of one batch of due tasks and move their cursors.
+
+    Steps, in one transaction: 1. lock the due tasks, which keeps edits out until commit;
+    2. plan their instants; 3. insert the rows, guarded by the partition's owner and epoch;
+    4. move the cursors, guarded by the cursor read in step 1. A repeat after a crash meets the
+    derived ids and changes nothing.
+    """
+    if not partitions.held:
+        return Counts()
+    if neglected.take_up(partitions):
+        return Counts(next_in=0.0)
+    now = database_now()
+    try:
+        done = _pass(partitions, now, _write)
+    except _DaysMissing as missing:
+        # Outside of the transaction, whose locks must stay few and short.
+        ledger.make_days(missing.days)
+        return Counts(next_in=0.0)
+    except (DataError, IntegrityError) as error:
+        if not _blames_a_row(error):
+            raise
+        done = _pass(partitions, now, _write_singly)
+    return Counts(done=done, next_in=0.0 if done else _until_next(partitions, now))
+
+
+def _pass(partitions: Partitions, now: datetime, write: _Write) -> int:
+    horizon = now + timedelta(seconds=conf().horizon_seconds)
+    with transaction.atomic():
+        found = rows(
+            "materialize/lock_due_tasks",
+            {**partitions.parameters(), "horizon": horizon, "limit": conf().materialize_batch},
+        )
+        planned = plan_tasks([Due(*row) for row in found], now, horizon)
+        if planned:
+            write(planned, partitions, now)
+    return len(planned)
+
+
+def _blames_a_row(error: Exception) -> bool:
+    """Return whether the database refused a value, and not for instance a day without table."""
+    if isinstance(error, DataError):
+        return True
+    said = getattr(error.__cause__, "diag", None)
+    return bool(said and (said.column_name or said.constraint_name))
+
+
+def _write_singly(planned: list[Planned], partitions: Partitions, now: datetime) -> None:
+    """Write task by task; one whose values the database refuses is paused, visibly (F43)."""
+    for entry in planned:
+        try:
+            with transaction.atomic():
+                _write([entry], partitions, now)
+        except (DataError, IntegrityError) as error:
+            if not _blames_a_row(error):
+                raise
+            log.exception("definition_unreadable", extra={"task_id": str(entry.task)})
+            _pause([entry.task])
+
+
+def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> None:
+    owner = partitions.parameters()
+    found = [row for entry in planned for row in entry.rows]
+    if found:
+        _insert(found, owner, now)
+    moved = [entry for entry in planned if entry.readable]
+    if moved:
+        run(
+            "materialize/advance_tasks",
+            {
+                **owner,
+                "floor": ledger.floor_id(),
+                "task_ids": [entry.task for entry in moved],
+                "cursors": [entry.cursor for entry in moved],
+                "next_run_at": [entry.next_run_at for entry in moved],
+                "occurrences": [entry.occurrences for entry in moved],
+            },
+        )
+    _pause([entry.task for entry in planned if not entry.readable])
+
+
+def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> None:
+    ids = [execution_id(row.task, row.at) for row in found]
+    if ledger.needs_lower_floor(min(ids), now):
+        # First the floor, whose lock keeps housekeeping from dropping a day just found there.
+        ledger.lower_floor(min(ids))
+        missing = ledger.missing_days(row.at for row in found)
+        if missing:
+            raise _DaysMissing(missing)
+    run(
+        "materialize/insert_executions",
+        {
+            **owner,
+            "ids": ids,
+            "tasks": list({row.task for row in found}),
+            "task_ids": [row.task for row in found],
+            "scheduled_for": [row.at for row in found],
+            "due_at": [row.due for row in found],
+            "statuses": [row.status for row in found],
+            "reasons": [row.reason for row in found],
+            "span_last": [row.span_last for row in found],
+            "span_count": [row.span_count for row in found],
+        },
+    )
+
+
+def _pause(tasks: list[UUID]) -> None:
+    if tasks:
+        run("materialize/fail_unreadable_tasks", {"task_ids": tasks, "note": _UNREADABLE})
+
+
+def _until_next(partitions: Partitions, now: datetime) -> float:
+    held = list(partitions.held)
+    soonest = rows("materialize/next_due_task", {"partitions": held})[0][0]
+    if soonest is None:
+        return conf().scheduler_sleep_seconds
+    # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.
+    wait: float = (soonest - now).total_seconds() - conf().horizon_seconds + _GATHER_SECONDS
+    return min(conf().scheduler_sleep_seconds, max(_GATHER_SECONDS, wait))

@@ -1,0 +1,89 @@
+"""What travels to a worker: batches of executions, bounded in count and size.
+
+Dispatch builds them and run reads them. Times are on Redis' clock, the one that workers can see;
+everything secret is still encrypted.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from executions.engine.transitions import Claimed
+from shared.conf import conf
+from shared.sql import json_value
+
+#: What an execution takes in a message beside its texts and blobs.
+_FRAME_BYTES = 768
+
+
+def split(batch: Sequence[Claimed]) -> Iterator[list[Claimed]]:
+    """Cut a batch into messages of bounded count and size; one execution is never cut."""
+    part: list[Claimed] = []
+    size = 0
+    for row in batch:
+        more = weight(row)
+        if part and (len(part) >= conf().message_executions or size + more > conf().message_bytes):
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += more
+    if part:
+        yield part
+
+
+def weight(row: Claimed) -> int:
+    """Return how many bytes the row takes in a message, at most."""
+    blobs = len(row.sealed) + len(row.sealed_payload or b"")
+    texts = len(orjson.dumps([json_value(row.target), json_value(row.retry_policy)]))
+    return blobs * 4 // 3 + texts + _FRAME_BYTES
+
+
+def message(
+    part: Sequence[Claimed],
+    incarnation: str,
+    secrets: dict[UUID, list[bytes]],
+    offset: float,
+) -> dict[str, Any]:
+    """Return the message of these executions; ``offset`` is Redis time minus database time."""
+    tenants = {row.tenant_id for row in part}
+    return {
+        "incarnation": incarnation,
+        "offset": offset,
+        "bytes": sum(weight(row) for row in part),
+        "secrets": {
+            str(tenant): [_text(blob) for blob in secrets.get(tenant, ())] for tenant in tenants
+        },
+        "executions": [_entry(row, offset) for row in part],
+    }
+
+
+def _entry(row: Claimed, offset: float) -> dict[str, Any]:
+    start_by = row.lease_expires_at - timedelta(seconds=1)
+    return {
+        "id": str(row.id),
+        "tenant": str(row.tenant_id),
+        "task": str(row.task_id),
+        "revision": row.revision,
+        "token": row.token,
+        "attempt": row.attempt + 1,
+        "max_attempts": row.max_attempts,
+        "band": row.band,
+        "due": row.due_at.timestamp() + offset,
+        "start_by": math.floor(start_by.timestamp() * 1000 + offset * 1000),
+        "scheduled_for": row.scheduled_for.timestamp(),
+        "target": json_value(row.target),
+        "retry_policy": json_value(row.retry_policy),
+        "sealed": _text(row.sealed),
+        "payload": _text(row.sealed_payload) if row.sealed_payload is not None else None,
+    }
+
+
+def _text(blob: bytes) -> str:
+    return base64.b64encode(bytes(blob)).decode()

@@ -1,0 +1,130 @@
+"""Which partitions this scheduler holds, and under which epoch.
+
+Every scheduler computes the same fair share by rendezvous hashing over the live nodes, so that a
+node that joins or leaves moves only its own share. Ownership is a row in the database with a
+rising epoch; every write of the scheduler names owner and epoch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+from shared.conf import conf
+from shared.sql import rows, run
+
+#: A partition that nobody owned for so long has been neglected: its misfire policies apply also
+#: to what was prepared and came due meanwhile.
+NEGLECTED_AFTER_SECONDS = 60.0
+
+
+def fair_share(node: UUID, live: Sequence[UUID], count: int) -> set[int]:
+    """Return the partitions of a node: those where it has the highest hash of all live nodes."""
+    return {
+        partition
+        for partition in range(count)
+        if max(live, key=lambda other: (_weight(other, partition), other)) == node
+    }
+
+
+def _weight(node: UUID, partition: int) -> bytes:
+    return hashlib.blake2b(node.bytes + partition.to_bytes(2, "big"), digest_size=8).digest()
+
+
+class Partitions:
+    """The leases of one scheduler process.
+
+    ``held`` is what may be written to. It is trusted only until a lease's length after the
+    start of the last renewing call: a call that took long must not prolong the trust.
+    ``neglected`` maps partitions just taken over to the moment from when on nobody had looked
+    after them; nothing of them is released until :mod:`~executions.engine.neglected` has seen them.
+    """
+
+    def __init__(self, node: UUID | None = None) -> None:
+        self.node = node or uuid4()
+        self.name = os.environ.get("PROCESS_NAME", "scheduler") + "@" + socket.gethostname()
+        self.neglected: dict[int, datetime] = {}
+        self._held: dict[int, int] = {}
+        self._share: tuple[tuple[UUID, ...], set[int]] = ((), set())
+        self._trusted_until = float("-inf")
+
+    @property
+    def held(self) -> dict[int, int]:
+        """Return partition -> epoch of what is held and still trusted."""
+        return self._held if time.monotonic() < self._trusted_until else {}
+
+    @property
+    def ready(self) -> list[int]:
+        """Return the held partitions whose work may be released."""
+        return [partition for partition in self.held if partition not in self.neglected]
+
+    def parameters(self) -> dict[str, object]:
+        """Return the statement parameters that prove ownership."""
+        held = self.held
+        return {
+            "node": self.node,
+            "partitions": list(held),
+            "epochs": list(held.values()),
+        }
+
+    def run_once(self) -> float:
+        """Beat, renew, give up and take; return the seconds until the next call is wanted."""
+        ttl = conf().partition_lease_seconds
+        started = time.monotonic()
+        share = self._fair_share(ttl)
+        renewed = self._renew(ttl)
+        surplus = {p: epoch for p, epoch in renewed.items() if p not in share}
+        if surplus:
+            run("leases/release", self._parameters(surplus))
+        kept = {p: epoch for p, epoch in renewed.items() if p in share}
+        missing = share - kept.keys()
+        if missing:
+            kept.update(self._acquire(sorted(missing), ttl))
+        self._held = kept
+        self.neglected = {p: since for p, since in self.neglected.items() if p in kept}
+        self._trusted_until = started + ttl - 1.0
+        return self._next_call(share - kept.keys())
+
+    def release_all(self) -> None:
+        """Give everything up at once, for a warm stop."""
+        run("leases/release", self._parameters(self._held))
+        run("leases/drop_node", {"node": self.node})
+        self._held = {}
+        self.neglected = {}
+        run("leases/wake")
+
+    def _fair_share(self, ttl: float) -> set[int]:
+        run("leases/beat_node", {"node": self.node, "name": self.name, "pid": os.getpid()})
+        live = tuple(row[0] for row in rows("leases/live_nodes", {"ttl": ttl}))
+        if live != self._share[0]:
+            run("leases/drop_dead_nodes")
+            self._share = (live, fair_share(self.node, live, conf().partition_count))
+        return self._share[1]
+
+    def _renew(self, ttl: float) -> dict[int, int]:
+        if not self._held:
+            return {}
+        return dict(rows("leases/renew", {**self._parameters(self._held), "ttl": ttl}))
+
+    def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
+        taken = rows("leases/acquire", {"node": self.node, "partitions": list(wanted), "ttl": ttl})
+        for partition, _, unowned_since, now in taken:
+            if unowned_since and now - unowned_since > timedelta(seconds=NEGLECTED_AFTER_SECONDS):
+                # Its owner may have been dead for the whole of its last lease.
+                self.neglected[partition] = unowned_since - timedelta(seconds=ttl)
+        return {partition: epoch for partition, epoch, _, _ in taken}
+
+    def _next_call(self, missing: set[int]) -> float:
+        interval = conf().partition_renew_seconds
+        if not missing:
+            return interval
+        expiry = rows("leases/next_expiry", {"node": self.node, "partitions": list(missing)})[0][0]
+        return interval if expiry is None else min(interval, max(0.02, expiry + 0.005))
+
+    def _parameters(self, held: dict[int, int]) -> dict[str, object]:
+        return {"node": self.node, "partitions": list(held), "epochs": list(held.values())}

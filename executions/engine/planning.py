@@ -1,0 +1,158 @@
+"""From a due task to its next rows of the ledger; computes, and writes nothing.
+
+Materialize asks with the tasks it has locked. Misfire, resume and jitter are decided here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from executions.choices import Status
+from shared.conf import conf
+from shared.exceptions import PunctualError
+from shared.sql import json_value
+from tasks.schedules.jitter import jitter_ms
+from tasks.schedules.misfire import Plan, plan
+from tasks.schedules.spec import Spec, parse
+
+log = logging.getLogger(__name__)
+
+#: Bounds of one transaction: it must end long before its idle timeout, and dispatch must not wait.
+_ROWS = 10_000
+_SECONDS = 1.0
+_POLICY_OF_RESUME = {"skip": "skip", "run_once": "coalesce", "replay": "replay"}
+_REASON_OF_PAUSE = {
+    "": "paused",
+    "misfire_skipped": "paused",
+    "misfire_coalesced": "paused_coalesced",
+    "misfire_replayed": "paused_replayed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A locked task as the statement ``materialize/lock_due_tasks`` answers it."""
+
+    id: UUID
+    tenant_id: UUID
+    type: str
+    schedule: Any
+    next_run_at: datetime
+    occurrence_count: int
+    created_at: datetime
+    resumed_at: datetime | None
+    on_resume: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the ledger: an instant, or a span of skipped ones."""
+
+    task: UUID
+    at: datetime
+    due: datetime
+    status: str
+    reason: str
+    span_last: datetime | None = None
+    span_count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What becomes of one task: its rows, and where its cursor moves from and to."""
+
+    task: UUID
+    cursor: datetime
+    next_run_at: datetime | None = None
+    occurrences: int = 0
+    rows: Sequence[Row] = ()
+    readable: bool = True
+
+
+def plan_tasks(found: Sequence[Due], now: datetime, horizon: datetime) -> list[Planned]:
+    """Return the plans of the first of these tasks, as many as one transaction should hold."""
+    planned: list[Planned] = []
+    size = 0
+    deadline = time.monotonic() + _SECONDS
+    for task in found:
+        planned.append(_plan_or_complain(task, now, horizon))
+        size += len(planned[-1].rows)
+        if size >= _ROWS or time.monotonic() > deadline:
+            break
+    return planned
+
+
+def _plan_or_complain(task: Due, now: datetime, horizon: datetime) -> Planned:
+    try:
+        return _plan_task(task, now, horizon)
+    except (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+        # One unreadable schedule must not stop its partition (F43): it is paused, visibly.
+        log.exception("schedule_unreadable", extra={"task_id": str(task.id)})
+        return Planned(task.id, task.next_run_at, readable=False)
+
+
+def _plan_task(task: Due, now: datetime, horizon: datetime) -> Planned:
+    schedule = json_value(task.schedule)
+    spec = parse(task.type, schedule, seed=str(task.id), anchor=task.created_at)
+    limit = schedule.get("max_occurrences")
+    question: dict[str, Any] = {
+        "cursor": task.next_run_at,
+        "limit": conf().occurrences_per_task,
+        "remaining": None if limit is None else max(0, limit - task.occurrence_count),
+    }
+    if task.resumed_at is not None and task.next_run_at <= task.resumed_at:
+        # These instants fell into a pause: what becomes of them was chosen with the pause.
+        planned = plan(
+            spec,
+            now=task.resumed_at,
+            horizon=task.resumed_at,
+            policy=_POLICY_OF_RESUME[task.on_resume],
+            grace_seconds=None,
+            missed_after_seconds=0.0,
+            **question,
+        )
+        planned = _renamed(planned)
+    else:
+        planned = plan(
+            spec,
+            now=now,
+            horizon=horizon,
+            policy=schedule.get("misfire_policy") or "coalesce",
+            grace_seconds=schedule.get("misfire_grace_seconds"),
+            missed_after_seconds=conf().missed_after_seconds,
+            **question,
+        )
+    found = _rows(task.id, spec, schedule, planned)
+    return Planned(task.id, task.next_run_at, planned.next_run_at, planned.occurrences, found)
+
+
+def _renamed(planned: Plan) -> Plan:
+    """Return the plan with the reasons of a pause instead of those of a misfire."""
+    return replace(
+        planned,
+        rows=[replace(row, reason=_REASON_OF_PAUSE[row.reason]) for row in planned.rows],
+        spans=[replace(span, reason=_REASON_OF_PAUSE[span.reason]) for span in planned.spans],
+    )
+
+
+def _rows(task: UUID, spec: Spec, schedule: dict[str, Any], planned: Plan) -> list[Row]:
+    jitter = schedule.get("jitter_seconds") or 0
+    found = []
+    for row in planned.rows:
+        due = row.at
+        if jitter and row.run:
+            following = spec.next_after(row.at)
+            gap = (following.at - row.at).total_seconds() if following else None
+            due += timedelta(milliseconds=jitter_ms(str(task), jitter, gap))
+        status = Status.PENDING if row.run else Status.SKIPPED
+        found.append(Row(task, row.at, due, status, row.reason))
+    return found + [
+        Row(task, span.first, span.first, Status.SKIPPED, span.reason, span.last, span.count)
+        for span in planned.spans
+    ]

@@ -1,0 +1,132 @@
+"""Stage 5: what was handed out and never started, or started and fell silent, comes back.
+
+Run by each scheduler for its partitions, every second. Released work is voided at the start
+guard before it is taken back; work that the guard says has started counts as RUNNING. Running
+work of a lost worker is taken back only after the recorder has read the outcome stream past the
+moment the loss was seen, so that an outcome that is already there wins.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import UUID
+
+from django.db import transaction
+
+from executions.choices import AttemptOutcome, Status
+from executions.engine import guard, ledger, transitions
+from executions.engine.clocks import database_now
+from executions.engine.counts import Counts
+from executions.engine.partitions import Partitions
+from executions.engine.silence import Silence
+from executions.engine.transitions import Finish
+from shared.backoff import delay_seconds
+from shared.sql import json_value, rows
+
+log = logging.getLogger(__name__)
+
+_BATCH = 1000
+#: A payload whose worker died this often goes to the dead letters (D8).
+_POISONED_AFTER = 3
+#: After a restart or a flush of Redis, workers get this long to say what they have started.
+_INCARNATION_GRACE_SECONDS = 2.0
+
+
+@dataclass(slots=True)
+class Rescuer:
+    """Takes lost work back for one scheduler."""
+
+    partitions: Partitions
+    silence: Silence = field(default_factory=Silence)
+    _incarnation: tuple[str, float] = ("", 0.0)
+
+    def run_once(self) -> Counts:
+        """Take back one batch of each kind; return how many executions came back."""
+        if not self.partitions.held:
+            return Counts(next_in=1.0)
+        bounds = {
+            "low": ledger.floor_id(),
+            "high": ledger.high_id(database_now()),
+            "partitions": list(self.partitions.held),
+        }
+        try:
+            done = self._rescue_queued(bounds) + self._rescue_running(bounds)
+        except Exception:
+            self.silence.interrupted()
+            raise
+        if done:
+            log.info("executions_rescued", extra={"count": done})
+        return Counts(done=done, next_in=0.0 if done >= _BATCH else 1.0)
+
+    def _rescue_queued(self, bounds: dict[str, Any]) -> int:
+        found = rows(
+            "rescue/expired_queued",
+            {**bounds, "incarnation": self._settled_incarnation(), "limit": _BATCH},
+        )
+        if not found:
+            return 0
+        holders = guard.void([row[1] for row in found])
+        pairs = list(zip(found, holders, strict=True))
+        now = database_now()
+        with transaction.atomic():
+            moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
+            transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
+        return len(moved)
+
+    def _settled_incarnation(self) -> str | None:
+        """Return the incarnation once it has stood for a moment, else None: spare the former.
+
+        What was sent under a former one can no longer start, but may be under way; its worker
+        says so before the moment is over.
+        """
+        incarnation, now = guard.current_incarnation(), time.monotonic()
+        if incarnation != self._incarnation[0]:
+            self._incarnation = (incarnation, now)
+        settled = now - self._incarnation[1] >= _INCARNATION_GRACE_SECONDS
+        return incarnation if settled else None
+
+    def _rescue_running(self, bounds: dict[str, Any]) -> int:
+        named = {row[0] for row in rows("rescue/running_workers", bounds)}
+        lost_workers = self.silence.lost(named - {""})
+        if not named:
+            return 0
+        found = rows(
+            "rescue/lost_running",
+            {
+                **bounds,
+                "lost_workers": lost_workers,
+                "expired_before": self.silence.recorded_until(),
+                "limit": _BATCH,
+            },
+        )
+        with transaction.atomic():
+            return len(transitions.finish([_lost(row) for row in found]))
+
+
+def _lost(row: tuple[Any, ...]) -> Finish:
+    execution, token, attempt, max_attempts, lost_count, worker, cancelled = row[:7]
+    policy, started_at = json_value(row[7]), row[8]
+    poisoned = lost_count + 1 >= _POISONED_AFTER
+    retry = attempt < max_attempts and not poisoned
+    status = Status.CANCELLED if cancelled else Status.RETRYING if retry else Status.FAILED
+    reason = "cancelled" if cancelled else "worker_lost" if retry else "attempts_exhausted"
+    if poisoned and not cancelled:
+        reason = "poisoned"
+    return Finish(
+        execution_id=cast(UUID, execution),
+        token=token,
+        number=attempt,
+        status=status,
+        outcome=AttemptOutcome.WORKER_LOST,
+        reason=reason,
+        retry_in=delay_seconds(policy, attempt, random.random) if retry else 0.0,
+        worker=worker,
+        started_at=started_at,
+        error_code="worker_lost",
+        error_message="The worker went silent while it ran this attempt.",
+        lost=1,
+    )

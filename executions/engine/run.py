@@ -1,0 +1,264 @@
+"""Stage 3, in the worker: start each execution at its millisecond, deliver it, say what came of it.
+
+Lives on one event loop and never blocks it; knows Redis and the broker, no database. Work waits
+in a heap by due time, then by priority band for a free slot; the start guard decides in one call
+for all that starts in a tick. What cannot start in time is handed back, nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import redis
+
+from executions.engine import guard
+from executions.engine.held import Flying, Held, internal_failure
+from executions.workers.clock import WorkerClock
+from executions.workers.outbox import Outbox
+from shared.conf import conf
+
+log = logging.getLogger(__name__)
+
+#: A start is announced only when the request takes longer; a quick one reports its end alone.
+_ANNOUNCE_AFTER_SECONDS = 0.1
+_GUARD_RETRY_SECONDS = 0.2
+
+Deliver = Callable[[dict[str, Any], dict[str, Any], float], Awaitable[dict[str, Any]]]
+#: Token, latest start (ms on Redis' clock), and what tells this copy of the message from others.
+Question = tuple[int, int, int]
+AskGuard = Callable[[str, Sequence[Question]], Awaitable[list[int]]]
+
+
+class Runner:
+    """The worker's heap and slots.
+
+    ``deliver(entry, batch, started)`` runs one attempt and returns its outcome;
+    ``ask_guard(incarnation, questions)`` answers the start guard's verdicts.
+    """
+
+    def __init__(
+        self,
+        worker: str,
+        clock: WorkerClock,
+        outbox: Outbox,
+        deliver: Deliver,
+        ask_guard: AskGuard,
+    ) -> None:
+        self.worker = worker
+        self.draining = False
+        self.flying: dict[int, Flying] = {}
+        self._clock = clock
+        self._outbox = outbox
+        self._deliver = deliver
+        self._ask_guard = ask_guard
+        self._waiting: list[Held] = []
+        self._ready: list[tuple[int, float, int, Held]] = []
+        self._bytes = 0
+        self._asking = 0
+        # The loop keeps only weak references to its tasks.
+        self._starters: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        #: What flies and may have to be announced, in order of start.
+        self._unannounced: deque[Flying] = deque()
+        self._announcer: asyncio.TimerHandle | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def held_count(self) -> int:
+        """Executions that wait here for their time or a slot."""
+        return len(self._waiting) + len(self._ready)
+
+    def accept(self, batch: dict[str, Any], size: int) -> None:
+        """Take a batch into the heap, or hand it back at once when beyond the hold."""
+        entries = batch["executions"]
+        over = (
+            self.held_count + len(entries) > conf().worker_hold
+            or self._bytes + size > conf().worker_hold_bytes
+        )
+        if self.draining or over:
+            for entry in entries:
+                self._hand_back(entry)
+            return
+        share = size // max(1, len(entries))
+        # All or nothing: a message that cannot be read leaves no half of itself behind.
+        for held in [
+            Held(entry["due"], entry["band"], entry["token"], entry, batch, share)
+            for entry in entries
+        ]:
+            heapq.heappush(self._waiting, held)
+            self._bytes += share
+        self._tick()
+
+    def cancel(self, tokens: Sequence[int]) -> None:
+        """Abort the requests in flight under these tokens; each reports CANCELLED."""
+        for token in tokens:
+            flight = self.flying.get(token)
+            if flight and flight.task:
+                flight.cancelled = True
+                flight.task.cancel()
+
+    def announce_running(self) -> None:
+        """Report the start of requests that have been in flight for a while."""
+        before = self._clock.now() - _ANNOUNCE_AFTER_SECONDS
+        while self._unannounced and self._unannounced[0].started <= before:
+            flight = self._unannounced.popleft()
+            if flight.held.token in self.flying:
+                self._outbox.put(
+                    {
+                        "verb": "started",
+                        "id": flight.held.entry["id"],
+                        "token": flight.held.token,
+                        "worker": self.worker,
+                        "at": flight.started,
+                    }
+                )
+        self._arm_announcer()
+
+    def _arm_announcer(self) -> None:
+        """Look again while something flies; an idle worker has no timer."""
+        if self._announcer:
+            self._announcer.cancel()
+        self._announcer = None
+        if self._unannounced:
+            self._announcer = asyncio.get_running_loop().call_later(
+                _ANNOUNCE_AFTER_SECONDS, self.announce_running
+            )
+
+    def stop_taking(self) -> None:
+        """Hand back what is held, and from now on whatever still arrives."""
+        self.draining = True
+        for held in [*self._waiting, *(row[3] for row in self._ready)]:
+            self._hand_back(held.entry)
+        self._waiting.clear()
+        self._ready.clear()
+
+    async def drain(self, timeout_seconds: float) -> int:
+        """Hand back what is held, wait for what is in flight; return what had to be left."""
+        self.stop_taking()
+        if self.flying or self._asking:
+            try:
+                await asyncio.wait_for(self._idle.wait(), timeout_seconds)
+            except TimeoutError:
+                log.warning("drain_left_requests", extra={"count": len(self.flying)})
+        return len(self.flying)
+
+    def _tick(self) -> None:
+        """Move what is due to the ready heap, start what fits, sleep until the next is due."""
+        now = self._clock.now()
+        while self._waiting and self._waiting[0].due <= now:
+            held = heapq.heappop(self._waiting)
+            heapq.heappush(self._ready, (held.band, held.due, held.token, held))
+        free = conf().worker_capacity - len(self.flying) - self._asking
+        starting: list[Held] = []
+        while self._ready and len(starting) < free:
+            starting.append(heapq.heappop(self._ready)[3])
+        if starting:
+            self._asking += len(starting)
+            self._idle.clear()
+            starter = asyncio.get_running_loop().create_task(self._start(starting))
+            self._starters.add(starter)
+            starter.add_done_callback(self._starters.discard)
+        self._arm(now)
+
+    def _arm(self, now: float) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiting:
+            # Event loops round to milliseconds; half of one more keeps the timer from firing
+            # before its time and going round again.
+            delay = max(0.0, self._waiting[0].due - now) + 0.0005
+            self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+
+    async def _start(self, starting: list[Held]) -> None:
+        """Ask the guard for all that starts in this tick, then deliver what may go."""
+        by_incarnation: dict[str, list[Held]] = {}
+        for held in starting:
+            by_incarnation.setdefault(held.batch["incarnation"], []).append(held)
+        for incarnation, group in by_incarnation.items():
+            verdicts = await self._verdicts(incarnation, group)
+            self._asking -= len(group)
+            if verdicts is None:
+                self._retry_later(group)
+                continue
+            started = self._clock.now()
+            for held, verdict in zip(group, verdicts, strict=True):
+                self._judge(held, verdict, started)
+        self._settle()
+
+    async def _verdicts(self, incarnation: str, group: Sequence[Held]) -> list[int] | None:
+        """Return the guard's answers, None when it cannot be asked now."""
+        asked = [(held.token, held.entry["start_by"], held.nonce) for held in group]
+        try:
+            return await self._ask_guard(incarnation, asked)
+        except (redis.RedisError, OSError) as error:
+            log.warning("guard_cannot_be_asked", extra={"reason": str(error)})
+        except Exception:  # slots that a fault of ours has taken would never come back
+            log.exception("guard_failed_unexpectedly")
+        return None
+
+    def _judge(self, held: Held, verdict: int, started: float) -> None:
+        self._bytes -= held.size
+        if verdict == guard.GO:
+            flight = Flying(held, started)
+            self.flying[held.token] = flight
+            flight.task = asyncio.get_running_loop().create_task(self._run_one(flight))
+            self._unannounced.append(flight)
+            if self._announcer is None:
+                self._arm_announcer()
+        elif verdict in (guard.STALE, guard.LATE):
+            self._hand_back(held.entry)
+        # VOID: whoever voided it has changed the ledger already.
+
+    def _retry_later(self, group: Sequence[Held]) -> None:
+        """Redis cannot be asked: keep what may still start in time, hand back the rest."""
+        now_ms = self._clock.now() * 1000
+        for held in group:
+            if self.draining or now_ms > held.entry["start_by"]:
+                self._bytes -= held.size
+                self._hand_back(held.entry)
+            else:
+                held.due = self._clock.now() + _GUARD_RETRY_SECONDS
+                heapq.heappush(self._waiting, held)
+        self._arm(self._clock.now())
+
+    async def _run_one(self, flight: Flying) -> None:
+        entry = flight.held.entry
+        try:
+            outcome = await self._deliver(entry, flight.held.batch, flight.started)
+        except asyncio.CancelledError:
+            if not flight.cancelled:
+                raise
+            outcome = {"verb": "cancelled", "outcome": "CANCELLED", "reason": "cancelled"}
+        except Exception:  # one entry that cannot be handled must not be silent, nor stop others
+            log.exception("delivery_failed_unexpectedly", extra={"execution_id": entry["id"]})
+            outcome = internal_failure(entry)
+        finally:
+            self.flying.pop(entry["token"], None)
+        self._outbox.put(
+            {
+                "id": entry["id"],
+                "token": entry["token"],
+                "attempt": entry["attempt"],
+                "worker": self.worker,
+                "started": flight.started,
+                "at": self._clock.now(),
+                **outcome,
+            }
+        )
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._ready:
+            self._tick()
+        if not self.flying and not self._asking:
+            self._idle.set()
+
+    def _hand_back(self, entry: dict[str, Any]) -> None:
+        self._outbox.put({"verb": "released", "id": entry["id"], "token": entry["token"]})

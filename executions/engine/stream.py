@@ -1,0 +1,60 @@
+"""How far the recorders have come in the outcome stream.
+
+Rescue asks before it declares running work lost: an outcome that is already in the stream wins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import redis
+
+from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+
+#: The id of an entry: milliseconds and a number.
+Position = tuple[int, int]
+_NOTHING: Position = (0, 0)
+
+
+def end() -> Position:
+    """Return the position of the last entry; (0, 0) when there is none."""
+    try:
+        info = client().xinfo_stream(OUTCOME_STREAM)
+    except redis.ResponseError:
+        return _NOTHING  # no stream: nothing waits to be recorded
+    return _position(info["last-generated-id"])
+
+
+def recorded(barrier: Position) -> bool:
+    """Return whether the recorders have read and acknowledged everything up to a position.
+
+    A stream that was lost, or lost its end, with a restart of Redis holds nothing beyond its own
+    end that could still come.
+    """
+    wanted = min(barrier, end())
+    if wanted == _NOTHING:
+        return True
+    try:
+        groups = client().xinfo_groups(OUTCOME_STREAM)
+        pending = client().xpending(OUTCOME_STREAM, OUTCOME_GROUP)
+    except redis.ResponseError:
+        # The stream, or the group, is gone: whoever makes it again reads from the beginning.
+        return False
+    delivered = [
+        _position(group["last-delivered-id"])
+        for group in groups
+        if _plain(group["name"]) == OUTCOME_GROUP
+    ]
+    if not delivered or delivered[0] < wanted:
+        return False
+    oldest = pending.get("min")
+    return oldest is None or _position(oldest) > wanted
+
+
+def _plain(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _position(value: Any) -> Position:
+    head, _, tail = _plain(value).partition("-")
+    return int(head), int(tail or 0)

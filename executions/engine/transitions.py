@@ -1,0 +1,224 @@
+"""Every write of an execution's state, one function per verb.
+
+Each takes a batch and returns what really moved: the statement's guard (states and fencing
+token) decides, and a row that is no longer ours is simply not among the answers. The event and
+the dependent rows (attempt, dead letter) are written in the same statement or transaction; the
+caller has opened it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from executions.choices import Status
+from executions.engine import minute_stats
+from executions.engine.ledger import floor_id
+from executions.engine.minute_stats import Ended
+from shared.conf import conf
+from shared.ids import attempt_id, new_id
+from shared.sql import rows, run
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What came of one attempt; ``status`` is the state that the execution moves to.
+
+    ``retry_in`` seconds count from the database's now. ``lost`` is 1 when the worker died while
+    it ran (D8).
+    """
+
+    execution_id: UUID
+    token: int
+    number: int
+    status: str
+    outcome: str
+    reason: str = ""
+    retry_in: float = 0.0
+    worker: str = ""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    response_status: int | None = None
+    error_code: str = ""
+    error_message: str = ""
+    timings: str = "{}"
+    sealed_response: bytes | None = None
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A row of the claim statement: everything that the message needs."""
+
+    id: UUID
+    tenant_id: UUID
+    task_id: UUID
+    revision: int
+    scheduled_for: datetime
+    due_at: datetime
+    attempt: int
+    max_attempts: int
+    token: int
+    lease_expires_at: datetime
+    band: int
+    sealed_payload: bytes | None
+    target: dict[str, Any]
+    retry_policy: dict[str, Any]
+    sealed: bytes
+
+
+def mark_queued(parameters: dict[str, object]) -> list[Claimed]:
+    """PENDING or RETRYING to QUEUED for a batch of due work, each under a new token."""
+    return [Claimed(*row) for row in rows("dispatch/claim_due", parameters)]
+
+
+def mark_running(
+    started: Sequence[tuple[UUID, int, str, datetime]],
+) -> list[UUID]:
+    """QUEUED to RUNNING for (execution, token, worker, started at); return what moved."""
+    if not started:
+        return []
+    moved = rows(
+        "complete/start",
+        {
+            **_bounds([row[0] for row in started]),
+            "ids": [row[0] for row in started],
+            "tokens": [row[1] for row in started],
+            "workers": [row[2] for row in started],
+            "started_at": [row[3] for row in started],
+            "margin": conf().lease_margin_seconds,
+        },
+    )
+    run("complete/run_one_time_tasks", {"task_ids": [row[1] for row in moved]})
+    return [row[0] for row in moved]
+
+
+def finish(finishes: Sequence[Finish]) -> list[UUID]:
+    """Move each execution to what came of its attempt, with attempt, event and dead letter.
+
+    This is succeed, schedule_retry, dead_letter and the end of a cancel in one batch; return
+    the executions that moved. A stale token is missing from the answer. The rows of the minute
+    stay locked until the commit: it should be the last write of its transaction.
+    """
+    if not finishes:
+        return []
+    bounds = _bounds([entry.execution_id for entry in finishes])
+    moved = [Ended(*row) for row in rows("complete/finish", {**bounds, **_columns(finishes)})]
+    ids = [row.id for row in moved]
+    failed = [row.id for row in moved if row.status == Status.FAILED]
+    if failed:
+        _insert_dead_letters(failed, finishes, bounds)
+    if ids:
+        run("complete/settle_tasks", {**bounds, "ids": ids, "floor": floor_id()})
+        minute_stats.count(moved)
+    return ids
+
+
+def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
+    """QUEUED to PENDING for (execution, token) that the start guard has voided."""
+    return _hand_back(voided, "execution.withdrawn")
+
+
+def release(returned: Sequence[tuple[UUID, int]]) -> list[UUID]:
+    """QUEUED to PENDING for (execution, token) that a worker handed back unstarted."""
+    return _hand_back(returned, "execution.released")
+
+
+def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
+    """PENDING, RETRYING or voided QUEUED to CANCELLED; return what moved."""
+    if not rows_:
+        return []
+    bounds = _bounds([row[0] for row in rows_])
+    moved = rows(
+        "complete/cancel",
+        {
+            **bounds,
+            "ids": [row[0] for row in rows_],
+            "tokens": [row[1] for row in rows_],
+            "reason": reason,
+        },
+    )
+    ids = [row[0] for row in moved]
+    if ids:
+        run("complete/settle_tasks", {**bounds, "ids": ids, "floor": floor_id()})
+    return ids
+
+
+def request_cancel(ids: Sequence[UUID]) -> list[UUID]:
+    """Mark RUNNING executions to be cancelled by their holder; return what was marked."""
+    if not ids:
+        return []
+    return [row[0] for row in rows("complete/request_cancel", {**_bounds(ids), "ids": list(ids)})]
+
+
+def insert_manual(parameters: dict[str, object]) -> UUID:
+    """Insert a PENDING execution outside the schedule: run now, retry, backfill."""
+    found: UUID = rows("changing/insert_manual", parameters)[0][0]
+    return found
+
+
+def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:
+    if not returned:
+        return []
+    moved = rows(
+        "complete/hand_back",
+        {
+            **_bounds([row[0] for row in returned]),
+            "ids": [row[0] for row in returned],
+            "tokens": [row[1] for row in returned],
+            "event": event,
+        },
+    )
+    return [row[0] for row in moved]
+
+
+def _insert_dead_letters(
+    failed: Sequence[UUID], finishes: Sequence[Finish], bounds: dict[str, object]
+) -> None:
+    by_id = {entry.execution_id: entry for entry in finishes}
+    run(
+        "complete/insert_dead_letters",
+        {
+            **bounds,
+            "ids": [new_id() for _ in failed],
+            "execution_ids": list(failed),
+            "signatures": [signature(by_id[execution]) for execution in failed],
+        },
+    )
+
+
+def signature(entry: Finish) -> str:
+    """Return the cause of a failure in a form that equal causes share."""
+    if entry.error_code == "http_status":
+        return f"http_status:{entry.response_status}"
+    return entry.error_code or entry.reason
+
+
+def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
+    return {
+        "ids": [entry.execution_id for entry in finishes],
+        "tokens": [entry.token for entry in finishes],
+        "statuses": [entry.status for entry in finishes],
+        "reasons": [entry.reason for entry in finishes],
+        "delays": [entry.retry_in for entry in finishes],
+        "attempt_ids": [
+            attempt_id(entry.execution_id, entry.number, entry.token) for entry in finishes
+        ],
+        "outcomes": [entry.outcome for entry in finishes],
+        "workers": [entry.worker for entry in finishes],
+        "started_at": [entry.started_at for entry in finishes],
+        "finished_at": [entry.finished_at for entry in finishes],
+        "response_status": [entry.response_status for entry in finishes],
+        "error_codes": [entry.error_code for entry in finishes],
+        "error_messages": [entry.error_message[:1000] for entry in finishes],
+        "timings": [entry.timings for entry in finishes],
+        "sealed": [entry.sealed_response for entry in finishes],
+        "lost": [entry.lost for entry in finishes],
+    }
+
+
+def _bounds(ids: Sequence[UUID]) -> dict[str, object]:
+    return {"low": min(ids), "high": max(ids)}

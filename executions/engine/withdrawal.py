@@ -1,0 +1,110 @@
+"""Taking back work of a task that is prepared or released, before its definition changes.
+
+From the answer of an edit, pause or cancel on, no occurrence of the old definition starts (A11):
+released work is voided at the start guard first, and only what is voided changes as unstarted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from executions.choices import Status, Trigger
+from executions.engine import guard, ledger, transitions
+from shared.notify import wake_schedulers_on_commit
+from shared.sql import rows, run
+from tasks.definition import Definition
+from tasks.models import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """One unfinished execution of a task, locked."""
+
+    id: UUID
+    status: str
+    token: int | None
+    scheduled_for: datetime
+    attempt: int
+    trigger: str
+
+    @property
+    def prepared(self) -> bool:
+        """Whether it waits for its first attempt."""
+        return self.status == Status.PENDING and self.attempt == 0
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is an expectation of the schedule that has not begun."""
+        return self.prepared and self.trigger == Trigger.SCHEDULE
+
+
+def take_back(task_id: UUID, now: datetime) -> list[Open]:
+    """Lock the task's unfinished work and withdraw what is released; return it all.
+
+    What the guard says has started counts as RUNNING from here on. Raise Unavailable, changing
+    nothing, when released work exists and Redis cannot be asked.
+    """
+    found = lock(task_id)
+    queued = [row for row in found if row.status == Status.QUEUED]
+    if not queued:
+        return found
+    holders = guard.void([row.token for row in queued if row.token is not None])
+    pairs = [(row, by) for row, by in zip(queued, holders, strict=True)]
+    transitions.withdraw([(row.id, row.token or 0) for row, by in pairs if not by])
+    transitions.mark_running([(row.id, row.token or 0, by, now) for row, by in pairs if by])
+    # What stays is near its time and has to be released anew: no look may be waited for.
+    wake_schedulers_on_commit(now, now)
+    return lock(task_id)
+
+
+def lock(task_id: UUID) -> list[Open]:
+    """Lock the task's unfinished work against dispatch and the recorder; return it."""
+    parameters: dict[str, Any] = {"task": task_id, "low": ledger.floor_id()}
+    return [Open(*row) for row in rows("changing/lock_open_of_task", parameters)]
+
+
+def remove(found: list[Open]) -> None:
+    """Take prepared rows out of the ledger: expectations of a schedule that no longer is."""
+    if found:
+        ids = [row.id for row in found]
+        run("changing/remove_prepared", {"ids": ids, "low": min(ids), "high": max(ids)})
+
+
+def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
+    """Let prepared rows run under the task's new version."""
+    if found:
+        ids = [row.id for row in found]
+        run(
+            "changing/adopt_prepared",
+            {
+                "ids": ids,
+                "low": min(ids),
+                "high": max(ids),
+                "revision": task.version,
+                "priority": task.priority,
+                "max_attempts": definition.retry_policy["max_attempts"],
+                "timeout_seconds": definition.target["timeout_seconds"],
+            },
+        )
+
+
+def hold(task_id: UUID, held: bool) -> None:
+    """Keep the task's work from being dispatched, or let it go.
+
+    A task that is let go with nothing ahead takes the state that its last execution, which may
+    have ended during the pause, left to it.
+    """
+    parameters: dict[str, Any] = {"task": task_id, "low": ledger.floor_id()}
+    run("changing/hold", {**parameters, "held": held})
+    if not held:
+        run("changing/settle_resumed", parameters)
+
+
+def split(found: list[Open], keep: Callable[[Open], bool]) -> tuple[list[Open], list[Open]]:
+    """Return the planned rows that stay and those that go."""
+    planned = [row for row in found if row.planned]
+    return [row for row in planned if keep(row)], [row for row in planned if not keep(row)]

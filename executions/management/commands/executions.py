@@ -1,0 +1,57 @@
+"""``manage.py executions``: list, show, follow, cancel and retry executions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from executions.management import execution_changes, execution_reading, execution_tail
+from shared.command_parser import Verb
+from shared.commands import VerbCommand
+
+
+class Command(VerbCommand):
+    """List, show, follow, cancel and retry executions."""
+
+    help = "List, show and follow executions; cancel and retry them."
+    verbs: ClassVar[tuple[Verb, ...]] = (
+        Verb(
+            "list",
+            "list executions, newest first",
+            (
+                "executions list --status FAILED RETRYING --since 2h",
+                "executions list --task 9f3c2a7b1d20 --limit 10 --json",
+            ),
+            execution_reading.list_executions,
+            execution_reading.add_list_options,
+        ),
+        Verb(
+            "show",
+            "show one execution with its attempts",
+            ("executions show 77aa41c09b52 --http",),
+            execution_reading.show_execution,
+            execution_reading.add_show_options,
+        ),
+        Verb(
+            "tail",
+            "print the latest executions; with -f, every change until Ctrl-C",
+            ("executions tail -f --status FAILED", "executions tail -f --jsonl"),
+            execution_tail.tail,
+            execution_tail.add_options,
+            stream=True,
+        ),
+        Verb(
+            "cancel",
+            "cancel executions: what waits never starts, what runs is aborted",
+            ("executions cancel 77aa41c09b52 --yes",),
+            execution_changes.cancel,
+            execution_changes.add_ids,
+            dangerous=True,
+        ),
+        Verb(
+            "retry",
+            "run finished executions again",
+            ("executions retry 77aa41c09b52 --payload @mended.json",),
+            execution_changes.retry,
+            execution_changes.add_retry_options,
+        ),
+    )

@@ -1,0 +1,63 @@
+"""What operators hand to a command: a file, standard input, or JSON on the command line.
+
+Reads are bounded; what cannot be read is answered with the file's name and an exit code.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from shared.commands import wrong_use
+from shared.exceptions import NotFound
+
+_MAX_BYTES = 1024 * 1024
+#: Exports of thousands of tasks come back in one file.
+MAX_JSON_BYTES = 64 * 1024 * 1024
+
+
+def read_text(name: str) -> tuple[str, str]:
+    """Return the file's path and text; bytes that are not text stay recognisable in it."""
+    path, raw = _read(name, "FILE", _MAX_BYTES)
+    return path, raw.decode("utf-8", "surrogateescape")
+
+
+def read_json(name: str, option: str) -> Any:
+    """Return the JSON that a file or, for ``-``, standard input holds."""
+    return _parse(_read(name, option, MAX_JSON_BYTES)[1], option)
+
+
+def json_value(text: str, option: str) -> Any:
+    """Return the JSON given as such, as ``@FILE``, or as ``-`` for standard input."""
+    if text == "-":
+        return read_json("-", option)
+    if text.startswith("@"):
+        return read_json(text[1:], option)
+    return _parse(text.encode("utf-8", "surrogateescape"), option)
+
+
+def _parse(raw: bytes, option: str) -> Any:
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise wrong_use(option, f"this is not JSON: {error}.") from error
+
+
+def _read(name: str, option: str, limit: int) -> tuple[str, bytes]:
+    try:
+        if name == "-":
+            path, raw = "stdin", sys.stdin.buffer.read(limit + 1)
+        else:
+            path = str(Path(name).resolve())
+            with Path(path).open("rb") as handle:
+                raw = handle.read(limit + 1)
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {name!r}.") from error
+    except OSError as error:
+        raise wrong_use(option, f"{name!r} cannot be read: {error.strerror}.") from error
+    if len(raw) > limit:
+        raise wrong_use(option, f"{name!r} is larger than {limit} bytes.")
+    return path, raw

@@ -1,0 +1,93 @@
+"""Finding tasks and executions by what operators type: an id, or its end as lists show it.
+
+Commands call it; each read is bounded by the tenant where one is named. An end that fits
+several rows is refused with all of them, never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from executions.querysets import ExecutionQuerySet
+from shared.commands import shown, wrong_use
+from shared.durations import parse_moment
+from shared.exceptions import NotFound
+from tasks.models import Task
+from tasks.querysets import TaskQuerySet
+from tenants.services import get_tenant
+
+#: So many letters of an id are shown in lists; an end of fewer is a slip, not a choice.
+ID_TAIL = 12
+_SHORTEST = 6
+_CANDIDATES = 5
+#: The end of an execution's id is looked for among those of this time; the ledger is large.
+_RECENT = timedelta(days=1)
+_AHEAD = timedelta(days=1)
+
+
+def tasks_of(tenant: str | None) -> TaskQuerySet:
+    """Return the tasks of the tenant of this name or id, or of all tenants."""
+    if tenant is None:
+        return Task.objects.filter(deleted_at__isnull=True)
+    return Task.objects.for_tenant(get_tenant(tenant).id)
+
+
+def executions_of(tenant: str | None) -> ExecutionQuerySet:
+    """Return the executions of the tenant of this name or id, or of all tenants."""
+    if tenant is None:
+        return Execution.objects.filter(span_count__isnull=True)
+    return Execution.objects.for_tenant(get_tenant(tenant).id)
+
+
+def find_task(text: str, tenant: str | None = None) -> Task:
+    """Return the task of this id, or the only one whose id ends so; raise NotFound."""
+    rows = tasks_of(tenant)
+    task: Task = _find(rows, rows, text, "task")
+    return task
+
+
+def find_execution(text: str, tenant: str | None = None) -> Execution:
+    """Return the execution of this id, or the only one of the last day whose id ends so."""
+    rows = executions_of(tenant)
+    now = database_now()
+    recent = rows.scheduled_between(now - _RECENT, now + _AHEAD)
+    execution: Execution = _find(rows, recent, text, "execution")
+    return execution
+
+
+def moment_option(option: str, text: str | None, *, ahead: bool = False) -> Any:
+    """Return the instant that an option gives, or None; raise InvalidInput."""
+    if text is None:
+        return None
+    try:
+        return parse_moment(text, database_now(), ahead=ahead)
+    except ValueError as error:
+        raise wrong_use(option, str(error)) from error
+
+
+def _find(rows: Any, recent: Any, text: str, noun: str) -> Any:
+    try:
+        found: Sequence[Any] = list(rows.filter(pk=UUID(text)))
+    except ValueError:
+        found = _ending(recent, text.lower()) if len(text) >= _SHORTEST else []
+    if not found:
+        raise NotFound(f"There is no {noun} {shown(text, 40)!r}.")
+    if len(found) > 1:
+        candidates = ", ".join(str(row.id) for row in found[:_CANDIDATES])
+        more = ", …" if len(found) > _CANDIDATES else ""
+        message = f"more than one {noun} ends with {text!r}: {candidates}{more}"
+        raise wrong_use("ID", message)
+    return found[0]
+
+
+def _ending(rows: Any, end: str) -> list[Any]:
+    rows = rows.alias(as_text=Cast("id", TextField())).filter(as_text__endswith=end)
+    return list(rows.order_by("-id")[: _CANDIDATES + 1])

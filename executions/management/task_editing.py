@@ -1,0 +1,215 @@
+"""``manage.py tasks create``, ``edit``, ``rollback``: by options, or by the API's JSON.
+
+What ``export`` prints, ``create --file`` takes; many are created all or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from executions.engine.clocks import database_now
+from executions.exchange import is_secret_header
+from executions.management import task_body
+from executions.management.files import read_json
+from executions.management.finding import ID_TAIL, find_task
+from executions.management.task_reading import documents
+from executions.management.tenancy import chosen_tenant
+from executions.services import changing
+from shared.actor import COMMAND
+from shared.commands import PunctualCommand, shown, wrong_use
+from shared.exceptions import InvalidInput, NotFound, VersionMismatch
+from shared.instants import format_local
+from shared.redaction import MASK
+from tasks.bulk import MAX_TASKS, Call, Created, create_all
+from tasks.choices import TaskStatus
+from tasks.definition import Definition, to_long
+from tasks.limits import current_limits
+from tasks.models import Task
+from tasks.revisions import read_definition
+from tasks.services import spec_of
+from tasks.validation import StatusChange, parse_patch
+
+_FIRES = 3
+_ENVELOPE = {"tasks", "schema"}
+_VALUE_WIDTH = 60
+
+
+def add_create_options(parser: CommandParser) -> None:
+    """Add the options of ``create``."""
+    task_body.add_options(parser)
+    parser.add_argument(
+        "--file", metavar="FILE", help="JSON of a task, a list, or an export; - is stdin"
+    )
+    parser.add_argument("--tenant", help="name or id; may be left out where there is one")
+    parser.add_argument("--dry-run", action="store_true", help="judge it, create nothing")
+
+
+def add_edit_options(parser: CommandParser) -> None:
+    """Add the options of ``edit``."""
+    parser.add_argument("id", metavar="ID", help="the id, or its end as the list shows it")
+    task_body.add_options(parser)
+    parser.add_argument("--file", metavar="FILE", help="JSON to merge into the task; - is stdin")
+    _add_editing_options(parser)
+
+
+def _add_editing_options(parser: CommandParser) -> None:
+    parser.add_argument(
+        "--version",
+        type=int,
+        dest="expected_version",
+        metavar="N",
+        help="only if the task is still at this version",
+    )
+    parser.add_argument("--tenant", help="name or id; every tenant if left out")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change")
+
+
+def create_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    """Create one task from options, or all tasks of a file."""
+    by_option = options["file"] is None
+    bodies = [_given(options)] if by_option else _bodies(_given(options))
+    tenant = chosen_tenant(options["tenant"])
+    dry = options["dry_run"]
+    with transaction.atomic(durable=True):
+        call = Call(tenant.id, COMMAND, database_now(), current_limits())
+        try:
+            made = list(create_all(bodies, call))
+        except InvalidInput as error:
+            raise task_body.spoken(error, by_option=len(bodies) == 1 and by_option) from error
+        tasks = [result.task for result in made if isinstance(result, Created)]
+        found = documents(tasks)
+        if dry:
+            transaction.set_rollback(True)
+    if dry:
+        # Nothing has these ids.
+        found = [{**document, "id": None} for document in found]
+    lines = (line for task in tasks for line in _made_lines(task, dry=dry))
+    command.emit(options, {"dry_run": dry, "tasks": found}, lines)
+    if dry:
+        command.note("nothing was created: --dry-run")
+    elif len(tasks) == 1:
+        tail = str(tasks[0].id)[-ID_TAIL:]
+        command.note(f"Try it: manage.py tasks run {tail} --wait")
+
+
+def edit_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    """Merge an edit into a task, as PATCH does."""
+    body = _given(options)
+    if not body:
+        raise wrong_use("edit", "say what to change, such as --cron or --set")
+    task = find_task(options["id"], options["tenant"])
+
+    def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+        return parse_patch(current, body, now=now, limits=current_limits())
+
+    try:
+        _apply(command, options, task, edit)
+    except InvalidInput as error:
+        raise task_body.spoken(error, by_option=options["file"] is None) from error
+
+
+def add_rollback_options(parser: CommandParser) -> None:
+    """Add the options of ``rollback``."""
+    parser.add_argument("id", metavar="ID", help="the id, or its end as the list shows it")
+    parser.add_argument("to", metavar="VERSION", type=int, help="the version to bring back")
+    _add_editing_options(parser)
+
+
+def rollback_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    """Bring an earlier version of a task back, as a new version."""
+    task = find_task(options["id"], options["tenant"])
+    if not 1 <= options["to"] <= task.version:
+        raise NotFound(f"The task has no version {options['to']}.")
+    earlier = read_definition(task, options["to"])
+    _apply(command, options, task, lambda current, now: (earlier, None))
+
+
+def _apply(
+    command: PunctualCommand, options: Mapping[str, Any], task: Task, edit: changing.Edit
+) -> None:
+    before = read_definition(task)
+    if options["dry_run"]:
+        _require_version(task, options["expected_version"])
+        after = edit(before, database_now())[0]
+    else:
+        with transaction.atomic(durable=True):
+            task = changing.edit_task(
+                task.tenant_id,
+                task.id,
+                edit,
+                actor=COMMAND,
+                expected_version=options["expected_version"],
+            )
+        after = read_definition(task)
+    changes = list(_differences(to_long(before), to_long(after)))
+    document = {
+        "dry_run": options["dry_run"],
+        "changes": changes,
+        "task": documents([task])[0],
+    }
+    command.emit(options, document, _change_lines(changes))
+    if options["dry_run"]:
+        command.note("nothing was changed: --dry-run")
+    else:
+        command.note(f"The task is at version {task.version}.")
+
+
+def _given(options: Mapping[str, Any]) -> Any:
+    body = task_body.body_of(options)
+    if options["file"] is None:
+        return body
+    if body:
+        raise wrong_use("--file", "the file says everything; leave the other options out")
+    return read_json(options["file"], "--file")
+
+
+def _bodies(found: Any) -> list[Any]:
+    if isinstance(found, dict) and "tasks" in found and found.keys() <= _ENVELOPE:
+        found = found["tasks"]
+    bodies = found if isinstance(found, list) else [found]
+    if not 1 <= len(bodies) <= MAX_TASKS:
+        raise wrong_use("--file", f"give 1 to {MAX_TASKS} tasks, not {len(bodies)}")
+    return bodies
+
+
+def _require_version(task: Task, expected: int | None) -> None:
+    if expected is not None and expected != task.version:
+        raise VersionMismatch(f"The task is at version {task.version}, not {expected}.")
+
+
+def _made_lines(task: Task, *, dry: bool) -> Iterator[str]:
+    spec = spec_of(task)
+    yield f"{'would create' if dry else f'created {task.id}'}  {shown(task.name, 40)}"
+    yield f"  {shown(spec.text)}"
+    if task.status == TaskStatus.SCHEDULED:
+        for found in islice(spec.walk(task.created_at), _FIRES):
+            yield f"  next {format_local(found.at, spec.zone.info)} {task.schedule['timezone']}"
+
+
+def _change_lines(changes: list[dict[str, Any]]) -> Iterator[str]:
+    if not changes:
+        yield "no change"
+    for change in changes:
+        before, after = (shown(str(change[key]), _VALUE_WIDTH) for key in ("before", "after"))
+        yield f"{change['path']}: {before} → {after}"
+
+
+def _differences(before: Any, after: Any, path: str = "") -> Iterator[dict[str, Any]]:
+    """Yield each field that differs by its path; values of secret headers are masked."""
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted({*before, *after}):
+            below = f"{path}.{key}" if path else key
+            yield from _differences(before.get(key), after.get(key), below)
+        return
+    parent, _, name = path.rpartition(".")
+    secret = parent == "target.headers" and is_secret_header(name)
+    values = [MASK if secret and value is not None else value for value in (before, after)]
+    yield {"path": path, "before": values[0], "after": values[1]}

@@ -1,0 +1,25 @@
+"""The models of the runtime."""
+
+from __future__ import annotations
+
+from executions.models.attempt import Attempt
+from executions.models.bulk_job import BulkJob
+from executions.models.bulk_job_item import BulkJobItem
+from executions.models.dead_letter import DeadLetter
+from executions.models.execution import Execution
+from executions.models.ledger_floor import LedgerFloor
+from executions.models.minute_stat import MinuteStat
+from executions.models.partition_lease import PartitionLease
+from executions.models.scheduler_node import SchedulerNode
+
+__all__ = [
+    "Attempt",
+    "BulkJob",
+    "BulkJobItem",
+    "DeadLetter",
+    "Execution",
+    "LedgerFloor",
+    "MinuteStat",
+    "PartitionLease",
+    "SchedulerNode",
+]

@@ -1,0 +1,121 @@
+"""The execution: one occurrence of a task in the ledger, due at one instant."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from executions.choices import FINAL, LEASED, Status, Trigger
+from executions.querysets import ExecutionQuerySet
+
+
+class Execution(models.Model):
+    """An expected instant and what became of it; the unit of dispatch.
+
+    ``scheduled_for`` is the nominal time, ``due_at`` the time after jitter and backoff; they
+    never mix. ``attempt`` counts attempts started. The table is partitioned by day on ``id``,
+    whose first 48 bits are the nominal millisecond; hence no database foreign keys. A span row
+    stands for ``span_count`` instants up to ``span_last`` that did not run, with one reason.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    tenant = models.ForeignKey(
+        "tenants.Tenant",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+    task = models.ForeignKey(
+        "tasks.Task",
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        related_name="executions",
+    )
+    partition = models.SmallIntegerField()
+    band = models.SmallIntegerField(default=1)
+    pool = models.CharField(max_length=63, default="default")
+    revision = models.PositiveIntegerField()
+    status = models.CharField(max_length=9, choices=Status.choices, default=Status.PENDING)
+    reason = models.CharField(max_length=40, default="")
+    trigger = models.CharField(max_length=8, choices=Trigger.choices, default=Trigger.SCHEDULE)
+    scheduled_for = models.DateTimeField()
+    due_at = models.DateTimeField()
+    queued_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    start_delay_ms = models.FloatField(null=True)
+    attempt = models.SmallIntegerField(default=0)
+    max_attempts = models.SmallIntegerField(default=5)
+    lost_count = models.SmallIntegerField(default=0)
+    timeout_seconds = models.FloatField(default=30)
+    fencing_token = models.BigIntegerField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+    incarnation = models.CharField(max_length=80, default="")
+    worker = models.CharField(max_length=120, default="")
+    held = models.BooleanField(default=False)
+    cancel_requested_at = models.DateTimeField(null=True)
+    response_status = models.SmallIntegerField(null=True)
+    error_code = models.CharField(max_length=30, default="")
+    error_message = models.CharField(max_length=1000, default="")
+    sealed_payload = models.BinaryField(null=True)
+    parent_id = models.UUIDField(null=True)
+    span_last = models.DateTimeField(null=True)
+    span_count = models.PositiveBigIntegerField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ExecutionQuerySet.as_manager()
+
+    class Meta:
+        db_table = "executions"
+        indexes = [
+            models.Index(
+                fields=["band", "due_at"],
+                name="executions_due_idx",
+                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=False),
+            ),
+            models.Index(
+                fields=["id"],
+                name="executions_held_idx",
+                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=True),
+            ),
+            models.Index(
+                fields=["lease_expires_at"],
+                name="executions_leased_idx",
+                condition=Q(status__in=[Status.QUEUED, Status.RUNNING]),
+            ),
+            models.Index(fields=["task", "-id"], name="executions_of_task_idx"),
+            models.Index(fields=["tenant", "-id"], name="executions_of_tenant_idx"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="execution_status_is_known", condition=Q(status__in=Status.values)
+            ),
+            models.CheckConstraint(
+                name="finished_exactly_in_final_states",
+                condition=Q(status__in=sorted(FINAL), finished_at__isnull=False)
+                | (~Q(status__in=sorted(FINAL)) & Q(finished_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="leased_exactly_when_queued_or_running",
+                condition=Q(
+                    status__in=sorted(LEASED),
+                    lease_expires_at__isnull=False,
+                    fencing_token__isnull=False,
+                )
+                | (~Q(status__in=sorted(LEASED)) & Q(lease_expires_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="attempt_is_within_bounds",
+                condition=Q(attempt__gte=0, max_attempts__gte=1),
+            ),
+            models.CheckConstraint(
+                name="span_rows_are_skipped",
+                condition=Q(span_count__isnull=True) | Q(status=Status.SKIPPED),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.status}"

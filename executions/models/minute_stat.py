@@ -1,0 +1,44 @@
+"""What ended within one minute, per tenant: counts and the distribution of start delays.
+
+Written by :mod:`executions.engine.minute_stats` in the transaction that records the outcomes,
+read by :mod:`executions.stats`, and pruned with the days of the ledger.
+"""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+#: Upper bounds of the buckets of start delays, inclusive, in milliseconds; what is above the
+#: last one has a bucket of its own. Stored rows count by position: never change what is there.
+START_DELAY_BUCKETS_MS = (
+    1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000,
+)  # fmt: skip
+#: A start later than this is late.
+LATE_ABOVE_MS = 1_000
+
+
+class MinuteStat(models.Model):
+    """One row per tenant and minute in which an attempt ended; a quiet minute has none.
+
+    ``start_delays`` counts first attempts by their start delay, one element per bucket of
+    :data:`START_DELAY_BUCKETS_MS` and one for what is above all of them; ``late`` are those of
+    more than :data:`LATE_ABOVE_MS`. ``cancelled`` are executions whose attempt ended
+    so; one that was cancelled before its start is in no minute.
+    """
+
+    pk = models.CompositePrimaryKey("tenant_id", "minute")
+    tenant_id = models.UUIDField()
+    minute = models.DateTimeField()
+    succeeded = models.IntegerField(default=0)
+    failed = models.IntegerField(default=0)
+    retried = models.IntegerField(default=0)
+    cancelled = models.IntegerField(default=0)
+    late = models.IntegerField(default=0)
+    start_delays = ArrayField(models.IntegerField())
+
+    class Meta:
+        db_table = "minute_stats"
+
+    def __str__(self) -> str:
+        return f"{self.tenant_id} {self.minute:%Y-%m-%d %H:%M}"

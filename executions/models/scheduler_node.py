@@ -1,0 +1,22 @@
+"""The scheduler node: a live scheduler process, by its heartbeat."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class SchedulerNode(models.Model):
+    """Schedulers share the partitions between the nodes whose heartbeat is fresh."""
+
+    id = models.UUIDField(primary_key=True)
+    name = models.CharField(max_length=120)
+    pid = models.IntegerField()
+    started_at = models.DateTimeField(db_default=Now())
+    heartbeat_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "scheduler_nodes"
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,112 @@
+"""The single view of an execution: its attempts, what was sent and captured, what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from executions.attempts import attempts_of
+from executions.choices import Status
+from executions.exchange import captured_response, planned_request, sent_request, with_body
+from executions.models import Attempt, Execution
+from executions.payloads import payload_of
+from executions.presentation import (
+    duration_ms,
+    error_or_none,
+    instant_or_none,
+    present_execution,
+)
+from tasks.models import Task
+from tasks.revisions import read_definition
+
+_PHASES = ("dns", "connect", "tls", "first_byte", "total")
+_NEVER_SENT = frozenset({Status.SKIPPED, Status.CANCELLED})
+
+
+def present_execution_detail(execution: Execution, *, now: datetime) -> dict[str, Any]:
+    """Return the single view; ``now`` is the database's time."""
+    task = Task.objects.get(pk=execution.task_id)
+    attempts = attempts_of([execution.id])[execution.id]
+    target = read_definition(task, execution.revision).target
+    last = attempts[-1] if attempts else None
+    detail = {
+        "attempts": present_attempts(attempts, execution, target),
+        "request": _request(execution, target, last),
+        "response": captured_response(last) if last else None,
+        "timings": present_timings(last.timings if last else {}),
+        "waiting_for": waiting_for(execution, task, now),
+    }
+    return present_execution(execution, task_name=task.name, detail=detail)
+
+
+def present_attempts(
+    attempts: Sequence[Attempt], execution: Execution, target: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return each attempt with what it sent, save the body, which is the same for all."""
+    return [
+        {
+            **present_attempt(attempt),
+            "request": sent_request(target, execution, attempt),
+            "response": captured_response(attempt),
+        }
+        for attempt in attempts
+    ]
+
+
+def present_attempt(attempt: Attempt) -> dict[str, Any]:
+    """Return what is known of an attempt without opening what it sent and got."""
+    return {
+        "number": attempt.number,
+        "outcome": str(attempt.outcome),
+        "error": error_or_none(attempt.error_code, attempt.error_message),
+        "response_status": attempt.response_status,
+        "worker": attempt.worker or None,
+        "due_at": instant_or_none(attempt.due_at),
+        "started_at": instant_or_none(attempt.started_at),
+        "finished_at": instant_or_none(attempt.finished_at),
+        "duration_ms": duration_ms(attempt.started_at, attempt.finished_at),
+        "timings": present_timings(attempt.timings),
+    }
+
+
+def present_timings(timings: Mapping[str, float]) -> dict[str, float | None]:
+    """Return milliseconds by phase; null for a phase that was not needed or not reached."""
+    return {
+        f"{phase}_ms": round(timings[phase], 3) if phase in timings else None for phase in _PHASES
+    }
+
+
+def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, Any] | None:
+    """Return what an execution waits for, until when as far as known, and a sentence."""
+    if execution.status in (Status.PENDING, Status.RETRYING):
+        if execution.held:
+            note = f" ({task.pause_note})" if task.pause_note else ""
+            return _wait("resume", task.paused_until, f"The task is paused{note}.")
+        if execution.due_at > now:
+            if execution.status == Status.RETRYING:
+                detail = f"Attempt {execution.attempt + 1} of {execution.max_attempts} follows."
+                return _wait("retry", execution.due_at, detail)
+            return _wait("due_time", execution.due_at, "It is not due yet.")
+        return _wait("worker", None, f"No worker of the pool {execution.pool} has taken it yet.")
+    if execution.status == Status.QUEUED:
+        if execution.due_at > now:
+            detail = "A worker is about to get it and starts it at its time."
+            return _wait("due_time", execution.due_at, detail)
+        detail = "A worker is about to start it; otherwise it is taken back then."
+        return _wait("start", execution.lease_expires_at, detail)
+    return None
+
+
+def _wait(what: str, until: datetime | None, detail: str) -> dict[str, Any]:
+    return {"what": what, "until": instant_or_none(until), "detail": detail}
+
+
+def _request(
+    execution: Execution, target: Mapping[str, Any], last: Attempt | None
+) -> dict[str, Any] | None:
+    if last is not None:
+        return with_body(sent_request(target, execution, last), payload_of(execution))
+    if execution.status in _NEVER_SENT:
+        return None
+    return with_body(planned_request(target), payload_of(execution))

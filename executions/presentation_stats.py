@@ -1,0 +1,129 @@
+"""The answers that show statistics, who does the work, and tests of a delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from executions.models.minute_stat import START_DELAY_BUCKETS_MS
+from executions.presentation import error_or_none, instant_or_none
+from executions.presentation_detail import present_timings
+from executions.services.test_delivery import TestResult
+from executions.stats import (
+    MinutePoint,
+    Overview,
+    PartitionView,
+    RecorderView,
+    SchedulerView,
+    WorkerView,
+)
+from shared.instants import format_instant
+
+
+def present_overview(overview: Overview) -> dict[str, Any]:
+    """Return how a tenant does."""
+    oldest = overview.oldest_due_seconds
+    return {
+        "at": format_instant(overview.at),
+        "due_now": overview.due_now,
+        "late": overview.late,
+        "queued": overview.queued,
+        "running": overview.running,
+        "retrying": overview.retrying,
+        "exact": overview.exact,
+        "oldest_due_seconds": None if oldest is None else round(oldest, 3),
+        "dead_letters_open": overview.dead_letters_open,
+        "last_hour": {
+            "succeeded": overview.succeeded_last_hour,
+            "failed": overview.failed_last_hour,
+            "retried": overview.retried_last_hour,
+            "late": overview.late_last_hour,
+            "success_rate": overview.success_rate,
+            "start_delay_ms": asdict(overview.start_delay),
+        },
+    }
+
+
+def present_throughput(points: Sequence[MinutePoint]) -> dict[str, Any]:
+    """Return what ended by minute, with the bounds of the buckets."""
+    return {
+        "minutes": [
+            {
+                **asdict(point),
+                "minute": format_instant(point.minute),
+                "start_delays": list(point.start_delays),
+            }
+            for point in points
+        ],
+        "bucket_bounds_ms": list(START_DELAY_BUCKETS_MS),
+    }
+
+
+def present_workers(
+    workers: Sequence[WorkerView], recorders: Sequence[RecorderView]
+) -> dict[str, Any]:
+    """Return who delivers and who records."""
+    return {
+        "workers": [_worker(worker) for worker in workers],
+        "recorders": [
+            {
+                "name": recorder.name,
+                "live": recorder.live,
+                "silent_seconds": round(recorder.silent_seconds, 3),
+                "pending": recorder.pending,
+            }
+            for recorder in recorders
+        ],
+    }
+
+
+def present_schedulers(
+    schedulers: Sequence[SchedulerView], partitions: Sequence[PartitionView]
+) -> dict[str, Any]:
+    """Return who schedules what."""
+    return {
+        "schedulers": [
+            {
+                "id": str(node.id),
+                "name": node.name,
+                "host": node.host,
+                "live": node.live,
+                "silent_seconds": round(node.silent_seconds, 3),
+                "started_at": format_instant(node.started_at),
+                "partitions": node.partitions,
+            }
+            for node in schedulers
+        ],
+        "partitions": [
+            {
+                "partition": partition.partition,
+                "owner": str(partition.owner) if partition.owner else None,
+                "epoch": partition.epoch,
+                "expires_at": instant_or_none(partition.expires_at),
+            }
+            for partition in partitions
+        ],
+    }
+
+
+def present_test(result: TestResult) -> dict[str, Any]:
+    """Return what a test sent and what came of it."""
+    return {
+        "outcome": result.outcome,
+        "would_retry": result.would_retry,
+        "error": error_or_none(result.error_code, result.error_message),
+        "request": result.request,
+        "response": result.response,
+        "timings": present_timings(result.timings),
+    }
+
+
+def _worker(worker: WorkerView) -> dict[str, Any]:
+    shown = asdict(worker)
+    del shown["pid"]
+    return {
+        **shown,
+        "version": worker.version or None,
+        "silent_seconds": round(worker.silent_seconds, 3),
+    }

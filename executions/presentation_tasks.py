@@ -1,0 +1,75 @@
+"""The answers that show tasks with what the ledger knows of them; every door uses them.
+
+A task's own cursor stands behind what is prepared, so its next run is asked of the ledger.
+Pages of tasks cost a number of queries that does not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Min
+
+from executions.choices import Status, Trigger
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from executions.presentation import present_executions
+from tasks.models import Task
+from tasks.presentation import present_next, present_task
+from tasks.revisions import read_definitions
+
+LATEST = 10
+#: More than the horizon, so that a coming instant is met in today's or tomorrow's table.
+_AHEAD = timedelta(days=1)
+
+
+def present_tasks(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return tasks as lists show them; all definitions come in one query."""
+    definitions = read_definitions(tasks)
+    soonest = upcoming(tasks)
+    return [
+        present_task(task, definitions[task.id], extra=next_execution(task, soonest))
+        for task in tasks
+    ]
+
+
+def upcoming(tasks: Sequence[Task]) -> dict[UUID, datetime]:
+    """Return the soonest coming instant of each task that is in the ledger already.
+
+    The task's own cursor stands behind what is prepared, up to the horizon ahead.
+    """
+    now = database_now()
+    prepared = (
+        Execution.objects.filter(
+            task_id__in=[task.id for task in tasks],
+            status__in=[Status.PENDING, Status.QUEUED],
+            trigger=Trigger.SCHEDULE,
+            scheduled_for__gt=now,
+        )
+        .scheduled_between(now, now + _AHEAD)
+        .values("task_id")
+        .annotate(soonest=Min("scheduled_for"))
+    )
+    return {row["task_id"]: row["soonest"] for row in prepared}
+
+
+def next_execution(task: Task, soonest: Mapping[UUID, datetime]) -> dict[str, Any]:
+    """Return the fields that say when the task runs next."""
+    moment = soonest.get(task.id, task.next_run_at)
+    return dict(present_next(moment, task.schedule["timezone"]))
+
+
+def present_latest(task: Task, now: datetime) -> list[dict[str, Any]]:
+    """Return the task's latest ten executions, newest first.
+
+    Those whose time has come are taken first, so that occurrences prepared ahead of their time
+    do not crowd the history out.
+    """
+    rows = Execution.objects.for_tenant(task.tenant_id).filter(task_id=task.id)
+    latest = list(rows.scheduled_between(None, now).order_by("-id")[:LATEST])
+    room = LATEST - len(latest)
+    ahead = list(rows.scheduled_between(now, None).order_by("id")[:room]) if room else []
+    return present_executions([*reversed(ahead), *latest])

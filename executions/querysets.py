@@ -1,0 +1,158 @@
+"""Named filters and reads of executions, dead letters and bulk jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from django.db import models
+from django.db.models import Count, Max, Min, Q, TextField
+from django.db.models.functions import Cast
+
+from executions.choices import JOB_ACTIVE
+from shared.exceptions import NotFound
+from shared.ids import first_id_at
+
+if TYPE_CHECKING:
+    from executions.models.bulk_job import BulkJob
+    from executions.models.dead_letter import DeadLetter
+    from executions.models.execution import Execution
+
+
+class ExecutionQuerySet(models.QuerySet["Execution"]):
+    """Reads of the ledger; each is bounded by tenant."""
+
+    def for_tenant(self, tenant_id: UUID) -> ExecutionQuerySet:
+        """Return the tenant's executions; span rows are not executions."""
+        return self.filter(tenant_id=tenant_id, span_count__isnull=True)
+
+    def scheduled_between(
+        self, since: datetime | None, until: datetime | None
+    ) -> ExecutionQuerySet:
+        """Return executions from ``since`` on and before ``until``, by the time in their id.
+
+        So few days are touched. It is the nominal time, for runs outside the schedule the time
+        they were made.
+        """
+        found = self
+        if since is not None:
+            found = found.filter(id__gte=first_id_at(since))
+        if until is not None:
+            found = found.filter(id__lt=first_id_at(until))
+        return found
+
+    def filtered(self, filters: Mapping[str, Any]) -> ExecutionQuerySet:
+        """Return what the filters leave: status, since, until, task, pool, q, ids.
+
+        One that is absent or None leaves all; every list and every bulk job reads them here.
+        """
+        found = self.scheduled_between(filters.get("since"), filters.get("until"))
+        if filters.get("status"):
+            found = found.filter(status__in=filters["status"])
+        return _filtered(found, filters, {"task": "task_id", "pool": "pool"})
+
+    def matching(self, text: str) -> ExecutionQuerySet:
+        """Return executions whose task's name or labels or whose error contains the text."""
+        return self.alias(task_labels=_LABELS).filter(_matches_task_or_error(text))
+
+    def get_for_tenant(self, tenant_id: UUID, execution_id: UUID, *, lock: bool = False) -> Any:
+        """Return one execution of the tenant, fetched and authorised in one call."""
+        found = self.for_tenant(tenant_id).filter(pk=execution_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        execution = found.first()
+        if execution is None:
+            raise NotFound("There is no such execution.")
+        return execution
+
+
+class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
+    """Reads of dead letters; each is bounded by tenant."""
+
+    def for_tenant(self, tenant_id: UUID) -> DeadLetterQuerySet:
+        """Return the tenant's dead letters."""
+        return self.filter(tenant_id=tenant_id)
+
+    def filtered(self, filters: Mapping[str, Any]) -> DeadLetterQuerySet:
+        """Return what the filters leave: resolved, task, error_signature, q, ids.
+
+        One that is absent or None leaves all; every list and every bulk job reads them here.
+        """
+        exact = {"resolved": "resolved", "task": "task_id", "error_signature": "error_signature"}
+        return _filtered(self, filters, exact)
+
+    def matching(self, text: str) -> DeadLetterQuerySet:
+        """Return letters whose task's name or labels, error or note contains the text."""
+        found = self.alias(task_labels=_LABELS)
+        return found.filter(_matches_task_or_error(text) | Q(note__icontains=text))
+
+    def grouped_by_signature(self) -> models.QuerySet[Any]:
+        """Return how many letters share each cause, most first: rows of plain values."""
+        counted = self.values("error_signature").annotate(
+            count=Count("id"),
+            tasks=Count("task_id", distinct=True),
+            first_seen=Min("created_at"),
+            last_seen=Max("created_at"),
+        )
+        return counted.order_by("-count", "error_signature")
+
+    def get_for_tenant(self, tenant_id: UUID, letter_id: UUID, *, lock: bool = False) -> Any:
+        """Return one dead letter of the tenant, fetched and authorised in one call."""
+        found = self.for_tenant(tenant_id).filter(pk=letter_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        letter = found.first()
+        if letter is None:
+            raise NotFound("There is no such dead letter.")
+        return letter
+
+
+class BulkJobQuerySet(models.QuerySet["BulkJob"]):
+    """Reads of bulk jobs."""
+
+    def for_tenant(self, tenant_id: UUID) -> BulkJobQuerySet:
+        """Return the tenant's bulk jobs."""
+        return self.filter(tenant_id=tenant_id)
+
+    def active(self) -> BulkJobQuerySet:
+        """Return the jobs that have not ended, of every tenant."""
+        return self.filter(status__in=sorted(JOB_ACTIVE))
+
+    def get_for_tenant(self, tenant_id: UUID, job_id: UUID, *, lock: bool = False) -> Any:
+        """Return one bulk job of the tenant, fetched and authorised in one call.
+
+        With ``lock``, once the step under way has committed.
+        """
+        found = self.for_tenant(tenant_id).filter(pk=job_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        job = found.first()
+        if job is None:
+            raise NotFound("There is no such bulk job.")
+        return job
+
+
+_Filterable = TypeVar("_Filterable", ExecutionQuerySet, DeadLetterQuerySet)
+# As text: a search within JSON would look for the quoted word.
+_LABELS = Cast("task__labels", TextField())
+
+
+def _matches_task_or_error(text: str) -> Q:
+    return (
+        Q(task__name__icontains=text)
+        | Q(task_labels__icontains=text)
+        | Q(error_message__icontains=text)
+        | Q(error_code__icontains=text)
+    )
+
+
+def _filtered(
+    rows: _Filterable, filters: Mapping[str, Any], exact: Mapping[str, str]
+) -> _Filterable:
+    wanted = {column: filters.get(name) for name, column in exact.items()}
+    found = rows.filter(**{column: value for column, value in wanted.items() if value is not None})
+    if filters.get("ids") is not None:
+        found = found.filter(id__in=filters["ids"])
+    return found.matching(filters["q"]) if filters.get("q") else found

@@ -1,0 +1,142 @@
+"""Make executions outside the schedule: run now, retry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from events import audit
+from executions.choices import FINAL, Trigger
+from executions.engine import transitions
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from executions.payloads import payload_of, seal_payload
+from shared.actor import Actor
+from shared.exceptions import Conflict
+from shared.ids import new_id, series_id
+from shared.notify import wake_schedulers_on_commit
+from tasks.limits import current_limits
+from tasks.models import Task
+from tasks.payloads import check_payload_size
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A payload that takes the place of the task's; absent when None is held."""
+
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An execution that was made, and what the audit log is to say of it, last."""
+
+    execution_id: UUID
+    change: audit.Change
+
+    @property
+    def execution(self) -> Execution:
+        """Return it, read anew."""
+        return Execution.objects.get(pk=self.execution_id)
+
+
+@transaction.atomic
+def run_task(
+    tenant_id: UUID, task_id: UUID, override: Override | None, *, actor: Actor
+) -> Execution:
+    """Run a task now, beside its schedule, also while it is paused."""
+    task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
+    made = begin_run(task, override, database_now())
+    wake_for_made()
+    audit.record_many(tenant_id, actor, [made.change])
+    return made.execution
+
+
+@transaction.atomic
+def retry_execution(
+    tenant_id: UUID, execution_id: UUID, override: Override | None, *, actor: Actor
+) -> Execution:
+    """Run a finished execution's work again, as a new execution linked to it.
+
+    The payload is the original's unless given; the target is the task's current one, so that a
+    mended task is what is retried. Raise Conflict while the original is unfinished.
+    """
+    original = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
+    tasks = lock_tasks([original.task_id])
+    made = begin_retry(original, tasks[original.task_id], override, database_now())
+    wake_for_made()
+    audit.record_many(tenant_id, actor, [made.change])
+    return made.execution
+
+
+def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
+    """Lock tasks, deleted ones too; return them by id."""
+    # The race: the recorder settles the tasks of its batch. Two that lock more than one in
+    # different orders would each hold what the other wants; everybody goes by id.
+    tasks = Task.objects.filter(pk__in=set(task_ids)).order_by("id")
+    return {task.id: task for task in tasks.select_for_update(no_key=True)}
+
+
+def begin_run(task: Task, override: Override | None, now: datetime) -> Made:
+    """Insert a run of a locked task; the caller wakes and audits, once for all that it makes."""
+    execution_id = _insert(task, Trigger.MANUAL, override, None, now)
+    return Made(
+        execution_id, audit.Change("task.run", "task", task.id, after={"id": str(execution_id)})
+    )
+
+
+def begin_retry(original: Execution, task: Task, override: Override | None, now: datetime) -> Made:
+    """Insert the retry of a locked execution; the caller wakes and audits, as after a run."""
+    if original.status not in FINAL:
+        raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
+    execution_id = retry_of(original, task, override or Override(payload_of(original)), now)
+    facts = {"id": str(execution_id)}
+    return Made(
+        execution_id, audit.Change("execution.retried", "execution", original.id, None, facts)
+    )
+
+
+def retry_of(original: Execution, task: Task, override: Override, now: datetime) -> UUID:
+    """Insert the retry of an execution of a locked task; return its id. The caller wakes.
+
+    Raise Conflict ``task_deleted``: nothing of a deleted task runs.
+    """
+    if task.deleted_at is not None:
+        raise Conflict("The task has been deleted.", code="task_deleted")
+    return _insert(task, Trigger.RETRY, override, original, now)
+
+
+def wake_for_made() -> None:
+    """Wake the schedulers for what this transaction has made, which is due at once."""
+    now = database_now()
+    wake_schedulers_on_commit(now, now)
+
+
+def _insert(
+    task: Task,
+    trigger: Trigger,
+    override: Override | None,
+    original: Execution | None,
+    now: datetime,
+) -> UUID:
+    execution_id = series_id(task.id, now, now, f"{trigger}:{new_id()}")
+    if override is not None:
+        check_payload_size(override.payload, current_limits().payload_bytes)
+    return transitions.insert_manual(
+        {
+            "id": execution_id,
+            "task": task.id,
+            "revision": task.version,
+            "trigger": trigger.value,
+            "scheduled_for": original.scheduled_for if original else now,
+            "sealed_payload": (
+                seal_payload(override.payload, execution_id) if override is not None else None
+            ),
+            "parent": original.id if original else None,
+        }
+    )

@@ -1,0 +1,174 @@
+-- name: start
+-- QUEUED to RUNNING under the token; the lease now covers the timeout. A worker that starts and
+-- ends within one batch of the recorder has only its end recorded.
+WITH moved AS (
+    UPDATE executions e
+    SET status = 'RUNNING', attempt = e.attempt + 1, worker = o.worker,
+        started_at = coalesce(e.started_at, o.started_at),
+        start_delay_ms = coalesce(e.start_delay_ms,
+            extract(epoch FROM o.started_at - e.due_at)::float8 * 1000),
+        lease_expires_at = o.started_at + (e.timeout_seconds + %(margin)s) * interval '1 second'
+    FROM unnest(
+        %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[]
+    ) AS o (id, token, worker, started_at)
+    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+      AND e.fencing_token = o.token AND e.status = 'QUEUED'
+    RETURNING e.id, e.tenant_id, e.task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.started', id, task_id FROM moved
+)
+SELECT id, task_id FROM moved
+
+-- name: finish
+-- QUEUED or RUNNING to what came of the attempt, under the token: exactly one outcome per
+-- attempt, a stale token changes nothing. The attempt, and the event, are written with it. What
+-- was asked to be cancelled is not tried again.
+WITH outcomes AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
+        %(delays)s::float8[], %(attempt_ids)s::uuid[], %(outcomes)s::text[],
+        %(workers)s::text[], %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[],
+        %(response_status)s::smallint[], %(error_codes)s::text[], %(error_messages)s::text[],
+        %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[]
+    ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
+            finished_at, response_status, error_code, error_message, timings, sealed, lost)
+), before AS (
+    SELECT e.id, e.due_at FROM executions e
+    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+), moved AS (
+    UPDATE executions e
+    SET status = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NOT NULL
+                      THEN 'CANCELLED' ELSE o.status END,
+        reason = CASE WHEN o.reason <> '' THEN o.reason ELSE e.reason END,
+        attempt = e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END,
+        lost_count = e.lost_count + o.lost,
+        worker = CASE WHEN o.worker <> '' THEN o.worker ELSE e.worker END,
+        started_at = coalesce(e.started_at, o.started_at),
+        start_delay_ms = coalesce(e.start_delay_ms,
+            extract(epoch FROM o.started_at - e.due_at)::float8 * 1000),
+        finished_at = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NULL THEN NULL
+                           ELSE coalesce(o.finished_at, now()) END,
+        due_at = CASE WHEN o.status = 'RETRYING'
+                      THEN now() + o.delay * interval '1 second' ELSE e.due_at END,
+        lease_expires_at = NULL,
+        response_status = coalesce(o.response_status, e.response_status),
+        error_code = o.error_code, error_message = o.error_message
+    FROM outcomes o
+    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+      AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
+    RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
+              e.start_delay_ms,
+              date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute
+), tried AS (
+    INSERT INTO attempts (
+        id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at,
+        finished_at, outcome, error_code, error_message, response_status, timings,
+        sealed_response
+    )
+    SELECT o.attempt_id, m.id, m.tenant_id, m.attempt, m.fencing_token, m.worker, b.due_at,
+           o.started_at, coalesce(o.finished_at, now()), o.outcome, o.error_code,
+           o.error_message, o.response_status, o.timings::jsonb, o.sealed
+    FROM moved m
+    JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
+    JOIN before b ON b.id = m.id
+    ON CONFLICT (id) DO NOTHING
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.' || lower(status), id, task_id FROM moved
+)
+SELECT id, tenant_id, status, attempt, start_delay_ms, minute FROM moved
+
+-- name: hand_back
+-- QUEUED to PENDING under the token, for work that was withdrawn or released before its start:
+-- no attempt is used.
+WITH moved AS (
+    UPDATE executions e
+    SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL
+    FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
+    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+      AND e.fencing_token = o.token AND e.status = 'QUEUED'
+    RETURNING e.id, e.tenant_id, e.task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, %(event)s, id, task_id FROM moved
+)
+SELECT id, task_id FROM moved
+
+-- name: cancel
+-- PENDING, RETRYING or (voided) QUEUED to CANCELLED.
+WITH moved AS (
+    UPDATE executions e
+    SET status = 'CANCELLED', reason = %(reason)s, finished_at = now(), lease_expires_at = NULL,
+        cancel_requested_at = coalesce(e.cancel_requested_at, now())
+    FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
+    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+      AND (e.status IN ('PENDING', 'RETRYING')
+           OR (e.status = 'QUEUED' AND e.fencing_token = o.token))
+    RETURNING e.id, e.tenant_id, e.task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.cancelled', id, task_id FROM moved
+)
+SELECT id, task_id FROM moved
+
+-- name: request_cancel
+-- Marks running executions; their holder aborts the request and reports CANCELLED.
+UPDATE executions e
+SET cancel_requested_at = coalesce(e.cancel_requested_at, now())
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'RUNNING'
+RETURNING e.id, e.task_id
+
+-- name: insert_dead_letters
+-- One dead letter per execution that failed for good, in the transaction that fails it; the
+-- payload is carried over as it is, encrypted, or named by the task's version.
+INSERT INTO dead_letters (
+    id, tenant_id, task_id, execution_id, error_code, error_message, error_signature,
+    attempt_count, revision, sealed_payload, resolved, resolution, note, resolved_by, created_at
+)
+SELECT d.id, e.tenant_id, e.task_id, e.id, e.error_code, e.error_message, d.signature,
+       e.attempt, e.revision, e.sealed_payload, false, '', '', '', now()
+FROM unnest(%(ids)s::uuid[], %(execution_ids)s::uuid[], %(signatures)s::text[])
+     AS d (id, execution_id, signature)
+JOIN executions e ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s
+WHERE e.status = 'FAILED'
+ON CONFLICT (execution_id) DO NOTHING
+
+-- name: settle_tasks
+-- Notes the last execution of each task, and ends tasks that have nothing left to run: a
+-- one-time task with its execution's result, a recurring one after its last occurrence. Locks
+-- in order of id, which closes the deadlock of two recorders that share tasks.
+WITH ended AS (
+    SELECT DISTINCT ON (e.task_id) e.task_id, e.id AS execution_id, e.status, e.trigger
+    FROM executions e
+    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+    ORDER BY e.task_id, e.id DESC
+), locked AS (
+    SELECT t.id FROM tasks t JOIN ended ON ended.task_id = t.id
+    ORDER BY t.id FOR NO KEY UPDATE OF t
+)
+UPDATE tasks t
+SET last_execution_id = s.execution_id, last_execution_status = s.status,
+    last_execution_at = now(),
+    status = CASE
+        WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
+             AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
+        WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR t.next_run_at IS NOT NULL
+             OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
+        WHEN t.type = 'ONE_TIME' THEN CASE s.status
+            WHEN 'SUCCEEDED' THEN 'COMPLETED'
+            WHEN 'CANCELLED' THEN 'CANCELLED'
+            ELSE 'FAILED' END
+        WHEN EXISTS (
+            SELECT 1 FROM executions e
+            WHERE e.task_id = t.id AND e.id >= %(floor)s
+              AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')) THEN t.status
+        ELSE 'COMPLETED' END
+FROM ended s JOIN locked ON locked.id = s.task_id
+WHERE t.id = s.task_id
+
+-- name: run_one_time_tasks
+-- A one-time task whose execution is under way is RUNNING.
+UPDATE tasks SET status = 'RUNNING'
+WHERE id = ANY(%(task_ids)s) AND type = 'ONE_TIME' AND status = 'SCHEDULED'
+  AND next_run_at IS NULL

@@ -1,0 +1,41 @@
+-- name: settings
+-- The server's version and the settings that decide whether a commit survives a crash.
+SELECT name, setting FROM pg_settings
+WHERE name IN ('server_version', 'server_version_num', 'fsync', 'synchronous_commit',
+               'full_page_writes', 'max_connections', 'superuser_reserved_connections')
+
+-- name: connections
+-- Sessions of clients, of all databases of the server: the limit is the server's.
+SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
+
+-- name: oldest_transaction
+-- The longest open transaction of another session, which keeps old row versions alive; age in
+-- seconds, with what is needed to find and end it.
+SELECT extract(epoch FROM clock_timestamp() - a.xact_start)::float8, a.pid, a.application_name,
+       a.state
+FROM pg_stat_activity a
+WHERE a.xact_start IS NOT NULL AND a.backend_type = 'client backend'
+  AND a.pid <> pg_backend_pid()
+ORDER BY a.xact_start LIMIT 1
+
+-- name: oldest_due
+-- The oldest work that is due and has not started, by what it waits for. Indexes
+-- executions_due_idx and executions_leased_idx; ids are bounded so that only days with
+-- unfinished work are touched.
+SELECT w.status, w.id, extract(epoch FROM clock_timestamp() - w.due_at)::float8
+FROM (
+    (SELECT e.status, e.id, e.due_at
+     FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b (band)
+     CROSS JOIN LATERAL (
+         SELECT x.status, x.id, x.due_at FROM executions x
+         WHERE x.id >= %(low)s AND x.id < %(high)s AND x.status IN ('PENDING', 'RETRYING')
+           AND NOT x.held AND x.band = b.band AND x.due_at <= now()
+         ORDER BY x.due_at LIMIT 1
+     ) AS e
+     ORDER BY e.due_at LIMIT 1)
+    UNION ALL
+    (SELECT q.status, q.id, q.due_at FROM executions q
+     WHERE q.id >= %(low)s AND q.id < %(high)s AND q.status = 'QUEUED' AND q.due_at <= now()
+     ORDER BY q.due_at LIMIT 1)
+) AS w
+ORDER BY w.due_at LIMIT 1

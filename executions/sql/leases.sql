@@ -1,0 +1,74 @@
+-- name: beat_node
+-- Records this scheduler's heartbeat by the database's clock.
+INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at)
+VALUES (%(node)s, %(name)s, %(pid)s, now(), now())
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()
+
+-- name: live_nodes
+-- Schedulers whose heartbeat is fresher than a lease; the share of each is computed from them.
+SELECT id FROM scheduler_nodes
+WHERE heartbeat_at > now() - %(ttl)s * interval '1 second'
+ORDER BY id
+
+-- name: drop_dead_nodes
+-- Forgets schedulers that were silent for an hour.
+DELETE FROM scheduler_nodes WHERE heartbeat_at < now() - interval '1 hour'
+
+-- name: drop_node
+-- Forgets this scheduler at a warm stop, so that the others take their new share at once.
+DELETE FROM scheduler_nodes WHERE id = %(node)s
+
+-- name: renew
+-- Prolongs what this node still owns under the epoch it knows; a lease that was taken over in
+-- the meantime is not renewed and is missing from the answer.
+UPDATE partition_leases l
+SET expires_at = now() + %(ttl)s * interval '1 second'
+FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+  AND l.expires_at > now()
+RETURNING l.partition, l.epoch
+
+-- name: release
+-- Gives partitions up under the epoch held; whoever should own them may take them at once. The
+-- end of the lease says from when on nobody owned them.
+UPDATE partition_leases l
+SET owner = NULL, expires_at = now()
+FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+
+-- name: acquire
+-- Takes unowned or expired partitions and raises their epoch, which fences the former owner;
+-- answers also since when nobody owned them. Skips rows that another scheduler is taking in
+-- this very moment.
+UPDATE partition_leases l
+SET owner = %(node)s, epoch = l.epoch + 1, expires_at = now() + %(ttl)s * interval '1 second'
+FROM (
+    SELECT partition, expires_at FROM partition_leases
+    WHERE partition = ANY(%(partitions)s) AND (owner IS NULL OR expires_at <= now())
+    ORDER BY partition FOR NO KEY UPDATE SKIP LOCKED
+) AS free
+WHERE l.partition = free.partition
+RETURNING l.partition, l.epoch, free.expires_at, now()
+
+-- name: next_expiry
+-- Seconds until the first lease of another owner runs out, so that a dead scheduler's partitions
+-- move at that moment and not at the next heartbeat.
+SELECT extract(epoch FROM min(expires_at) - clock_timestamp())::float8
+FROM partition_leases
+WHERE partition = ANY(%(partitions)s) AND owner <> %(node)s
+
+-- name: has_live_scheduler
+-- Whether any partition is owned by a scheduler that still renews.
+SELECT count(*) FILTER (WHERE expires_at > now()), count(*) FROM partition_leases
+
+-- name: database_time
+-- The clock that decides.
+SELECT clock_timestamp()
+
+-- name: listen
+-- Subscribes this session to the wake-ups of schedulers.
+LISTEN punctual_wake
+
+-- name: wake
+-- Wakes the schedulers; coalesced by the sender.
+NOTIFY punctual_wake

@@ -1,0 +1,168 @@
+-- name: lock_due_tasks
+-- Tasks of the held partitions whose next instant falls within the horizon, soonest first.
+-- The row lock closes the race with an edit, pause or delete of the same task; another
+-- scheduler's lock is skipped, not waited for. Index tasks_due_idx. A lease that has run out
+-- gives nothing: whoever plans must own when the transaction begins.
+SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
+       t.created_at, t.resumed_at, t.on_resume
+FROM tasks t
+JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+  ON held.partition = t.partition
+JOIN partition_leases l
+  ON l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+     AND l.expires_at > now()
+WHERE t.status = 'SCHEDULED' AND t.next_run_at <= %(horizon)s
+ORDER BY t.next_run_at
+LIMIT %(limit)s
+FOR NO KEY UPDATE OF t SKIP LOCKED
+
+-- name: insert_executions
+-- One row per instant, at most once whatever the number of schedulers: the id is derived and
+-- unique, and the partition must still be this owner's under this epoch. The same test as in
+-- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
+WITH planned AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
+        %(due_at)s::timestamptz[], %(statuses)s::text[], %(reasons)s::text[],
+        %(span_last)s::timestamptz[], %(span_count)s::bigint[]
+    ) AS p (id, task_id, scheduled_for, due_at, status, reason, span_last, span_count)
+), owned AS (
+    -- By their ids, which are few: joined to each row, they would be read from end to end.
+    SELECT t.id, t.tenant_id, t.partition, t.version,
+           CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
+           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
+           (r.definition -> 'target' ->> 'timeout_seconds')::float8 AS timeout_seconds
+    FROM tasks t
+    JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
+    JOIN partition_leases l ON l.partition = t.partition AND l.owner = %(node)s
+    JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+      ON held.partition = l.partition AND held.epoch = l.epoch
+    WHERE t.id = ANY(%(tasks)s)
+), made AS (
+    INSERT INTO executions (
+        id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
+        scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
+        timeout_seconds, incarnation, worker, held, error_code, error_message,
+        span_last, span_count, created_at
+    )
+    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, 'default', o.version, p.status, p.reason,
+           'schedule', p.scheduled_for, p.due_at, CASE WHEN p.status = 'SKIPPED' THEN now() END,
+           0, o.max_attempts, 0, o.timeout_seconds, '', '', false, '', '',
+           p.span_last, p.span_count, now()
+    FROM planned p JOIN owned o ON o.id = p.task_id
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, tenant_id, task_id, status
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id,
+           CASE WHEN status = 'SKIPPED' THEN 'execution.skipped'
+                ELSE 'execution.materialized' END,
+           id, task_id
+    FROM made
+)
+SELECT count(*) FROM made
+
+-- name: advance_tasks
+-- Moves the cursor of each task past what was written, only where nobody moved it since and
+-- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end;
+-- for a one-time task that means that its only instant was skipped.
+UPDATE tasks t
+SET next_run_at = p.next_run_at,
+    occurrence_count = t.occurrence_count + p.occurrences,
+    status = CASE WHEN p.next_run_at IS NULL AND NOT EXISTS (
+                 SELECT 1 FROM executions e
+                 WHERE e.task_id = t.id AND e.id >= %(floor)s
+                   AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+             THEN 'COMPLETED' ELSE t.status END
+FROM unnest(
+    %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
+    %(occurrences)s::bigint[]
+) AS p (task_id, cursor, next_run_at, occurrences),
+partition_leases l,
+unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+WHERE t.id = p.task_id AND t.next_run_at = p.cursor AND t.status = 'SCHEDULED'
+  AND l.partition = t.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+  AND held.partition = t.partition
+
+-- name: next_due_task
+-- The soonest instant that the held partitions wait for. Index tasks_due_idx.
+SELECT min(soonest) FROM (
+    SELECT (
+        SELECT t.next_run_at FROM tasks t
+        WHERE t.partition = p AND t.status = 'SCHEDULED' AND t.next_run_at IS NOT NULL
+        ORDER BY t.next_run_at LIMIT 1
+    ) AS soonest
+    FROM unnest(%(partitions)s::smallint[]) AS p
+) AS per_partition
+
+-- name: tasks_to_resume
+-- Paused tasks whose pause ends by itself. Index tasks_resume_due_idx.
+SELECT id, tenant_id FROM tasks
+WHERE status = 'PAUSED' AND paused_until <= now() AND partition = ANY(%(partitions)s)
+ORDER BY paused_until LIMIT %(limit)s
+
+-- name: fail_unreadable_tasks
+-- Stops a task whose stored schedule cannot be read, so that it does not hold up its partition.
+UPDATE tasks SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
+       pause_note = %(note)s
+WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
+
+-- name: unprepare_neglected
+-- Instants that were prepared, and came due in a time without a scheduler, leave the ledger, and
+-- their tasks' cursors go back before them: the misfire policy decides on them again. Rows of
+-- both tables are locked together and without waiting, so that an edit or pause in this moment
+-- keeps its rows and nobody deadlocks. Index executions_due_idx.
+WITH overdue AS (
+    SELECT e.id, e.task_id, e.scheduled_for
+    FROM executions e
+    JOIN tasks t ON t.id = e.task_id
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[]) AS n (partition, since)
+      ON n.partition = e.partition
+    WHERE e.id >= %(low)s AND e.id < %(high)s
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.status = 'PENDING'
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
+      AND e.due_at >= n.since AND e.due_at < now() - %(after)s * interval '1 second'
+      AND t.status = 'SCHEDULED'
+    ORDER BY e.id LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), removed AS (
+    DELETE FROM executions e USING overdue o
+    WHERE e.id = o.id AND e.id >= %(low)s AND e.id < %(high)s
+    RETURNING e.id
+), moved AS (
+    UPDATE tasks t
+    SET next_run_at = least(t.next_run_at, o.first),
+        occurrence_count = greatest(0, t.occurrence_count - o.instants)
+    FROM (
+        SELECT task_id, min(scheduled_for) AS first, count(*) AS instants
+        FROM overdue GROUP BY task_id
+    ) AS o
+    WHERE t.id = o.task_id
+)
+SELECT count(*) FROM removed
+
+-- name: lock_floor
+-- Serialises whoever lowers or raises the ledger's floor.
+SELECT floor_id FROM ledger_floor WHERE id = 1 FOR UPDATE
+
+-- name: read_floor
+-- The oldest id that may still be unfinished.
+SELECT floor_id FROM ledger_floor WHERE id = 1
+
+-- name: set_floor
+-- Moves the floor; the row is locked by the caller.
+UPDATE ledger_floor SET floor_id = %(floor)s WHERE id = 1
+
+-- name: has_open
+-- Whether a range of ids holds an unfinished execution. The indexes executions_due_idx,
+-- executions_held_idx and executions_leased_idx answer at once where a day has none.
+SELECT EXISTS (
+    SELECT 1 FROM executions
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND NOT held
+) OR EXISTS (
+    SELECT 1 FROM executions
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND held
+) OR EXISTS (
+    SELECT 1 FROM executions
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
+)

@@ -1,0 +1,153 @@
+-- name: add_to_minutes
+-- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which closes
+-- the deadlock of two recorders that share minutes.
+INSERT INTO minute_stats AS kept (
+    tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays
+)
+SELECT s.tenant_id, s.minute, s.succeeded, s.failed, s.retried, s.cancelled, s.late,
+       s.delays::integer[]
+FROM unnest(
+    %(tenants)s::uuid[], %(minutes)s::timestamptz[], %(succeeded)s::integer[],
+    %(failed)s::integer[], %(retried)s::integer[], %(cancelled)s::integer[],
+    %(late)s::integer[], %(delays)s::text[]
+) AS s (tenant_id, minute, succeeded, failed, retried, cancelled, late, delays)
+ORDER BY s.tenant_id, s.minute
+ON CONFLICT (tenant_id, minute) DO UPDATE
+SET succeeded = kept.succeeded + EXCLUDED.succeeded,
+    failed = kept.failed + EXCLUDED.failed,
+    retried = kept.retried + EXCLUDED.retried,
+    cancelled = kept.cancelled + EXCLUDED.cancelled,
+    late = kept.late + EXCLUDED.late,
+    start_delays = ARRAY(
+        SELECT coalesce(a, 0) + coalesce(b, 0)
+        FROM unnest(kept.start_delays, EXCLUDED.start_delays) WITH ORDINALITY AS z (a, b, n)
+        ORDER BY n)
+
+-- name: open_work
+-- What a tenant has open at this moment: due, late (queued work too), queued, running, waiting
+-- for a retry, seconds that the oldest due work waits. Of each kind at most so many rows of all
+-- tenants are looked at; the last column says whether those were all. Indexes executions_due_idx
+-- and executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
+WITH due AS MATERIALIZED (
+    SELECT e.tenant_id, e.status, e.due_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+      AND NOT e.held AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at <= now()
+    LIMIT %(scan)s
+), coming AS MATERIALIZED (
+    SELECT e.tenant_id, e.status FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+      AND NOT e.held AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at > now()
+    LIMIT %(scan)s
+), leased AS MATERIALIZED (
+    SELECT e.tenant_id, e.status, e.due_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+    LIMIT %(scan)s
+), unstarted AS (
+    SELECT due_at FROM due WHERE tenant_id = %(tenant)s
+    UNION ALL
+    SELECT due_at FROM leased
+    WHERE tenant_id = %(tenant)s AND status = 'QUEUED' AND due_at <= now()
+)
+SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s),
+       (SELECT count(*) FROM unstarted WHERE due_at <= now() - %(late)s * interval '1 second'),
+       (SELECT count(*) FROM leased WHERE tenant_id = %(tenant)s AND status = 'QUEUED'),
+       (SELECT count(*) FROM leased WHERE tenant_id = %(tenant)s AND status = 'RUNNING'),
+       (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s AND status = 'RETRYING')
+       + (SELECT count(*) FROM coming WHERE tenant_id = %(tenant)s AND status = 'RETRYING'),
+       (SELECT extract(epoch FROM now() - min(due_at))::float8 FROM unstarted),
+       greatest((SELECT count(*) FROM due), (SELECT count(*) FROM coming),
+                (SELECT count(*) FROM leased)) < %(scan)s
+
+-- name: running_now
+-- What a tenant runs, the longest first. Index executions_leased_idx; as many rows as all workers
+-- have in hand.
+SELECT r.id, r.task_id, t.name, r.started_at, extract(epoch FROM now() - r.started_at)::float8,
+       r.timeout_seconds, r.attempt, r.max_attempts, r.worker, r.cancel_requested_at IS NOT NULL
+FROM (
+    SELECT e.* FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
+      AND e.tenant_id = %(tenant)s
+    ORDER BY e.started_at, e.id LIMIT %(limit)s
+) AS r
+LEFT JOIN tasks t ON t.id = r.task_id
+ORDER BY r.started_at, r.id
+
+-- name: next_of_tasks
+-- The soonest instants of a tenant's tasks that are not in the ledger yet, one per task. Index
+-- tasks_next_of_tenant_idx.
+SELECT t.id, t.name, t.next_run_at FROM tasks t
+WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at IS NOT NULL
+  AND t.deleted_at IS NULL
+ORDER BY t.next_run_at, t.id LIMIT %(limit)s
+
+-- name: next_prepared
+-- The soonest instants of a tenant that are in the ledger and have not come. Index
+-- executions_of_tenant_idx, from now on.
+SELECT p.task_id, t.name, p.due_at, p.id
+FROM (
+    SELECT e.id, e.task_id, e.due_at FROM executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
+      AND e.status IN ('PENDING', 'QUEUED') AND NOT e.held AND e.due_at > now()
+    ORDER BY e.id LIMIT %(limit)s
+) AS p
+JOIN tasks t ON t.id = p.task_id
+ORDER BY p.due_at, p.id
+
+-- name: next_by_minute
+-- How many of a tenant's tasks have their next instant in each coming minute, counted up to a
+-- limit per minute. Index tasks_next_of_tenant_idx.
+SELECT m.minute, c.tasks
+FROM generate_series(
+    date_trunc('minute', now(), 'UTC'),
+    date_trunc('minute', now(), 'UTC') + (%(minutes)s - 1) * interval '1 minute',
+    interval '1 minute'
+) AS m (minute)
+CROSS JOIN LATERAL (
+    SELECT count(*) AS tasks FROM (
+        SELECT FROM tasks t
+        WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at IS NOT NULL
+          AND t.deleted_at IS NULL AND t.next_run_at >= m.minute
+          AND t.next_run_at < m.minute + interval '1 minute'
+        LIMIT %(limit)s
+    ) AS counted
+) AS c
+ORDER BY m.minute
+
+-- name: prepared_by_minute
+-- How many of a tenant's instants of each coming minute are in the ledger already, at most so
+-- many together. Index executions_of_tenant_idx, from now on.
+SELECT date_trunc('minute', p.due_at, 'UTC'), count(*)
+FROM (
+    SELECT e.due_at FROM executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
+      AND e.status IN ('PENDING', 'QUEUED') AND NOT e.held AND e.due_at > now()
+    LIMIT %(limit)s
+) AS p
+GROUP BY 1
+
+-- name: latest_runs
+-- The latest executions of each of some tasks, oldest first. Index executions_of_task_idx, as
+-- many rows as are asked for; ids are bounded.
+SELECT e.task_id, e.id, e.status, e.scheduled_for, e.started_at, e.finished_at, e.start_delay_ms
+FROM unnest(%(tasks)s::uuid[]) AS t (id)
+CROSS JOIN LATERAL (
+    SELECT x.* FROM executions x
+    WHERE x.task_id = t.id AND x.tenant_id = %(tenant)s AND x.id >= %(low)s AND x.id < %(high)s
+      AND x.span_count IS NULL
+    ORDER BY x.id DESC LIMIT %(limit)s
+) AS e
+ORDER BY e.task_id, e.id
+
+-- name: letters_by_hour
+-- How many dead letters of each cause a tenant got in each hour, counted from now backwards (0 is
+-- the last hour), among its newest ones. Index dead_letters_open_idx.
+SELECT l.error_signature, floor(extract(epoch FROM now() - l.created_at) / 3600)::integer,
+       count(*)
+FROM unnest(ARRAY[false, true]) AS r (resolved)
+CROSS JOIN LATERAL (
+    SELECT d.error_signature, d.created_at FROM dead_letters d
+    WHERE d.tenant_id = %(tenant)s AND d.resolved = r.resolved AND d.id >= %(low)s
+    ORDER BY d.id DESC LIMIT %(scan)s
+) AS l
+WHERE l.error_signature = ANY(%(signatures)s)
+GROUP BY 1, 2

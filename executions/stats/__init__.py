@@ -1,0 +1,47 @@
+"""Reads for pictures: what is going on, what comes, what was, and who does it.
+
+The console, the API and the commands show them. Each read is bounded: it looks at a limited
+number of rows, however much there is, and says so where that may make it incomplete.
+"""
+
+from __future__ import annotations
+
+from executions.stats.fleet import (
+    PartitionView,
+    RecorderView,
+    SchedulerView,
+    WorkerView,
+    partition_map,
+    recorders,
+    schedulers,
+    workers,
+)
+from executions.stats.future import FireMinute, NextFire, fire_histogram, next_fires
+from executions.stats.history import RunBar, dead_letter_sparklines, run_strips
+from executions.stats.minutes import MinutePoint, StartDelay, throughput
+from executions.stats.present import Overview, RunningNow, overview, running_now
+
+__all__ = [
+    "FireMinute",
+    "MinutePoint",
+    "NextFire",
+    "Overview",
+    "PartitionView",
+    "RecorderView",
+    "RunBar",
+    "RunningNow",
+    "SchedulerView",
+    "StartDelay",
+    "WorkerView",
+    "dead_letter_sparklines",
+    "fire_histogram",
+    "next_fires",
+    "overview",
+    "partition_map",
+    "recorders",
+    "run_strips",
+    "running_now",
+    "schedulers",
+    "throughput",
+    "workers",
+]

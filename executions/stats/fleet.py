@@ -1,0 +1,169 @@
+"""Who does the work: schedulers and their partitions, workers, recorders.
+
+They serve all tenants, so nothing here is a tenant's. What is asked of Redis raises what Redis
+raises while it cannot be asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import redis
+from django.db.models import Count
+
+from executions.engine.clocks import database_now
+from executions.models import PartitionLease, SchedulerNode
+from executions.workers import registry
+from executions.workers.registry import WorkerInfo
+from shared.conf import conf
+from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+
+#: A recorder asks at least every two seconds, and writes its largest batch in less.
+RECORDER_SILENT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerView:
+    """A scheduler that was heard of within the last hour."""
+
+    id: UUID
+    name: str
+    host: str
+    pid: int
+    started_at: datetime
+    silent_seconds: float
+    live: bool
+    partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionView:
+    """A partition; without ``owner`` nobody holds a lease on it that has not run out."""
+
+    partition: int
+    owner: UUID | None
+    epoch: int
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerView:
+    """A worker process as it last described itself; ``state``: live, draining or lost.
+
+    ``in_flight`` of its ``capacity`` are being sent, ``held`` wait in it for their time.
+    """
+
+    id: str
+    name: str
+    host: str
+    pid: int
+    pool: str
+    version: str
+    state: str
+    silent_seconds: float
+    capacity: int
+    in_flight: int
+    held: int
+    cpu_percent: float | None
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecorderView:
+    """A recorder; ``pending`` entries of outcomes are with it, unwritten."""
+
+    name: str
+    silent_seconds: float
+    live: bool
+    pending: int
+
+
+def schedulers() -> list[SchedulerView]:
+    """Return the schedulers by name, with how many partitions each owns."""
+    now = database_now()
+    owned = dict(
+        PartitionLease.objects.filter(expires_at__gt=now, owner__isnull=False)
+        .values_list("owner")
+        .annotate(Count("partition"))
+    )
+    return [_scheduler(node, now, owned) for node in SchedulerNode.objects.order_by("name", "id")]
+
+
+def partition_map() -> list[PartitionView]:
+    """Return every partition in order."""
+    now = database_now()
+    return [
+        PartitionView(
+            partition=lease.partition,
+            owner=lease.owner if lease.expires_at and lease.expires_at > now else None,
+            epoch=lease.epoch,
+            expires_at=lease.expires_at,
+        )
+        for lease in PartitionLease.objects.order_by("partition")
+    ]
+
+
+def workers() -> list[WorkerView]:
+    """Return the workers by pool and name, also those that fell silent within the last day."""
+    found = [_worker(info) for info in registry.workers()]
+    return sorted(found, key=lambda worker: (worker.pool, worker.id))
+
+
+def recorders() -> list[RecorderView]:
+    """Return the recorders by name."""
+    try:
+        consumers = client().xinfo_consumers(OUTCOME_STREAM, OUTCOME_GROUP)
+    except redis.ResponseError:
+        # No stream or no group: no recorder has ever asked this server.
+        return []
+    found = [_recorder(consumer) for consumer in consumers]
+    return sorted(found, key=lambda recorder: recorder.name)
+
+
+def _scheduler(node: SchedulerNode, now: datetime, owned: dict[Any, int]) -> SchedulerView:
+    name, _, host = node.name.partition("@")
+    silent = max(0.0, (now - node.heartbeat_at).total_seconds())
+    return SchedulerView(
+        id=node.id,
+        name=name,
+        host=host,
+        pid=node.pid,
+        started_at=node.started_at,
+        silent_seconds=silent,
+        live=silent < conf().partition_lease_seconds,
+        partitions=owned.get(node.id, 0),
+    )
+
+
+def _worker(info: WorkerInfo) -> WorkerView:
+    name, _, rest = info.id.partition("@")
+    said = info.details
+    state = "lost" if not info.live else "draining" if said.get("draining") else "live"
+    return WorkerView(
+        id=info.id,
+        name=name,
+        host=str(said.get("host", rest.rpartition(":")[0])),
+        pid=int(said.get("pid", 0)),
+        pool=info.pool,
+        version=str(said.get("version", "")),
+        state=state,
+        silent_seconds=info.silent_seconds,
+        capacity=info.slots,
+        in_flight=int(said.get("running", 0)),
+        held=int(said.get("held", 0)),
+        cpu_percent=said.get("cpu_percent"),
+        memory_bytes=said.get("memory_bytes"),
+    )
+
+
+def _recorder(consumer: dict[str, Any]) -> RecorderView:
+    name, idle = consumer["name"], consumer["idle"] / 1000
+    return RecorderView(
+        name=name.decode() if isinstance(name, bytes) else str(name),
+        silent_seconds=idle,
+        live=idle < RECORDER_SILENT_SECONDS,
+        pending=int(consumer["pending"]),
+    )

@@ -1,0 +1,95 @@
+"""What ended, minute by minute, and what the start delays of a stretch of minutes come to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import accumulate
+from uuid import UUID
+
+from executions.engine.clocks import database_now
+from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
+
+_MINUTE = timedelta(minutes=1)
+#: A day; longer stretches are for reports, not for a picture.
+MOST_MINUTES = 1440
+_NONE = (0,) * (len(START_DELAY_BUCKETS_MS) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class MinutePoint:
+    """What ended within one minute; ``start_delays`` counts first attempts by bucket.
+
+    The buckets are those of ``START_DELAY_BUCKETS_MS`` and one above them.
+    """
+
+    minute: datetime
+    succeeded: int = 0
+    failed: int = 0
+    retried: int = 0
+    cancelled: int = 0
+    late: int = 0
+    start_delays: tuple[int, ...] = _NONE
+
+
+@dataclass(frozen=True, slots=True)
+class StartDelay:
+    """Percentiles in milliseconds, each the upper bound of its bucket; None without a start.
+
+    60,000 also stands for whatever was longer than a minute.
+    """
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    count: int
+
+
+def throughput(
+    tenant_id: UUID, minutes: int = 60, now: datetime | None = None
+) -> list[MinutePoint]:
+    """Return the last minutes, oldest first, empty ones too; the last one is not over yet.
+
+    ``now`` is the database's time unless given; at most a day is returned.
+    """
+    current = (now or database_now()).replace(second=0, microsecond=0)
+    count = max(1, min(minutes, MOST_MINUTES))
+    wanted = [current - ago * _MINUTE for ago in range(count - 1, -1, -1)]
+    rows = MinuteStat.objects.filter(
+        tenant_id=tenant_id, minute__gte=wanted[0], minute__lte=current
+    )
+    found = {row.minute: _point(row) for row in rows}
+    return [found.get(minute) or MinutePoint(minute) for minute in wanted]
+
+
+def start_delay(points: Iterable[MinutePoint]) -> StartDelay:
+    """Return the percentiles of all starts of these minutes."""
+    totals = [sum(counts) for counts in zip(*(point.start_delays for point in points), strict=True)]
+    return StartDelay(
+        p50=percentile(totals, 0.50),
+        p95=percentile(totals, 0.95),
+        p99=percentile(totals, 0.99),
+        count=sum(totals),
+    )
+
+
+def percentile(counts: Sequence[int], share: float) -> float | None:
+    """Return the upper bound of the bucket that holds the share; None without a count."""
+    total = sum(counts)
+    if not total:
+        return None
+    reached = next(i for i, so_far in enumerate(accumulate(counts)) if so_far >= share * total)
+    return float(START_DELAY_BUCKETS_MS[min(reached, len(START_DELAY_BUCKETS_MS) - 1)])
+
+
+def _point(row: MinuteStat) -> MinutePoint:
+    return MinutePoint(
+        minute=row.minute,
+        succeeded=row.succeeded,
+        failed=row.failed,
+        retried=row.retried,
+        cancelled=row.cancelled,
+        late=row.late,
+        start_delays=tuple(row.start_delays),
+    )

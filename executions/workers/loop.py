@@ -1,0 +1,271 @@
+"""The event loop of a worker process: hosts the runner beside Celery, in a thread of its own.
+
+Celery hands batches over and goes on; this loop starts, delivers and reports. It also beats,
+keeps the clock, and listens for cancellations. When a part of it breaks, the whole process stops,
+so that a supervisor starts it anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
+
+import orjson
+import redis
+import uvloop
+
+from executions.delivery.address_guard import AddressGuard
+from executions.delivery.attempt import Deliverer
+from executions.delivery.http_client import HttpClient
+from executions.engine import guard
+from executions.engine.run import Question, Runner
+from executions.workers.clock import WorkerClock
+from executions.workers.outbox import Outbox
+from executions.workers.registry import beat_script
+from executions.workers.vitals import Vitals
+from executions.workers.watchdog import Watchdog, end_at_once, stop_process
+from shared.addresses import AllowList
+from shared.conf import conf
+from shared.redis_client import (
+    CONTROL_CHANNEL,
+    INCARNATION_KEY,
+    WORKER_INFO_KEY,
+    WORKERS_KEY,
+    async_client,
+    lua,
+)
+
+log = logging.getLogger(__name__)
+
+#: Redis away, or unable to do what it is asked: both are waited for.
+_REDIS_FAULTS = (redis.RedisError, OSError)
+_CALIBRATE_SECONDS = 2.0
+#: A control connection that is silent this long is asked whether it lives.
+_SILENCE_SECONDS = 15.0
+_FLUSH_SECONDS = 5.0
+
+
+class WorkerLoop:
+    """One worker process's runner with everything it needs; started once, drained once.
+
+    ``on_fault`` is called when a part has broken; it has to end the process.
+    """
+
+    def __init__(self, pool: str = "default", on_fault: Callable[[], None] = stop_process) -> None:
+        self.pool = pool
+        name = os.environ.get("PROCESS_NAME", "worker")
+        self.worker = f"{name}@{socket.gethostname()}:{os.getpid()}"
+        self._on_fault = on_fault
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="worker-loop", daemon=True)
+        self._watchdog = Watchdog()
+        self._vitals = Vitals()
+        self._ready = threading.Event()
+        self._failure: BaseException | None = None
+        self._run_id = ""
+
+    def start(self) -> None:
+        """Start the thread and wait until the loop takes work; raise what keeps it from that."""
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
+        self._watchdog.start()
+
+    def accept(self, batch: dict[str, Any], size: int) -> None:
+        """Hand a batch to the loop; returns at once."""
+        self._loop.call_soon_threadsafe(self._runner.accept, batch, size)
+
+    def stop_taking(self) -> None:
+        """Hand back what is held and what still arrives; may be called by a signal handler."""
+        # At once: a batch that arrives before the loop gets to the coroutine is not begun either.
+        self._runner.draining = True
+        asyncio.run_coroutine_threadsafe(self._stop_taking(), self._loop)
+
+    def drain(self, timeout_seconds: float) -> None:
+        """Hand back, finish what flies, flush the outcomes, say goodbye, end the thread."""
+        asyncio.run_coroutine_threadsafe(self._drain(timeout_seconds), self._loop).result(
+            timeout_seconds + 2 * _FLUSH_SECONDS
+        )
+        self._watchdog.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_FLUSH_SECONDS)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._set_up())
+        except BaseException as error:  # noqa: BLE001 - raised again by start(), in its thread
+            self._failure = error
+            self._ready.set()
+            return
+        self._ready.set()
+        try:
+            self._loop.run_forever()
+        except BaseException:
+            log.critical("worker_loop_ended", exc_info=True)
+            end_at_once()
+            raise
+
+    async def _set_up(self) -> None:
+        allow = AllowList(conf().webhook_allowed_networks)
+        self._redis = async_client()
+        self._guard_redis = async_client(
+            single_connection_client=True, redis_connect_func=self._on_guard_connect
+        )
+        self._clock = WorkerClock()
+        self._outbox = Outbox(self._redis)
+        self._client = HttpClient(AddressGuard(allow))
+        deliverer = Deliverer(self._client, allow)
+        self._runner = Runner(
+            self.worker, self._clock, self._outbox, deliverer.deliver, self._ask_guard
+        )
+        self._start_script = self._guard_redis.register_script(lua("start"))
+        await self._until_calibrated()
+        self._tasks = [
+            self._loop.create_task(job, name=name)
+            for name, job in (
+                ("outbox", self._outbox.run()),
+                ("beat", self._every(conf().worker_heartbeat_seconds, self._beat)),
+                ("clock", self._every(_CALIBRATE_SECONDS, self._calibrate)),
+                ("control", self._listen()),
+            )
+        ]
+        for task in self._tasks:
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Stop the process when a part that lives as long as the loop has ended."""
+        if task.cancelled():
+            return
+        log.critical("worker_part_died", extra={"part": task.get_name()}, exc_info=task.exception())
+        self._on_fault()
+
+    async def _on_guard_connect(self, connection: Any) -> None:
+        """Learn which server this connection speaks to, before the first question to it."""
+        await connection.on_connect()
+        await connection.send_command("INFO", "server")
+        answer = await connection.read_response()
+        text = answer.decode() if isinstance(answer, bytes) else str(answer)
+        self._run_id = next(
+            (line[7:].strip() for line in text.splitlines() if line.startswith("run_id:")), ""
+        )
+
+    async def _ask_guard(self, incarnation: str, asked: Sequence[Question]) -> list[int]:
+        arguments: list[str | int] = [incarnation, self.worker]
+        for question in asked:
+            arguments.extend(question)
+        verdicts = cast(list[int], await self._start_script(keys=[INCARNATION_KEY], args=arguments))
+        # A server that restarted may have lost marks of its last second although the value
+        # came back from its log: work that was sent under another run of it may not start.
+        if not incarnation.startswith(f"{self._run_id}:"):
+            # Its clock may be another one, too.
+            await self._calibrate()
+            return [guard.STALE] * len(asked)
+        return verdicts
+
+    async def _until_calibrated(self) -> None:
+        while not self._clock.calibrated:
+            try:
+                await self._clock.calibrate(self._redis)
+            except (redis.ConnectionError, redis.TimeoutError, OSError) as error:
+                log.warning("worker_waits_for_redis", extra={"reason": type(error).__name__})
+                await asyncio.sleep(0.5)
+        for _ in range(8):
+            await self._clock.calibrate(self._redis)
+
+    async def _every(self, seconds: float, job: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            self._watchdog.answer()
+            try:
+                await job()
+            except _REDIS_FAULTS as error:
+                log.warning("redis_away", extra={"reason": type(error).__name__})
+            await asyncio.sleep(seconds)
+
+    async def _calibrate(self) -> None:
+        await self._clock.calibrate(self._redis)
+
+    async def _beat(self) -> None:
+        await self._redis.eval(
+            beat_script(),
+            2,
+            WORKERS_KEY,
+            WORKER_INFO_KEY,
+            self.worker,
+            orjson.dumps(
+                {
+                    "pool": self.pool,
+                    "host": socket.gethostname(),
+                    "pid": os.getpid(),
+                    "slots": conf().worker_capacity,
+                    "hold": conf().worker_hold,
+                    "running": len(self._runner.flying),
+                    "held": self._runner.held_count,
+                    "draining": self._runner.draining,
+                    **self._vitals.read(),
+                }
+            ),
+        )
+
+    async def _listen(self) -> None:
+        """Abort what is cancelled; after a lost connection the lease's end still does."""
+        while True:
+            connection = async_client()
+            try:
+                async with connection.pubsub() as control:
+                    await control.subscribe(CONTROL_CHANNEL)
+                    await self._hear(control)
+            except _REDIS_FAULTS as error:
+                log.warning("control_channel_lost", extra={"reason": type(error).__name__})
+            finally:
+                with contextlib.suppress(*_REDIS_FAULTS):
+                    await connection.aclose()
+            await asyncio.sleep(1.0)
+
+    async def _hear(self, control: Any) -> None:
+        while True:
+            message = await control.get_message(timeout=_SILENCE_SECONDS)
+            if message is None:
+                await control.ping()
+            elif message["type"] == "message":
+                try:
+                    self._runner.cancel(orjson.loads(message["data"])["cancel"])
+                except (ValueError, KeyError, TypeError):
+                    # Anybody with access to Redis can write here; it must not end a worker.
+                    log.warning("control_message_refused")
+
+    async def _stop_taking(self) -> None:
+        # Said before anything is handed back, or schedulers would send it here again.
+        self._runner.draining = True
+        await self._tell(self._beat())
+        self._runner.stop_taking()
+
+    async def _drain(self, timeout_seconds: float) -> None:
+        deadline = self._loop.time() + timeout_seconds
+        await self._stop_taking()
+        await self._runner.drain(timeout_seconds)
+        left = max(_FLUSH_SECONDS, deadline - self._loop.time())
+        await self._tell(asyncio.wait_for(self._outbox.flushed(), left))
+        await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
+        await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._client.close()
+        for connection in (self._redis, self._guard_redis):
+            await self._tell(connection.aclose())
+
+    @staticmethod
+    async def _tell(saying: Awaitable[Any]) -> None:
+        """Say something that Redis need not hear: what is not said is found by the lease."""
+        try:
+            await saying
+        except _REDIS_FAULTS as error:
+            log.warning("drain_without_redis", extra={"reason": type(error).__name__})

@@ -1,0 +1,39 @@
+"""How a worker process does: its version, processor and memory, for its heartbeat."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+_STATM = Path("/proc/self/statm")
+
+
+class Vitals:
+    """Measures the process it runs in; the processor's share is that since the last reading."""
+
+    def __init__(self) -> None:
+        self._wall, self._busy = time.monotonic(), time.process_time()
+
+    def read(self) -> dict[str, Any]:
+        """Return ``version``, ``cpu_percent`` (100 is one core) and ``memory_bytes``."""
+        wall, busy = time.monotonic(), time.process_time()
+        passed, used = wall - self._wall, busy - self._busy
+        self._wall, self._busy = wall, busy
+        return {
+            "version": settings.SPECTACULAR_SETTINGS["VERSION"],
+            "cpu_percent": round(used / passed * 100, 1) if passed > 0 else 0.0,
+            "memory_bytes": _resident_bytes(),
+        }
+
+
+def _resident_bytes() -> int | None:
+    """Return the resident memory, or None where the system does not say."""
+    try:
+        pages = int(_STATM.read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,36 @@
+#!/usr/bin/env python
+"""Entry point of every command: ``manage.py up`` starts the whole of Punctual."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+
+
+def main() -> None:
+    """Run the command named on the command line."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
+    _provide_secrets(sys.argv[1:2])
+    from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import execute_from_command_line
+
+    try:
+        execute_from_command_line(sys.argv)
+    except ImproperlyConfigured as error:
+        sys.exit(f"Error: {error}")
+
+
+def _provide_secrets(command: list[str]) -> None:
+    from scheduler_site import local_state
+
+    if command == ["up"]:
+        # The settings need secrets, and a first start is what makes them.
+        local_state.ensure_secrets(local_state.data_dir())
+    elif command in (["down"], ["ps"]) and not local_state.load_secrets(local_state.data_dir()):
+        # Nothing was ever started here; these only say so, and sign nothing.
+        os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(32))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Alerts, the delivery log and what members want to hear of, in the admin: to look at.
+
+Members set their wishes in the console. A browser's endpoint is an address that anybody may push
+to, so only its host is shown.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from django.contrib import admin
+
+from notifications.models import (
+    Alert,
+    AlertMute,
+    AlertTask,
+    Delivery,
+    NotificationPreference,
+    PushSubscription,
+)
+from shared.admin import ProductAdmin
+from tenants.admin import TenantFilter
+
+
+@admin.register(Alert)
+class AlertAdmin(ProductAdmin):
+    """Incidents, newest first."""
+
+    list_display = (
+        "title", "kind", "count", "task_count", "first_at", "last_at", "closed_at", "tenant",
+    )  # fmt: skip
+    list_filter = ("kind", TenantFilter)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "=task_id", "=execution_id", "^error_signature")
+    search_help_text = "Id of the alert, its task or execution, or how the cause begins."
+
+
+@admin.register(AlertTask)
+class AlertTaskAdmin(ProductAdmin):
+    """Which tasks an alert is about."""
+
+    list_display = ("id", "alert", "task_id")
+    list_prefetch = ("alert",)
+
+
+@admin.register(AlertMute)
+class AlertMuteAdmin(ProductAdmin):
+    """Who does not want to hear of an alert until when."""
+
+    list_display = ("id", "alert", "membership", "until")
+    list_prefetch = ("alert", "membership")
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ProductAdmin):
+    """The delivery log: what was sent to whom, or why it was not."""
+
+    list_display = (
+        "short_id", "channel", "status", "reason", "alert", "membership", "attempt_count", "error",
+        "sent_at", "created_at",
+    )  # fmt: skip
+    noun = ("delivery", "deliveries")
+    list_filter = ("channel", "status", "reason")
+    list_prefetch = ("alert", "membership")
+    search_fields = ("=id", "=alert__id", "=message_id")
+    search_help_text = "Id of the delivery, of its alert, or of the message."
+
+
+@admin.register(NotificationPreference)
+class NotificationPreferenceAdmin(ProductAdmin):
+    """What each member wants to hear of, how, and when not."""
+
+    list_display = ("membership", "email_address", "timezone", "muted_until", "updated_at")
+    list_prefetch = ("membership",)
+
+
+@admin.register(PushSubscription)
+class PushSubscriptionAdmin(ProductAdmin):
+    """Browsers that take notifications."""
+
+    list_display = ("id", "membership", "host", "last_used_at", "failed_at", "error")
+    list_prefetch = ("membership",)
+    fields = (
+        "id", "membership", "host", "user_agent", "created_at", "last_used_at", "failed_at",
+        "error",
+    )  # fmt: skip
+
+    @admin.display(description="Push service")
+    def host(self, subscription: PushSubscription) -> str:
+        """Return the host of the endpoint."""
+        return urlsplit(subscription.endpoint).hostname or "-"

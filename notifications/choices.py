@@ -1,0 +1,43 @@
+"""The enums that notifications store."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class AlertKind(models.TextChoices):
+    """What an alert is about: attempts that failed and go on, or executions that are dead."""
+
+    FIRST_FAILURE = "first_failure", "First failure"
+    FINAL_FAILURE = "final_failure", "Final failure"
+
+
+class Channel(models.TextChoices):
+    """How a member is told."""
+
+    EMAIL = "email", "E-mail"
+    PUSH = "push", "Browser push"
+    CONSOLE = "console", "Console"
+
+
+class DeliveryStatus(models.TextChoices):
+    """States of a delivery; PENDING and SENDING are unfinished."""
+
+    PENDING = "PENDING"
+    SENDING = "SENDING"
+    SENT = "SENT"
+    FAILED = "FAILED"
+    SUPPRESSED = "SUPPRESSED"
+
+
+class Suppression(models.TextChoices):
+    """Why a member was not told by a channel."""
+
+    MUTED = "muted", "Muted"
+    QUIET_HOURS = "quiet_hours", "Quiet hours"
+    NO_ADDRESS = "no_address", "No address"
+    NO_SUBSCRIPTION = "no_subscription", "No browser subscribed"
+    UNSUBSCRIBED = "unsubscribed", "Unsubscribed meanwhile"
+
+
+UNFINISHED = (DeliveryStatus.PENDING, DeliveryStatus.SENDING)

@@ -1,0 +1,154 @@
+"""Claims on deliveries: who may send one now, and what came of it.
+
+A claim is taken by compare-and-set and expires, so that a sender may die at any point: before
+sending, the message is only late; after it, the repeat carries the same Message-ID.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from executions.engine.clocks import database_now
+from notifications.choices import DeliveryStatus
+from notifications.models import Delivery
+from notifications.transports.errors import TransportError
+from shared.conf import conf
+from shared.ids import new_id
+
+#: Longer than a transport may take: each of its steps ends after 10 s.
+CLAIM_FOR = timedelta(seconds=120)
+#: A message that nobody took after this long is given up, visibly.
+GIVE_UP_AFTER = timedelta(hours=24)
+_FIRST_RETRY_SECONDS = 5.0
+_LONGEST_RETRY_SECONDS = 900.0
+_LARGEST_BUNDLE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Deliveries to one member by one channel that this sender alone may send, as one message."""
+
+    id: UUID
+    deliveries: list[Delivery]
+    message_id: str
+
+    @property
+    def first(self) -> Delivery:
+        """Return the oldest of them, which names the message."""
+        return self.deliveries[0]
+
+    def only(self, deliveries: list[Delivery]) -> Claim:
+        """Return the claim on fewer deliveries."""
+        return replace(self, deliveries=deliveries)
+
+
+def claimable(now: datetime) -> Q:
+    """Return what may be claimed: due, or claimed by a sender that has not come back."""
+    return Q(status=DeliveryStatus.PENDING, next_attempt_at__lte=now) | Q(
+        status=DeliveryStatus.SENDING, claimed_until__lte=now
+    )
+
+
+def claim_delivery(delivery_id: UUID) -> Claim | None:
+    """Claim a delivery, with the others of its bundle; None when it is not due or another's."""
+    with transaction.atomic(durable=True):
+        now = database_now()
+        rows = list(_bundle_of(delivery_id, now).order_by("id")[:_LARGEST_BUNDLE])
+        if delivery_id not in {row.pk for row in rows}:
+            return None
+        known = [row.message_id for row in rows if row.message_id]
+        message_id = known[0] if known else _message_id(rows[0].pk)
+        claim_id = new_id()
+        Delivery.objects.filter(pk__in=[row.pk for row in rows]).update(
+            status=DeliveryStatus.SENDING,
+            claim_id=claim_id,
+            claimed_until=now + CLAIM_FOR,
+            attempt_count=F("attempt_count") + 1,
+            message_id=message_id,
+        )
+    # Read after the commit, with the counts of now.
+    mine = Delivery.objects.filter(claim_id=claim_id).select_related("alert__tenant")
+    return Claim(claim_id, list(mine.order_by("id")), message_id)
+
+
+def finish(
+    claim: Claim, deliveries: Collection[Delivery], status: DeliveryStatus, **parts: Any
+) -> None:
+    """Record the end of deliveries that are still this sender's."""
+    with transaction.atomic(durable=True):
+        for delivery in deliveries:
+            _mine(claim, delivery).update(status=status, claimed_until=None, **parts)
+
+
+def sent(claim: Claim, note: str) -> None:
+    """Record that the message went out, and which count it showed."""
+    now = database_now()
+    for delivery in claim.deliveries:
+        finish(
+            claim,
+            [delivery],
+            DeliveryStatus.SENT,
+            sent_at=now,
+            error=note[:500],
+            count_shown=delivery.alert.count,
+        )
+
+
+def failed(claim: Claim, error: TransportError) -> DeliveryStatus:
+    """Record a failure: tried again later with growing waits, or given up for good."""
+    now = database_now()
+    first = claim.first
+    too_old = now - first.created_at >= GIVE_UP_AFTER
+    if error.permanent or too_old:
+        text = f"Given up after 24 hours. {error.message}" if too_old else error.message
+        finish(claim, claim.deliveries, DeliveryStatus.FAILED, error=text[:500])
+        return DeliveryStatus.FAILED
+    at = now + timedelta(seconds=_wait(first.attempt_count, error.retry_after))
+    finish(
+        claim,
+        claim.deliveries,
+        DeliveryStatus.PENDING,
+        next_attempt_at=at,
+        woken_at=None,
+        error=error.message[:500],
+    )
+    return DeliveryStatus.PENDING
+
+
+def note_reached(claim: Claim, reached: list[UUID]) -> None:
+    """Remember which browsers have the message, and keep the claim for the next one."""
+    until = database_now() + CLAIM_FOR
+    for delivery in claim.deliveries:
+        _mine(claim, delivery).update(reached=reached, claimed_until=until)
+
+
+def _wait(attempt: int, retry_after: float | None) -> float:
+    longest = min(_LONGEST_RETRY_SECONDS, _FIRST_RETRY_SECONDS * 2.0 ** min(attempt - 1, 20))
+    spread = longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads retries, no secret
+    return max(spread, min(retry_after or 0.0, _LONGEST_RETRY_SECONDS))
+
+
+def _bundle_of(delivery_id: UUID, now: datetime) -> QuerySet[Delivery]:
+    """Return the delivery, or what waits for the same bundle, locked; others skip it."""
+    due = Delivery.objects.select_for_update(skip_locked=True, no_key=True).filter(claimable(now))
+    asked = Delivery.objects.filter(pk=delivery_id).first()
+    if asked is None or not asked.bundled:
+        return due.filter(pk=delivery_id)
+    return due.filter(membership_id=asked.membership_id, channel=asked.channel, bundled=True)
+
+
+def _mine(claim: Claim, delivery: Delivery) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(pk=delivery.pk, claim_id=claim.id, status=DeliveryStatus.SENDING)
+
+
+def _message_id(delivery_id: UUID) -> str:
+    return f"<{delivery_id}@{urlsplit(conf().public_url).hostname or 'localhost'}>"

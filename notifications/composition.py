@@ -1,0 +1,201 @@
+"""What a message about an alert says, as plain values that templates only lay out.
+
+Called outside of any transaction just before a message is sent, so it shows the newest count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from executions.attempts import attempts_of
+from executions.choices import Status
+from executions.exchange import captured_response
+from executions.models import Attempt, DeadLetter, Execution
+from executions.presentation import duration_ms
+from notifications.choices import AlertKind
+from notifications.links import MUTE, UNSUBSCRIBE, page, signed_page
+from notifications.models import Alert
+from notifications.plain_text import excerpt, one_line
+from notifications.recipients import Recipient
+from tasks.models import Task
+
+_WORDS = {AlertKind.FIRST_FAILURE: "failing", AlertKind.FINAL_FAILURE: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One attempt as the table shows it."""
+
+    number: int
+    started: str
+    outcome: str
+    answer: str
+    duration: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Everything that a message may show; texts are printable and bounded."""
+
+    subject: str
+    headline: str
+    summary: str
+    facts: list[tuple[str, str]]
+    attempts: list[Line]
+    response: str
+    next_step: str
+    links: list[tuple[str, str]]
+    unsubscribe_url: str
+    #: Where a click on a push leads.
+    url: str
+    count: int
+
+    def context(self) -> dict[str, Any]:
+        """Return the values for a template."""
+        return asdict(self)
+
+
+def compose(alert: Alert, recipient: Recipient, tenant_name: str) -> Content:
+    """Return the content of a message about one alert."""
+    execution = Execution.objects.filter(pk=alert.execution_id).first()
+    attempts = attempts_of([alert.execution_id])[alert.execution_id]
+    letter = DeadLetter.objects.filter(
+        execution_id=alert.execution_id, tenant_id=alert.tenant_id
+    ).first()
+    task = Task.objects.filter(pk=alert.task_id).first()
+    tenant = one_line(tenant_name, 80)
+    word = _WORDS[AlertKind(alert.kind)]
+    return Content(
+        subject=f"[{word}] {_subject(alert, tenant)}",
+        headline=one_line(alert.title, 300),
+        summary=_summary(alert),
+        facts=_facts(alert, tenant, task, execution),
+        attempts=[_line(attempt) for attempt in attempts[-25:]],
+        response=_last_answer(attempts),
+        next_step=_next_step(alert, execution),
+        links=_links(alert, recipient, letter),
+        unsubscribe_url=signed_page(UNSUBSCRIBE, recipient.membership.pk),
+        url=page(
+            f"/executions/{alert.execution_id}" if alert.count == 1 else f"/alerts/{alert.id}"
+        ),
+        count=alert.count,
+    )
+
+
+def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: str) -> Content:
+    """Return the content of one message about many alerts: what came in a storm."""
+    tenant = one_line(tenant_name, 80)
+    count = sum(alert.count for alert in alerts)
+    return Content(
+        subject=f"[failed] {len(alerts)} alerts ({tenant}): {count} failures",
+        headline=f"{len(alerts)} more alerts in {tenant}",
+        summary=(
+            f"{count} failures of {len(alerts)} causes came within a few minutes; "
+            "they are told together."
+        ),
+        facts=[(one_line(alert.cause, 120), one_line(alert.title, 200)) for alert in alerts[:50]],
+        attempts=[],
+        response="",
+        next_step="Look at the list of alerts for what the causes have in common.",
+        links=[("Alerts", page("/alerts")), ("Dead letters", page("/dead-letters"))],
+        unsubscribe_url=signed_page(UNSUBSCRIBE, recipient.membership.pk),
+        url=page("/alerts"),
+        count=count,
+    )
+
+
+def in_zone(moment: datetime, zone: str) -> str:
+    """Return a time on the clock of the zone."""
+    try:
+        there = moment.astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError):
+        there = moment.astimezone(UTC)
+    return f"{there:%Y-%m-%d %H:%M:%S} {there.tzname()}"
+
+
+def _subject(alert: Alert, tenant: str) -> str:
+    cause = one_line(alert.cause, 150)
+    name = one_line(alert.task_name, 80)
+    if alert.count > 1:
+        what = name if alert.task_count <= 1 else f"{alert.task_count} tasks"
+        return f"{alert.count} failures: {what} ({tenant}): {cause}"
+    attempts = "attempt" if alert.attempt == 1 else "attempts"
+    return f"{name} ({tenant}): {cause} after {alert.attempt} {attempts}"
+
+
+def _summary(alert: Alert) -> str:
+    if alert.kind == AlertKind.FIRST_FAILURE:
+        goes_on = "The first attempt failed; Punctual tries again by the task's retry policy."
+        many = f"The first attempt of {alert.count} executions failed; they are tried again."
+    else:
+        goes_on = "No attempt is left; the execution is in the dead letters."
+        many = f"{alert.count} executions failed for good; they are in the dead letters."
+    return many if alert.count > 1 else goes_on
+
+
+def _facts(
+    alert: Alert, tenant: str, task: Task | None, execution: Execution | None
+) -> list[tuple[str, str]]:
+    zone = str((task.schedule if task else {}).get("timezone") or "UTC")
+    facts = [("Task", one_line(alert.task_name)), ("Tenant", tenant)]
+    if alert.task_count > 1:
+        facts[0] = ("Tasks", f"{alert.task_count}, first {one_line(alert.task_name)}")
+    facts.append(("Cause", one_line(alert.cause, 300)))
+    if alert.error_message:
+        facts.append(("Error", excerpt(one_line(alert.error_message, 600), 400)))
+    if execution is not None:
+        facts.append(("Scheduled for", _both(execution.scheduled_for, zone)))
+    facts.append(("Failed", _both(alert.first_at, zone)))
+    if alert.count > 1:
+        facts += [("Failures", str(alert.count)), ("Latest", _both(alert.last_at, zone))]
+    return facts
+
+
+def _both(moment: datetime, zone: str) -> str:
+    utc = in_zone(moment, "UTC")
+    return utc if zone == "UTC" else f"{in_zone(moment, zone)} ({utc})"
+
+
+def _line(attempt: Attempt) -> Line:
+    taken = duration_ms(attempt.started_at, attempt.finished_at)
+    answer = f"HTTP {attempt.response_status}" if attempt.response_status else attempt.error_code
+    return Line(
+        number=attempt.number,
+        started=in_zone(attempt.started_at or attempt.finished_at, "UTC"),
+        outcome=str(attempt.outcome),
+        answer=answer or "-",
+        duration="-" if taken is None else f"{taken:.0f} ms",
+    )
+
+
+def _last_answer(attempts: Sequence[Attempt]) -> str:
+    for attempt in reversed(attempts):
+        found = captured_response(attempt)
+        if found is not None:
+            return excerpt(found["body"])
+    return ""
+
+
+def _next_step(alert: Alert, execution: Execution | None) -> str:
+    if alert.kind == AlertKind.FIRST_FAILURE:
+        if execution is not None and execution.status == Status.RETRYING:
+            number, at = execution.attempt + 1, in_zone(execution.due_at, "UTC")
+            return f"Attempt {number} of {execution.max_attempts} follows at {at}."
+        return "Nothing needs to be done now; look at the execution to see how it went on."
+    return "Put right what the cause names, then retry from the dead letters."
+
+
+def _links(alert: Alert, recipient: Recipient, letter: DeadLetter | None) -> list[tuple[str, str]]:
+    links = [("Execution", page(f"/executions/{alert.execution_id}"))]
+    if letter is not None:
+        links.append(("Dead letter, with retry", page(f"/dead-letters/{letter.id}")))
+    return [
+        *links,
+        ("All alerts", page("/alerts")),
+        ("Mute this alert for 1 hour", signed_page(MUTE, recipient.membership.pk, alert.id)),
+        ("Notification settings", page("/settings")),
+    ]

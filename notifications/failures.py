@@ -1,0 +1,190 @@
+"""Turns events into failures with their causes: which alert each one belongs to.
+
+Called by the alerter inside the cursor's transaction, so the work is a fixed number of queries
+per batch, however many failures it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db.models import Q
+
+from events.models import Event
+from events.outbox import Recorded
+from executions.models import Attempt, Execution
+from notifications.choices import AlertKind
+from shared.ids import first_id_at, moment_of
+from tasks.models import Task, TaskRevision
+
+RETRYING, FAILED = "execution.retrying", "execution.failed"
+_LOW_BITS = (1 << 80) - 1
+#: The events of an execution begin when it is prepared, seconds before its nominal time.
+_EVENTS_BEFORE = timedelta(hours=1)
+
+_SPOKEN = {
+    "timeout_connect": "no connection in time to {host}",
+    "timeout_total": "no answer in time from {host}",
+    "dns_failed": "the name {host} cannot be resolved",
+    "connection_refused": "connection refused by {host}",
+    "connection_reset": "connection reset by {host}",
+    "tls_failed": "TLS failed with {host}",
+    "address_forbidden": "{host} leads to an address that is not public",
+    "redirect_forbidden": "forbidden redirect from {host}",
+    "response_invalid": "invalid answer from {host}",
+    "worker_lost": "the worker died while calling {host}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What failures have in common that belong to one alert."""
+
+    tenant_id: UUID
+    kind: str
+    signature: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed execution, or the first failed attempt of one."""
+
+    cause: Cause
+    execution_id: UUID
+    task_id: UUID
+    task_name: str
+    attempt: int
+    error_code: str
+    error_message: str
+    at: datetime
+
+    @property
+    def sentence(self) -> str:
+        """Return the cause in words."""
+        return spoken_cause(self.cause.signature, self.cause.destination)
+
+
+def spoken_cause(signature: str, destination: str) -> str:
+    """Return a cause in words: ``HTTP 503 from api.example.com``."""
+    host = destination or "the receiver"
+    code, _, status = signature.partition(":")
+    if code == "http_status" and status:
+        return f"HTTP {status} from {host}"
+    return _SPOKEN.get(code, f"{code.replace('_', ' ')} ({{host}})").format(host=host)
+
+
+def failures_of(events: Sequence[Recorded]) -> list[Failure]:
+    """Return the failures among the events that people hear of, in the order of the events."""
+    first = _first_retries([event for event in events if event.name == RETRYING])
+    wanted = [event for event in events if event.name == FAILED or event.id in first]
+    if not wanted:
+        return []
+    ids = {event.subject_id for event in wanted}
+    executions = _executions(ids)
+    attempts = _first_attempts({event.subject_id for event in wanted if event.name == RETRYING})
+    known = [event for event in wanted if event.subject_id in executions]
+    hosts = _hosts(executions.values())
+    names = dict(
+        Task.objects.filter(id__in={row["task_id"] for row in executions.values()}).values_list(
+            "id", "name"
+        )
+    )
+    return [
+        _failure(
+            event,
+            executions[event.subject_id],
+            attempts.get(event.subject_id) if event.name == RETRYING else None,
+            hosts,
+            names,
+        )
+        for event in known
+    ]
+
+
+def _failure(
+    event: Recorded,
+    execution: Mapping[str, Any],
+    attempt: Mapping[str, Any] | None,
+    hosts: Mapping[tuple[UUID, int], str],
+    names: Mapping[UUID, str],
+) -> Failure:
+    # An execution that goes on may be past the attempt that the event is about; the attempt is not.
+    seen = attempt or execution
+    kind = AlertKind.FIRST_FAILURE if event.name == RETRYING else AlertKind.FINAL_FAILURE
+    host = hosts.get((execution["task_id"], execution["revision"]), "")
+    return Failure(
+        cause=Cause(event.tenant_id, kind.value, _signature(seen), host),
+        execution_id=event.subject_id,
+        task_id=execution["task_id"],
+        task_name=names.get(execution["task_id"], ""),
+        attempt=attempt["number"] if attempt else execution["attempt"],
+        error_code=seen["error_code"],
+        error_message=seen["error_message"],
+        at=event.at,
+    )
+
+
+def _signature(seen: Mapping[str, Any]) -> str:
+    """Return the cause as dead letters are grouped by it."""
+    if seen["error_code"] == "http_status":
+        return f"http_status:{seen['response_status']}"
+    return str(seen["error_code"] or seen.get("reason") or "unknown")
+
+
+def _first_retries(events: Sequence[Recorded]) -> set[UUID]:
+    """Return those events that are the first of their kind for their execution.
+
+    The event decides and not the execution's row, which may have moved on since.
+    """
+    if not events:
+        return set()
+    ids = {event.subject_id for event in events}
+    since = first_id_at(moment_of(min(ids)) - _EVENTS_BEFORE)
+    rows = Event.objects.filter(subject_id__in=ids, name=RETRYING, id__gte=since)
+    first = rows.order_by("subject_id", "id").distinct("subject_id").values_list("id", flat=True)
+    return set(first) & {event.id for event in events}
+
+
+def _executions(ids: Collection[UUID]) -> dict[UUID, dict[str, Any]]:
+    rows = Execution.objects.filter(id__in=ids, id__gte=min(ids), id__lte=max(ids))
+    columns = (
+        *("id", "task_id", "revision", "attempt", "reason"),
+        *("error_code", "error_message", "response_status"),
+    )
+    return {row["id"]: row for row in rows.values(*columns)}
+
+
+def _first_attempts(ids: Collection[UUID]) -> dict[UUID, dict[str, Any]]:
+    if not ids:
+        return {}
+    low, high = UUID(int=min(ids).int & ~_LOW_BITS), UUID(int=max(ids).int | _LOW_BITS)
+    rows = Attempt.objects.filter(execution_id__in=ids, id__gte=low, id__lte=high)
+    columns = ("execution_id", "number", "error_code", "error_message", "response_status")
+    ordered = rows.order_by("execution_id", "number").distinct("execution_id")
+    return {row["execution_id"]: row for row in ordered.values(*columns)}
+
+
+def _hosts(executions: Iterable[Mapping[str, Any]]) -> dict[tuple[UUID, int], str]:
+    versions = {(row["task_id"], row["revision"]) for row in executions}
+    if not versions:
+        return {}
+    wanted = Q(
+        task_id__in={task for task, _ in versions}, version__in={version for _, version in versions}
+    )
+    rows = TaskRevision.objects.filter(wanted).values_list(
+        "task_id", "version", "definition__target__url"
+    )
+    return {(task, version): _host(url or "") for task, version, url in rows}
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "")[:255]
+    except ValueError:
+        return ""

@@ -1,0 +1,44 @@
+"""Lays the content of a message out for its channel: an e-mail, or one push."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.template.loader import render_to_string
+
+from notifications.choices import AlertKind
+from notifications.composition import Content
+from notifications.models import Alert
+from notifications.plain_text import one_line
+from notifications.transports.email import Mail
+from notifications.transports.push import PushMessage
+from shared.conf import conf
+
+_TITLE_WIDTH, _BODY_WIDTH = 120, 240
+
+
+def mail_of(content: Content, to: str, message_id: str, thread: UUID) -> Mail:
+    """Return the e-mail, as plain text and as HTML without anything from elsewhere."""
+    context = content.context()
+    host = urlsplit(conf().public_url).hostname or "localhost"
+    return Mail(
+        to=to,
+        subject=one_line(content.subject, 240),
+        text=render_to_string("notifications/alert.txt", context),
+        html=render_to_string("notifications/alert.html", context),
+        message_id=message_id,
+        thread_id=f"<alert.{thread}@{host}>",
+        unsubscribe_url=content.unsubscribe_url,
+    )
+
+
+def push_of(content: Content, alert: Alert) -> PushMessage:
+    """Return the push: a title, one line, and where a click leads."""
+    return PushMessage(
+        title=one_line(content.subject, _TITLE_WIDTH),
+        body=one_line(content.summary, _BODY_WIDTH),
+        url=content.url,
+        topic=alert.id.hex,
+        urgent=alert.kind == AlertKind.FINAL_FAILURE,
+    )

@@ -1,0 +1,74 @@
+"""Telling consoles that something changed: topics and alerts to a tenant's sockets.
+
+Called by the live feed, the alerter and Celery tasks after their commit. A message that cannot
+be sent is counted and lost: every page reads the truth over HTTP, and a socket that was cut off
+begins with a full refresh.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from notifications.channel_layer import publish
+from shared.redis_client import ConnectionFailed, client
+
+log = logging.getLogger(__name__)
+
+TOPICS = ("tasks", "executions", "dead_letters", "workers", "bulk_jobs", "alerts")
+#: The group of every socket, for what belongs to no tenant.
+EVERYONE = "everyone"
+
+_unsent = 0
+
+
+def group_of(tenant_id: UUID) -> str:
+    """Return the group of a tenant's sockets."""
+    return f"tenant.{tenant_id}"
+
+
+def publish_topics(tenant_id: UUID, topics: Iterable[str]) -> None:
+    """Tell the tenant's consoles what to read again; never raises when Redis is away."""
+    _publish_topics(group_of(tenant_id), topics)
+
+
+def publish_topics_to_all(topics: Iterable[str]) -> None:
+    """Tell every console; never raises when Redis is away."""
+    _publish_topics(EVERYONE, topics)
+
+
+def publish_alert(tenant_id: UUID, *, id: UUID | str, severity: str, title: str, url: str) -> None:
+    """Show an alert in the tenant's consoles; never raises when Redis is away."""
+    alert = {"id": str(id), "severity": severity, "title": title, "url": url}
+    _send(group_of(tenant_id), {"type": "live.alert", "alert": alert})
+
+
+def unsent() -> int:
+    """Return how many messages this process could not send."""
+    return _unsent
+
+
+def current_version() -> int:
+    """Return the version that a message of this moment has: milliseconds of Redis' clock."""
+    seconds, microseconds = client().time()
+    return int(seconds) * 1000 + int(microseconds) // 1000
+
+
+def _publish_topics(group: str, topics: Iterable[str]) -> None:
+    wanted = sorted(set(topics))
+    if wanted:
+        _send(group, {"type": "live.topics", "topics": wanted}, versioned=True)
+
+
+def _send(group: str, message: Mapping[str, Any], *, versioned: bool = False) -> None:
+    global _unsent
+    try:
+        stamp = {"version": current_version()} if versioned else {}
+        publish(group, {**message, **stamp})
+    except ConnectionFailed as error:
+        _unsent += 1
+        log.warning(
+            "live_message_not_sent", extra={"reason": type(error).__name__, "unsent": _unsent}
+        )

@@ -1,0 +1,18 @@
+"""The models of notifications."""
+
+from __future__ import annotations
+
+from notifications.models.alert import Alert, AlertTask
+from notifications.models.alert_mute import AlertMute
+from notifications.models.delivery import Delivery
+from notifications.models.notification_preference import NotificationPreference
+from notifications.models.push_subscription import PushSubscription
+
+__all__ = [
+    "Alert",
+    "AlertMute",
+    "AlertTask",
+    "Delivery",
+    "NotificationPreference",
+    "PushSubscription",
+]

@@ -1,0 +1,79 @@
+"""The delivery: one message to one member by one channel; the delivery log."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from notifications.choices import UNFINISHED, Channel, DeliveryStatus, Suppression
+from shared.ids import new_id
+
+
+class Delivery(models.Model):
+    """A message that is owed, was sent, or why it was not.
+
+    The unique constraint makes a notice exactly one message per member and channel. A claim
+    expires, so that the death of a sender only delays. ``bundled`` ones came in a storm and go
+    together in one message. ``reached`` are the browsers that have it already.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    alert = models.ForeignKey(
+        "notifications.Alert", on_delete=models.CASCADE, related_name="deliveries"
+    )
+    membership = models.ForeignKey("tenants.Membership", on_delete=models.CASCADE, related_name="+")
+    channel = models.CharField(max_length=7, choices=Channel.choices)
+    notice_number = models.PositiveIntegerField()
+    status = models.CharField(
+        max_length=10, choices=DeliveryStatus.choices, default=DeliveryStatus.PENDING
+    )
+    reason = models.CharField(max_length=20, choices=Suppression.choices, default="")
+    bundled = models.BooleanField(default=False)
+    attempt_count = models.PositiveSmallIntegerField(default=0)
+    next_attempt_at = models.DateTimeField(null=True)
+    woken_at = models.DateTimeField(null=True)
+    claim_id = models.UUIDField(null=True)
+    claimed_until = models.DateTimeField(null=True)
+    reached = ArrayField(models.UUIDField(), default=list)
+    error = models.CharField(max_length=500, default="")
+    message_id = models.CharField(max_length=300, default="")
+    count_shown = models.PositiveBigIntegerField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "alert_deliveries"
+        indexes = [
+            models.Index(
+                fields=["next_attempt_at"],
+                name="alert_deliveries_due_idx",
+                condition=Q(status__in=UNFINISHED),
+            ),
+            models.Index(
+                fields=["membership", "channel", "-created_at"],
+                name="alert_deliveries_of_member_idx",
+            ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["alert", "membership", "channel", "notice_number"],
+                name="one_delivery_per_notice_member_and_channel",
+            ),
+            models.CheckConstraint(
+                name="alert_delivery_status_is_known",
+                condition=Q(status__in=DeliveryStatus.values),
+            ),
+            models.CheckConstraint(
+                name="unfinished_delivery_says_when",
+                condition=~Q(status__in=UNFINISHED) | Q(next_attempt_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="suppressed_delivery_says_why",
+                condition=~Q(status=DeliveryStatus.SUPPRESSED) | ~Q(reason=""),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.status}"

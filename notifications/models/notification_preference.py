@@ -1,0 +1,64 @@
+"""The notification preference: what one member wants to hear of, how, and when not."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from notifications.choices import AlertKind
+
+
+def final_failures() -> list[str]:
+    """Return the default of e-mail: only what is dead for good."""
+    return [AlertKind.FINAL_FAILURE.value]
+
+
+def all_failures() -> list[str]:
+    """Return the default of console and push: everything."""
+    return list(AlertKind.values)
+
+
+class NotificationPreference(models.Model):
+    """A member's wishes; a member without a row has the defaults.
+
+    Quiet hours run from ``quiet_from`` to ``quiet_to`` in ``timezone``, also over midnight, and
+    hold back e-mail and push, final failures only without ``quiet_except_final``.
+    """
+
+    membership = models.OneToOneField(
+        "tenants.Membership", on_delete=models.CASCADE, related_name="notification_preference"
+    )
+    email_events = ArrayField(models.CharField(max_length=13), default=final_failures, blank=True)
+    push_events = ArrayField(models.CharField(max_length=13), default=all_failures, blank=True)
+    console_events = ArrayField(models.CharField(max_length=13), default=all_failures, blank=True)
+    email_address = models.EmailField(null=True, blank=True)
+    timezone = models.CharField(max_length=63, default="UTC")
+    quiet_from = models.TimeField(null=True, blank=True)
+    quiet_to = models.TimeField(null=True, blank=True)
+    quiet_except_final = models.BooleanField(default=True)
+    muted_until = models.DateTimeField(null=True, blank=True)
+    muted_task_ids = ArrayField(models.UUIDField(), default=list, blank=True)
+    updated_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "notification_preferences"
+        constraints = [
+            models.CheckConstraint(
+                name="notification_events_are_known",
+                condition=Q(
+                    email_events__contained_by=AlertKind.values,
+                    push_events__contained_by=AlertKind.values,
+                    console_events__contained_by=AlertKind.values,
+                ),
+            ),
+            models.CheckConstraint(
+                name="quiet_hours_have_both_ends",
+                condition=Q(quiet_from__isnull=True, quiet_to__isnull=True)
+                | Q(quiet_from__isnull=False, quiet_to__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"preferences of member {self.membership_id}"

@@ -1,0 +1,195 @@
+"""Decides when an alert is told, and writes what is owed to whom: a delivery per member.
+
+Called by the alerter after counting. One transaction moves an alert and writes its deliveries,
+so a notice is planned exactly once however many recorders run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Count, Max
+
+from executions.engine.clocks import database_now
+from notifications.choices import Channel, DeliveryStatus
+from notifications.incidents import DIGEST_AFTER, QUIET_AFTER
+from notifications.models import Alert, AlertMute, Delivery
+from notifications.recipients import Recipient, kept_back, recipients_of, wants
+from tenants.models import Membership
+
+#: Alerts that one look takes; the next look follows at once while there are more.
+_ALERTS_PER_LOOK = 200
+#: A member gets at most this many messages per channel and digest period; more come as one.
+SINGLE_MESSAGES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """An alert that has just been told; ``on_console`` says whether a toast belongs to it."""
+
+    alert: Alert
+    on_console: bool
+
+
+@transaction.atomic
+def plan_due_notices() -> list[Notice]:
+    """Write the deliveries of every alert whose time has come; close those that are over."""
+    now = database_now()
+    due = Alert.objects.select_for_update(skip_locked=True, no_key=True)
+    alerts = list(due.filter(next_notice_at__lte=now).order_by("next_notice_at")[:_ALERTS_PER_LOOK])
+    if not alerts:
+        return []
+    telling = [alert for alert in alerts if _has_news(alert, now)]
+    recipients = recipients_of({alert.tenant_id for alert in telling}) if telling else {}
+    planner = _Planner(now, telling, recipients)
+    notices = [planner.plan(alert) for alert in telling]
+    _settle([alert for alert in alerts if alert not in telling], now)
+    fields = ["notice_number", "notified_count", "last_notified_at", "next_notice_at", "closed_at"]
+    Alert.objects.bulk_update(alerts, fields)
+    Delivery.objects.bulk_create(planner.deliveries, batch_size=1000)
+    return notices
+
+
+def seconds_until_due() -> float | None:
+    """Return the seconds until the next alert has to be looked at, or None."""
+    found = Alert.objects.filter(next_notice_at__isnull=False).order_by("next_notice_at")
+    at = found.values_list("next_notice_at", flat=True).first()
+    return None if at is None else max(0.0, (at - database_now()).total_seconds())
+
+
+def _has_news(alert: Alert, now: datetime) -> bool:
+    muted = alert.muted_until is not None and alert.muted_until > now
+    return alert.count > alert.notified_count and not muted
+
+
+def _settle(alerts: Sequence[Alert], now: datetime) -> None:
+    """Close what is quiet, and look again later at what is not; a mute keeps an alert open.
+
+    Were a muted alert closed, the next failure of its cause would open one that is not muted.
+    """
+    mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
+    muted = dict(mutes.annotate(last=Max("until")))
+    for alert in alerts:
+        ends = [alert.last_at + QUIET_AFTER, alert.muted_until, muted.get(alert.id)]
+        until = max(end for end in ends if end is not None)
+        if until > now:
+            alert.next_notice_at = until
+        else:
+            alert.closed_at, alert.next_notice_at = now, None
+
+
+class _Planner:
+    """Writes the deliveries of one look, in memory."""
+
+    def __init__(
+        self, now: datetime, alerts: Sequence[Alert], recipients: dict[UUID, list[Recipient]]
+    ) -> None:
+        self._now = now
+        self._recipients = recipients
+        members = [one.membership.pk for group in recipients.values() for one in group]
+        self._sent = _recent_messages(members, now)
+        self._waiting = _waiting(alerts)
+        self._shown = _shown(alerts)
+        self._bundle_at = _bundles(members)
+        self.deliveries: list[Delivery] = []
+
+    def plan(self, alert: Alert) -> Notice:
+        """Move the alert to its next notice."""
+        alert.notice_number += 1
+        alert.notified_count = alert.count
+        alert.last_notified_at = self._now
+        alert.next_notice_at = self._now + DIGEST_AFTER
+        new = [
+            delivery
+            for recipient in self._recipients.get(alert.tenant_id, [])
+            for delivery in self._of_recipient(alert, recipient)
+        ]
+        self.deliveries += new
+        on_console = any(
+            one.channel == Channel.CONSOLE and one.status == DeliveryStatus.SENT for one in new
+        )
+        return Notice(alert, on_console)
+
+    def _of_recipient(self, alert: Alert, recipient: Recipient) -> Iterator[Delivery]:
+        for channel in Channel.values:
+            if not wants(recipient, channel, alert.kind):
+                continue
+            if channel == Channel.PUSH and not recipient.has_subscription:
+                continue  # nobody asked for it; a line per failure would say nothing
+            key = (alert.id, recipient.membership.pk, channel)
+            if key in self._waiting:
+                continue  # what waits for its server will say the new count
+            if self._shown.get(key, 0) >= alert.count:
+                continue  # the last message was sent after the count had grown
+            yield self._delivery(alert, recipient, channel)
+
+    def _delivery(self, alert: Alert, recipient: Recipient, channel: str) -> Delivery:
+        delivery = Delivery(
+            alert=alert,
+            membership=recipient.membership,
+            channel=channel,
+            notice_number=alert.notice_number,
+            created_at=self._now,
+        )
+        reason = kept_back(recipient, channel, alert, self._now)
+        if reason:
+            delivery.status, delivery.reason = DeliveryStatus.SUPPRESSED, reason
+        elif channel == Channel.CONSOLE:
+            # The alert's row is what the console shows, so it has arrived with this commit.
+            delivery.status, delivery.sent_at = DeliveryStatus.SENT, self._now
+            delivery.count_shown = alert.count
+        else:
+            self._schedule(delivery, recipient.membership)
+        return delivery
+
+    def _schedule(self, delivery: Delivery, membership: Membership) -> None:
+        key = (membership.pk, delivery.channel)
+        if self._sent[key] < SINGLE_MESSAGES:
+            self._sent[key] += 1
+            delivery.next_attempt_at = self._now
+            return
+        delivery.bundled = True
+        at = self._bundle_at.setdefault(key, self._now + DIGEST_AFTER)
+        delivery.next_attempt_at = at
+
+
+def _recent_messages(members: Sequence[int], now: datetime) -> Counter[tuple[int, str]]:
+    rows = (
+        Delivery.objects.filter(
+            membership_id__in=members,
+            created_at__gt=now - timedelta(seconds=DIGEST_AFTER.total_seconds()),
+            bundled=False,
+        )
+        .exclude(status=DeliveryStatus.SUPPRESSED)
+        .values_list("membership_id", "channel")
+        .annotate(count=Count("id"))
+    )
+    return Counter({(member, channel): count for member, channel, count in rows})
+
+
+def _bundles(members: Sequence[int]) -> dict[tuple[int, str], datetime]:
+    """Return when the bundle that each member and channel waits for goes."""
+    rows = Delivery.objects.filter(
+        membership_id__in=members, bundled=True, status=DeliveryStatus.PENDING, attempt_count=0
+    )
+    found = rows.values_list("membership_id", "channel").annotate(at=Max("next_attempt_at"))
+    return {(member, channel): at for member, channel, at in found if at is not None}
+
+
+def _waiting(alerts: Sequence[Alert]) -> set[tuple[UUID, int, str]]:
+    rows = Delivery.objects.filter(alert__in=alerts, status=DeliveryStatus.PENDING)
+    return set(rows.values_list("alert_id", "membership_id", "channel"))
+
+
+def _shown(alerts: Sequence[Alert]) -> dict[tuple[UUID, int, str], int]:
+    """Return the highest count that each member has been shown by each channel."""
+    rows = Delivery.objects.filter(alert__in=alerts, count_shown__isnull=False)
+    found = rows.values_list("alert_id", "membership_id", "channel").annotate(
+        highest=Max("count_shown")
+    )
+    return {(alert, member, channel): highest for alert, member, channel, highest in found}

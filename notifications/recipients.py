@@ -1,0 +1,137 @@
+"""Who is told of an alert by which channel, and what keeps a message back.
+
+The same rules decide when a delivery is written and again when it is sent, since a member may
+have muted or unsubscribed in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from notifications.choices import AlertKind, Channel, Suppression
+from notifications.models import (
+    Alert,
+    AlertMute,
+    AlertTask,
+    NotificationPreference,
+    PushSubscription,
+)
+from tenants.models import Membership
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """A member with what decides about telling them."""
+
+    membership: Membership
+    preference: NotificationPreference
+    has_subscription: bool
+    #: Alerts that this member has muted, until when.
+    mutes: dict[UUID, datetime] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        """Return the address for e-mail, or nothing."""
+        return self.preference.email_address or self.membership.user.email or ""
+
+
+def preference_of(membership: Membership) -> NotificationPreference:
+    """Return the member's preference, or the defaults where there is no row."""
+    found = NotificationPreference.objects.filter(membership=membership).first()
+    return found or NotificationPreference(membership=membership)
+
+
+def recipients_of(tenant_ids: Iterable[UUID]) -> dict[UUID, list[Recipient]]:
+    """Return the active members of each tenant, in a fixed number of queries."""
+    memberships = list(
+        Membership.objects.filter(tenant_id__in=set(tenant_ids), user__is_active=True)
+        .select_related("user", "notification_preference")
+        .order_by("id")
+    )
+    found: dict[UUID, list[Recipient]] = {}
+    for recipient in _with_circumstances(memberships):
+        found.setdefault(recipient.membership.tenant_id, []).append(recipient)
+    return found
+
+
+def recipient_of(membership_id: int) -> Recipient | None:
+    """Return one member as they are now, or None when there is no such active member."""
+    memberships = list(
+        Membership.objects.filter(pk=membership_id, user__is_active=True).select_related(
+            "user", "notification_preference", "tenant"
+        )
+    )
+    return next(_with_circumstances(memberships), None)
+
+
+def wants(recipient: Recipient, channel: str, kind: str) -> bool:
+    """Return whether the member chose this channel for this kind."""
+    chosen = {
+        Channel.EMAIL: recipient.preference.email_events,
+        Channel.PUSH: recipient.preference.push_events,
+        Channel.CONSOLE: recipient.preference.console_events,
+    }
+    return kind in chosen[Channel(channel)]
+
+
+def kept_back(recipient: Recipient, channel: str, alert: Alert, now: datetime) -> str:
+    """Return why the member is not told by this channel now, or nothing."""
+    if not wants(recipient, channel, alert.kind):
+        return Suppression.UNSUBSCRIBED
+    if _is_muted(recipient, alert, now):
+        return Suppression.MUTED
+    if channel == Channel.CONSOLE:
+        return ""
+    if in_quiet_hours(recipient.preference, alert.kind, now):
+        return Suppression.QUIET_HOURS
+    if channel == Channel.EMAIL and not recipient.address:
+        return Suppression.NO_ADDRESS
+    if channel == Channel.PUSH and not recipient.has_subscription:
+        return Suppression.NO_SUBSCRIPTION
+    return ""
+
+
+def in_quiet_hours(preference: NotificationPreference, kind: str, now: datetime) -> bool:
+    """Return whether the member's clock shows a time at which this kind must wait."""
+    start, end = preference.quiet_from, preference.quiet_to
+    if start is None or end is None or start == end:
+        return False
+    if kind == AlertKind.FINAL_FAILURE and preference.quiet_except_final:
+        return False
+    clock = now.astimezone(ZoneInfo(preference.timezone)).time()
+    return start <= clock < end if start < end else clock >= start or clock < end
+
+
+def _is_muted(recipient: Recipient, alert: Alert, now: datetime) -> bool:
+    preference = recipient.preference
+    ends = (alert.muted_until, preference.muted_until, recipient.mutes.get(alert.id))
+    if any(end is not None and end > now for end in ends):
+        return True
+    if not preference.muted_task_ids:
+        return False
+    others = AlertTask.objects.filter(alert=alert).exclude(task_id__in=preference.muted_task_ids)
+    return not others.exists()
+
+
+def _with_circumstances(memberships: list[Membership]) -> Iterator[Recipient]:
+    ids = [membership.pk for membership in memberships]
+    subscribed = set(
+        PushSubscription.objects.filter(membership_id__in=ids).values_list(
+            "membership_id", flat=True
+        )
+    )
+    mutes: dict[int, dict[UUID, datetime]] = {}
+    for mute in AlertMute.objects.filter(membership_id__in=ids):
+        mutes.setdefault(mute.membership_id, {})[mute.alert_id] = mute.until
+    for membership in memberships:
+        preference = getattr(membership, "notification_preference", None)
+        yield Recipient(
+            membership=membership,
+            preference=preference or NotificationPreference(membership=membership),
+            has_subscription=membership.pk in subscribed,
+            mutes=mutes.get(membership.pk, {}),
+        )

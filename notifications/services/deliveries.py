@@ -1,0 +1,221 @@
+"""Sends what is owed: claim a delivery, send it outside of any transaction, record what came.
+
+Called by the Celery task of the system worker; ``wake_due_deliveries`` by the recorder. Every
+retry is a row, so neither a lost Celery message nor a mail server that is away loses one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from uuid import UUID
+
+import redis
+from django.db import transaction
+from django.db.models import Q
+
+from events import audit
+from executions.engine.clocks import database_now
+from notifications.broker import wake_sender
+from notifications.choices import Channel, DeliveryStatus, Suppression
+from notifications.claims import (
+    Claim,
+    claim_delivery,
+    claimable,
+    failed,
+    finish,
+    note_reached,
+    sent,
+)
+from notifications.composition import Content, compose, compose_bundle
+from notifications.layout import mail_of, push_of
+from notifications.models import Alert, Delivery, PushSubscription
+from notifications.recipients import Recipient, kept_back, recipient_of
+from notifications.transports.email import send_email
+from notifications.transports.errors import TransportError
+from notifications.transports.push import PushMessage, SubscriptionGone, send_push
+from shared.actor import SYSTEM
+from shared.conf import conf
+from shared.encryption import DecryptionFailed, open_sealed
+
+log = logging.getLogger(__name__)
+
+#: A wake-up that was published is not repeated for this long; its message may be queued.
+_WOKEN_FOR = timedelta(seconds=30)
+_WAKE_AT_ONCE = 200
+_SHORTEST_SLEEP_SECONDS = 0.2
+_LONGEST_SLEEP_SECONDS = 5.0
+_PRUNED_AT_ONCE = 500
+_PRUNE_EVERY_SECONDS = 3600.0
+_next_prune = 0.0
+
+
+def send_delivery(delivery_id: UUID) -> str | None:
+    """Send a delivery that is due; return its new status, or None where there is nothing to do."""
+    claim = claim_delivery(delivery_id)
+    if claim is None:
+        return None
+    recipient = recipient_of(claim.first.membership_id)
+    wanted = _still_wanted(claim, recipient)
+    if recipient is None or not wanted:
+        return DeliveryStatus.SUPPRESSED
+    claim = claim.only(wanted)
+    try:
+        note = _SENDERS[Channel(claim.first.channel)](claim, recipient, _content(claim, recipient))
+    except TransportError as error:
+        status = failed(claim, error)
+        log.warning(
+            "delivery_failed",
+            extra={"delivery_id": str(delivery_id), "status": status, "reason": error.message},
+        )
+        return status
+    sent(claim, note)
+    return DeliveryStatus.SENT
+
+
+def wake_due_deliveries() -> float:
+    """Wake the senders for what is due in the database; return the seconds until the next look.
+
+    A broker that is away costs nothing but time: the rows stay due.
+    """
+    _prune_now_and_then()
+    now = database_now()
+    due = Delivery.objects.filter(claimable(now)).filter(
+        Q(woken_at__isnull=True) | Q(woken_at__lte=now - _WOKEN_FOR)
+    )
+    ids = list(due.order_by("next_attempt_at").values_list("id", flat=True)[:_WAKE_AT_ONCE])
+    try:
+        for delivery_id in ids:
+            wake_sender(delivery_id)
+    except redis.ConnectionError as error:
+        log.warning("deliveries_wait_for_redis", extra={"reason": str(error), "count": len(ids)})
+        return _LONGEST_SLEEP_SECONDS
+    Delivery.objects.filter(pk__in=ids).update(woken_at=now)
+    return _SHORTEST_SLEEP_SECONDS if len(ids) == _WAKE_AT_ONCE else _seconds_until_due()
+
+
+def prune_alerts() -> int:
+    """Delete some alerts that closed before the retention, with their log; return how many."""
+    oldest = database_now() - timedelta(days=conf().retention_days)
+    old = Alert.objects.filter(closed_at__lt=oldest).order_by("closed_at")
+    ids = list(old.values_list("id", flat=True)[:_PRUNED_AT_ONCE])
+    Alert.objects.filter(pk__in=ids).delete()
+    return len(ids)
+
+
+def push_to_browser(subscription: PushSubscription, message: PushMessage) -> None:
+    """Send one push and note how it went; a browser that has left is forgotten.
+
+    Raise TransportError.
+    """
+    now = database_now()
+    row = PushSubscription.objects.filter(pk=subscription.pk)
+    try:
+        auth = open_sealed(subscription.sealed_auth, f"push:{subscription.pk}".encode()).decode()
+        send_push(subscription.endpoint, subscription.p256dh, auth, message)
+    except DecryptionFailed as error:
+        raise TransportError(error.message, permanent=True) from error
+    except SubscriptionGone:
+        _forget(subscription)
+        raise
+    except TransportError as error:
+        row.update(failed_at=now, error=error.message[:300])
+        raise
+    row.update(last_used_at=now, failed_at=None, error="")
+
+
+def _still_wanted(claim: Claim, recipient: Recipient | None) -> list[Delivery]:
+    """Return what the member still wants to hear; record the rest as suppressed."""
+    now = database_now()
+    wanted = []
+    for delivery in claim.deliveries:
+        reason = (
+            Suppression.UNSUBSCRIBED
+            if recipient is None
+            else kept_back(recipient, delivery.channel, delivery.alert, now)
+        )
+        if reason:
+            finish(claim, [delivery], DeliveryStatus.SUPPRESSED, reason=reason)
+        else:
+            wanted.append(delivery)
+    return wanted
+
+
+def _content(claim: Claim, recipient: Recipient) -> Content:
+    alerts = [delivery.alert for delivery in claim.deliveries]
+    tenant = alerts[0].tenant.name
+    if len(alerts) == 1:
+        return compose(alerts[0], recipient, tenant)
+    return compose_bundle(alerts, recipient, tenant)
+
+
+def _send_email(claim: Claim, recipient: Recipient, content: Content) -> str:
+    thread = claim.first.alert_id
+    send_email(mail_of(content, recipient.address, claim.message_id, thread))
+    return ""
+
+
+def _send_push(claim: Claim, recipient: Recipient, content: Content) -> str:
+    """Send to every browser that does not have it yet; one that is away is tried again alone."""
+    message = push_of(content, claim.first.alert)
+    reached = list(claim.first.reached)
+    temporary: TransportError | None = None
+    refused: TransportError | None = None
+    subscriptions = PushSubscription.objects.filter(membership=recipient.membership)
+    for subscription in subscriptions.exclude(pk__in=reached).order_by("id"):
+        note_reached(claim, reached)
+        try:
+            push_to_browser(subscription, message)
+        except TransportError as error:
+            if error.permanent:
+                refused = error
+            else:
+                temporary = error
+            continue
+        reached.append(subscription.pk)
+    note_reached(claim, reached)
+    if temporary is not None:
+        raise temporary
+    if not reached:
+        raise refused or TransportError("No browser is subscribed any more.", permanent=True)
+    return refused.message if refused else ""
+
+
+_SENDERS: Mapping[Channel, Callable[[Claim, Recipient, Content], str]] = {
+    Channel.EMAIL: _send_email,
+    Channel.PUSH: _send_push,
+}
+
+
+def _forget(subscription: PushSubscription) -> None:
+    with transaction.atomic():
+        tenant_id = subscription.membership.tenant_id
+        PushSubscription.objects.filter(pk=subscription.pk).delete()
+        audit.record(
+            tenant_id,
+            SYSTEM,
+            "push_subscription.removed",
+            "push_subscription",
+            subscription.pk,
+            before={"reason": "the browser has unsubscribed"},
+        )
+
+
+def _prune_now_and_then() -> None:
+    global _next_prune
+    if time.monotonic() < _next_prune:
+        return
+    # While there is more, the next call goes on with it.
+    if prune_alerts() < _PRUNED_AT_ONCE:
+        _next_prune = time.monotonic() + _PRUNE_EVERY_SECONDS
+
+
+def _seconds_until_due() -> float:
+    waiting = Delivery.objects.filter(status=DeliveryStatus.PENDING, woken_at__isnull=True)
+    at = waiting.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
+    if at is None:
+        return _LONGEST_SLEEP_SECONDS
+    wait = (at - database_now()).total_seconds()
+    return min(_LONGEST_SLEEP_SECONDS, max(_SHORTEST_SLEEP_SECONDS, wait))

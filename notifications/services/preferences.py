@@ -1,0 +1,151 @@
+"""What a member wants to hear of: read, change, unsubscribe by the link in a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import time
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.utils import timezone as clock
+
+from events import audit
+from notifications.choices import AlertKind
+from notifications.models import NotificationPreference
+from notifications.recipients import preference_of
+from shared.actor import Actor
+from shared.exceptions import FieldError, InvalidInput, NotFound
+from tasks.schedules.zones import find_zone
+from tenants.models import Membership
+
+#: What a member may change, as the API names it.
+CHANGEABLE = (
+    *("email_events", "push_events", "console_events", "email_address", "timezone"),
+    *("quiet_from", "quiet_to", "quiet_except_final", "muted_until", "muted_task_ids"),
+)
+_EVENTS = ("email_events", "push_events", "console_events")
+_MOST_MUTED_TASKS = 1000
+
+
+def get_membership(tenant_id: UUID, member_id: int) -> Membership:
+    """Return the tenant's membership; raise NotFound for another tenant's."""
+    found = Membership.objects.filter(tenant_id=tenant_id, pk=member_id).select_related("user")
+    membership = found.first()
+    if membership is None:
+        raise NotFound("The tenant has no such member.")
+    return membership
+
+
+def list_preferences(tenant_id: UUID) -> list[NotificationPreference]:
+    """Return the preference of every member, the defaults where a member has chosen nothing."""
+    memberships = (
+        Membership.objects.filter(tenant_id=tenant_id)
+        .select_related("user", "notification_preference")
+        .order_by("id")
+    )
+    return [_of(membership) for membership in memberships]
+
+
+@transaction.atomic
+def update_preference(
+    tenant_id: UUID, member_id: int, changes: Mapping[str, Any], *, actor: Actor
+) -> NotificationPreference:
+    """Change a member's preference; raise NotFound, or InvalidInput with every bad field."""
+    membership = get_membership(tenant_id, member_id)
+    # The lock on the member lets two first changes follow each other.
+    Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
+    preference = preference_of(membership)
+    before = {name: getattr(preference, name) for name in CHANGEABLE}
+    for name, value in changes.items():
+        setattr(preference, name, _normal(name, value))
+    _check(preference, changes)
+    preference.updated_at = clock.now()
+    preference.save()
+    after = {name: getattr(preference, name) for name in CHANGEABLE}
+    changed = [name for name in CHANGEABLE if before[name] != after[name]]
+    if changed:
+        audit.record(
+            tenant_id,
+            actor,
+            "notification_preference.changed",
+            "member",
+            str(membership.pk),
+            before={name: before[name] for name in changed},
+            after={name: after[name] for name in changed},
+        )
+    return preference
+
+
+@transaction.atomic
+def unsubscribe_email(member_id: int, *, address: str, trace_id: str = "") -> None:
+    """Stop all e-mail to the member, as their own wish; repeating it changes nothing."""
+    membership = Membership.objects.filter(pk=member_id).first()
+    if membership is None:
+        raise NotFound("The member is gone.")
+    actor = Actor(f"user:{membership.user_id}", address, trace_id)
+    update_preference(membership.tenant_id, member_id, {"email_events": []}, actor=actor)
+
+
+def _of(membership: Membership) -> NotificationPreference:
+    found: NotificationPreference | None = getattr(membership, "notification_preference", None)
+    return found or NotificationPreference(membership=membership)
+
+
+def _normal(name: str, value: Any) -> Any:
+    if name in _EVENTS:
+        return [kind for kind in AlertKind.values if kind in value]
+    if name == "muted_task_ids":
+        return list(dict.fromkeys(value))
+    return value or None if name == "email_address" else value
+
+
+def _check(preference: NotificationPreference, changes: Mapping[str, Any]) -> None:
+    errors = [
+        FieldError(f"#/{name}", "invalid_choice", f"Give of {', '.join(AlertKind.values)}.")
+        for name in _EVENTS
+        if not set(changes.get(name, ())) <= set(AlertKind.values)
+    ]
+    errors += [
+        FieldError(f"#/{name}", "unknown_field", "There is no such field.")
+        for name in changes
+        if name not in CHANGEABLE
+    ]
+    errors += _address_errors(preference) + _zone_errors(preference) + _quiet_errors(preference)
+    if len(preference.muted_task_ids) > _MOST_MUTED_TASKS:
+        message = f"At most {_MOST_MUTED_TASKS} tasks."
+        errors.append(FieldError("#/muted_task_ids", "too_many", message))
+    if errors:
+        raise InvalidInput(errors, errors[0].message)
+
+
+def _address_errors(preference: NotificationPreference) -> list[FieldError]:
+    if preference.email_address is None:
+        return []
+    try:
+        validate_email(preference.email_address)
+        NotificationPreference._meta.get_field("email_address").run_validators(
+            preference.email_address
+        )
+    except ValidationError:
+        return [FieldError("#/email_address", "invalid", "Give an e-mail address.")]
+    return []
+
+
+def _zone_errors(preference: NotificationPreference) -> list[FieldError]:
+    try:
+        find_zone(preference.timezone)
+    except ValueError as error:
+        return [FieldError("#/timezone", "timezone_unknown", str(error))]
+    return []
+
+
+def _quiet_errors(preference: NotificationPreference) -> list[FieldError]:
+    start, end = preference.quiet_from, preference.quiet_to
+    if (start is None) != (end is None):
+        return [FieldError("#/quiet_from", "invalid", "Give both ends of the quiet hours.")]
+    if isinstance(start, time) and start == end:
+        return [FieldError("#/quiet_to", "invalid", "Quiet hours end when they begin.")]
+    return []

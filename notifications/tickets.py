@@ -1,0 +1,61 @@
+"""Tickets for the live socket: a program trades its API key for one use within a minute.
+
+A key in a WebSocket's address would stand in logs; a ticket that stands there is worthless.
+Only its hash is kept, in Redis.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import cast
+from uuid import UUID
+
+import orjson
+from django.utils import timezone
+
+from shared.exceptions import Unavailable
+from shared.redis_client import ConnectionFailed, client
+
+LIFETIME_SECONDS = 60
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whom a ticket was made for: a tenant, by one of its keys."""
+
+    tenant_id: UUID
+    key_id: UUID
+
+
+def issue(holder: Holder) -> tuple[str, datetime]:
+    """Return a new ticket and when it expires; raise Unavailable when Redis is away."""
+    ticket = secrets.token_urlsafe(32)
+    stored = orjson.dumps([holder.tenant_id, holder.key_id])
+    expires_at = timezone.now() + timedelta(seconds=LIFETIME_SECONDS)
+    try:
+        client().set(_key(ticket), stored, ex=LIFETIME_SECONDS)
+    except ConnectionFailed as error:
+        raise Unavailable("Tickets are not available at this moment.") from error
+    return ticket, expires_at
+
+
+def redeem(ticket: str) -> Holder | None:
+    """Return whom the ticket was made for and make it worthless; None for any other text.
+
+    Raise ConnectionFailed when Redis is away.
+    """
+    if not 0 < len(ticket) <= _LONGEST:
+        return None
+    stored = cast(bytes | None, client().getdel(_key(ticket)))
+    if stored is None:
+        return None
+    tenant_id, key_id = orjson.loads(stored)
+    return Holder(UUID(tenant_id), UUID(key_id))
+
+
+def _key(ticket: str) -> str:
+    return "punctual:ticket:" + hashlib.sha256(ticket.encode()).hexdigest()

@@ -1,0 +1,12 @@
+"""Routes of the signed links in messages."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from notifications import views
+
+urlpatterns = [
+    path("notifications/unsubscribe/<str:token>", views.unsubscribe, name="unsubscribe"),
+    path("notifications/mute/<str:token>", views.mute, name="mute-alert"),
+]

@@ -1,0 +1,90 @@
+"""Pages behind the signed links of messages: unsubscribe and mute, without a login.
+
+Opening a page changes nothing, since mail scanners open links; its button does, and so does the
+mail program's own unsubscribe (RFC 8058), which posts without a cookie. The signed token is the
+proof, hence no CSRF check.
+"""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods
+
+from notifications.links import MUTE, UNSUBSCRIBE, SignedLink, read_token
+from notifications.models import Alert
+from notifications.plain_text import one_line
+from notifications.services.alerts import mute_alert_for_member
+from notifications.services.preferences import unsubscribe_email
+from shared.exceptions import NotFound
+
+_MUTE_MINUTES = 60
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask, and on POST stop all e-mail to the member of the link."""
+    try:
+        link = read_token(UNSUBSCRIBE, token)
+        if request.method != "POST":
+            text = "No more e-mail about failures; console and push stay as they are."
+            return _page(request, "Unsubscribe from e-mail?", text, "Unsubscribe")
+        with transaction.atomic(durable=True):
+            unsubscribe_email(link.membership_id, address=_address(request))
+    except NotFound as error:
+        return _gone(request, error)
+    return _page(request, "Unsubscribed", "You get no more e-mail. The settings undo it.")
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def mute(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask, and on POST keep the alert of the link from its member for an hour."""
+    try:
+        link = read_token(MUTE, token)
+        if request.method != "POST":
+            text = f"{_title(link)}: nothing by e-mail or push for one hour. It is still counted."
+            return _page(request, "Mute this alert?", text, "Mute for 1 hour")
+        if link.alert_id is None:
+            raise NotFound("This link is not valid any more.")
+        with transaction.atomic(durable=True):
+            mute_alert_for_member(
+                link.alert_id,
+                link.membership_id,
+                minutes=_MUTE_MINUTES,
+                address=_address(request),
+            )
+    except NotFound as error:
+        return _gone(request, error)
+    return _page(request, "Muted", "You hear nothing of this alert for one hour.")
+
+
+def _title(link: SignedLink) -> str:
+    alert = Alert.objects.filter(pk=link.alert_id).first() if link.alert_id else None
+    if alert is None:
+        raise NotFound("The alert is past its retention.")
+    return one_line(alert.title)
+
+
+def _address(request: HttpRequest) -> str:
+    return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def _gone(request: HttpRequest, error: NotFound) -> HttpResponse:
+    return _page(request, "This link does not work", error.message, status=404)
+
+
+def _page(
+    request: HttpRequest, title: str, text: str, button: str = "", *, status: int = 200
+) -> HttpResponse:
+    context = {"title": title, "text": text, "button": button}
+    answer = render(request, "notifications/confirm.html", context, status=status)
+    # The address is a key: it goes to no other site.
+    answer["Referrer-Policy"] = "no-referrer"
+    return answer

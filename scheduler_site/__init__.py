@@ -1,0 +1,1 @@
+"""The project: settings, routing, process entry points, embedded servers (the top layer)."""

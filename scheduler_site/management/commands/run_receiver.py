@@ -1,0 +1,32 @@
+"""Runs the built-in test receiver on 127.0.0.1 until it is stopped; uses no database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from scheduler_site.receiver import ReceiverOptions, add_arguments, serve
+
+
+class Command(BaseCommand):
+    """``run_receiver [--port N] [--ledger FILE] [--secret whsec_…]``."""
+
+    help = "Run the built-in test receiver (http://127.0.0.1:PORT/ lists its paths)."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the receiver's own options."""
+        add_arguments(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        chosen = ReceiverOptions(options["port"], options["ledger"], options["secret"])
+        try:
+            serve(chosen, self._announce)
+        except (OSError, ValueError) as error:
+            raise CommandError(str(error)) from error
+
+    def _announce(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()

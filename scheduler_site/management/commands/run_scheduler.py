@@ -1,0 +1,21 @@
+"""``manage.py run_scheduler``: Celery beat with our class: materialize, dispatch, rescue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from scheduler_site.celery import app
+
+
+class Command(BaseCommand):
+    """Run a scheduler until stopped; any number may run."""
+
+    help = "Own partitions, materialize schedules and dispatch due work."
+    requires_system_checks = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Start beat; its scheduler class comes from the settings."""
+        beat = app.Beat(quiet=True, schedule=None, pidfile=None, loglevel="INFO")
+        beat.run()

@@ -1,0 +1,55 @@
+"""``manage.py run_worker``: a Celery worker of a pool; ``--pool system`` keeps house."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+from celery.platforms import SecurityWarning
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from executions.choices import BAND_NAMES
+from scheduler_site.celery import app
+
+#: Threads that hand batches to the loop; handing over takes well under a millisecond.
+_HANDOVER_THREADS = 2
+#: Threads of the system worker: a long bulk job must not keep alerts and housekeeping waiting.
+_SYSTEM_THREADS = 4
+
+
+class Command(BaseCommand):
+    """Run a worker until stopped; the first signal hands back and finishes, the second ends."""
+
+    help = "Deliver the executions of a pool, or do the system's own jobs."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the pool's name."""
+        parser.add_argument("--pool", default=settings.WORKER_POOL)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Start Celery on the pool's queues, the urgent one first."""
+        pool = options["pool"]
+        settings.WORKER_POOL = pool
+        system = pool == "system"
+        queues = ["system"] if system else [f"{pool}.{band}" for band in BAND_NAMES]
+        threads = _SYSTEM_THREADS if system else _HANDOVER_THREADS
+        name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
+        # Celery warns of root because pickle would run anything; only JSON is accepted here.
+        warnings.filterwarnings("ignore", category=SecurityWarning)
+        app.worker_main(
+            [
+                "--quiet",
+                "worker",
+                "--pool=threads",
+                f"--concurrency={threads}",
+                f"--queues={','.join(queues)}",
+                f"--hostname={name}-{os.getpid()}@%h",
+                "--without-gossip",
+                "--without-mingle",
+                "--without-heartbeat",
+                "--loglevel=WARNING",
+            ]
+        )

@@ -1,0 +1,285 @@
+"""Django settings, read top to bottom; the environment decides, nothing exists only in production.
+
+Values come from the environment, then from the data directory that ``manage.py up`` keeps.
+Secure unless loosened: ``DEBUG`` is off, secrets have no default.
+"""
+
+from __future__ import annotations
+
+import base64
+import zoneinfo
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
+
+from scheduler_site import env, local_state
+from scheduler_site.broker import broker_url
+from scheduler_site.mail import mail_settings
+from shared.conf import Conf
+
+# One zone database everywhere: the pinned tzdata package, never the system's copy (A4).
+zoneinfo.reset_tzpath(())
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = local_state.data_dir()
+_generated = local_state.load_secrets(DATA_DIR)
+_runtime = local_state.load_runtime(DATA_DIR)
+
+# --- Web ---------------------------------------------------------------------------------
+SECRET_KEY = env.text("SECRET_KEY", _generated.get("secret_key", ""))
+if not SECRET_KEY:
+    raise ImproperlyConfigured(
+        "SECRET_KEY is not set. Set SECRET_KEY (or SECRET_KEY_FILE), "
+        "or run `make up` once, which makes one in the data directory."
+    )
+DEBUG = env.boolean("DEBUG", False)
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8000, minimum=1, maximum=65535)
+ALLOWED_HOSTS = list(env.words("ALLOWED_HOSTS", "localhost 127.0.0.1 [::1]"))
+if HOST not in ("0.0.0.0", "::", *ALLOWED_HOSTS):  # noqa: S104 - compared, not bound
+    ALLOWED_HOSTS.append(HOST)
+PUBLIC_URL = env.text("PUBLIC_URL", _runtime.get("public_url", f"http://{HOST}:{PORT}"))
+# The test receiver of `manage.py up`: what the console's examples call.
+RECEIVER_URL = _runtime.get("receiver_url", "")
+ROOT_URLCONF = "scheduler_site.urls"
+ASGI_APPLICATION = "scheduler_site.asgi.application"
+APPEND_SLASH = False
+DATA_UPLOAD_MAX_MEMORY_SIZE = 17 * 1024 * 1024
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_celery_beat",
+    "shared",
+    "events",
+    "tenants",
+    "tasks",
+    "executions",
+    "notifications",
+    "dashboard",
+    "scheduler_site",
+]
+
+MIDDLEWARE = [
+    "shared.api.middleware.TraceMiddleware",
+    "shared.api.middleware.ProblemMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "dashboard.middleware.ContentSecurityPolicyMiddleware",
+    "dashboard.middleware.PageCompressionMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "dashboard.context.console",
+            ]
+        },
+    }
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = env.text("STATIC_ROOT") or None
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+# Vendored files carry their version in the path, so browsers may keep them for good.
+WHITENOISE_IMMUTABLE_FILE_TEST = r"/static/vendor/"
+LOGIN_URL = "dashboard:login"
+LOGIN_REDIRECT_URL = "dashboard:overview"
+
+TLS = env.boolean("TLS", False)
+SECURE_SSL_REDIRECT = TLS
+# Probes come from this machine and speak plain HTTP.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 31536000 if TLS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = TLS
+SECURE_HSTS_PRELOAD = TLS
+SESSION_COOKIE_SECURE = TLS
+CSRF_COOKIE_SECURE = TLS
+SESSION_COOKIE_HTTPONLY = True
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+
+# --- Time and language -------------------------------------------------------------------
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+FORMAT_MODULE_PATH = "scheduler_site.formats"
+
+# --- PostgreSQL --------------------------------------------------------------------------
+PROCESS_KIND = env.text("PROCESS_KIND", "command")
+DATABASE_URL = env.text("DATABASE_URL", _runtime.get("database_url", ""))
+
+
+def _database(url: str) -> dict[str, Any]:
+    if not url:  # a worker: it knows no database (C11)
+        return {"ENGINE": "django.db.backends.dummy"}
+    parts = conninfo_to_dict(url)
+    options: dict[str, Any] = {
+        key: value
+        for key, value in parts.items()
+        if key not in {"dbname", "user", "password", "host", "port"}
+    }
+    # Bounds on what a stuck session can hold (F8, F12); database defaults are unlimited.
+    options["options"] = (
+        "-c statement_timeout=30000 -c lock_timeout=10000"
+        " -c idle_in_transaction_session_timeout=5000 -c timezone=UTC"
+    )
+    options.setdefault("connect_timeout", 5)
+    options.setdefault("application_name", f"punctual-{PROCESS_KIND}")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts.get("dbname", "punctual"),
+        "USER": parts.get("user", ""),
+        "PASSWORD": parts.get("password", ""),
+        "HOST": parts.get("host", ""),
+        "PORT": str(parts.get("port", "")),
+        # The web server runs each request in a thread of its own, so its connections come from
+        # a pool; the other kinds keep one each.
+        "CONN_MAX_AGE": 0 if PROCESS_KIND == "web" else None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            **options,
+            **(
+                {"pool": {"min_size": 2, "max_size": 12, "timeout": 5}}
+                if PROCESS_KIND == "web"
+                else {}
+            ),
+        },
+    }
+
+
+DATABASES = {"default": _database(DATABASE_URL)}
+
+# --- Redis or Valkey ---------------------------------------------------------------------
+REDIS_URL = env.text("REDIS_URL", _runtime.get("redis_url", ""))
+# Our own layer: Channels' reads time out on redis-py 8, and none says when messages were missed.
+CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChannelLayer"}}
+
+# --- REST --------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.api.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["shared.api.permissions.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["shared.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["shared.api.renderers.OrjsonRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "shared.api.schema.ProblemAutoSchema",
+    "EXCEPTION_HANDLER": "shared.api.problems.handle_exception",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "shared.api.renderers.JsonNegotiation",
+    "UNAUTHENTICATED_USER": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Punctual",
+    "DESCRIPTION": "Run a webhook at a time: once, after a delay, every N seconds, or by cron.",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "/static/favicon.svg",
+    "REDOC_DIST": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+    # Enums stand where they are used; giving each a name of its own helps nobody.
+    "POSTPROCESSING_HOOKS": [],
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+}
+
+# --- Celery ------------------------------------------------------------------------------
+CELERY_BROKER_URL = broker_url(REDIS_URL) if REDIS_URL else None
+CELERY_BEAT_SCHEDULER = "executions.beat:PunctualScheduler"
+CELERY_TASK_SERIALIZER = "orjson"
+CELERY_ACCEPT_CONTENT = ["orjson", "json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "system"
+CELERY_TASK_CREATE_MISSING_QUEUES = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # Queues are consumed in the order given; the default is round robin.
+    "queue_order_strategy": "priority",
+    # Only unacknowledged system jobs come back by it; executions are acknowledged at once.
+    "visibility_timeout": 3600,
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
+CELERY_TIMEZONE = "UTC"
+
+# --- Product -----------------------------------------------------------------------------
+
+
+def _encryption_keys(value: str) -> dict[str, bytes]:
+    keys = {}
+    for word in value.replace(",", " ").split():
+        key_id, _, encoded = word.partition(":")
+        key = base64.b64decode(encoded)
+        if len(key) != 32 or not 1 <= len(key_id.encode()) <= 16:
+            raise ImproperlyConfigured(
+                "ENCRYPTION_KEYS must be ID:BASE64 words of 32-byte keys, the active one first"
+            )
+        keys[key_id] = key
+    return keys
+
+
+PUNCTUAL = Conf(
+    public_url=PUBLIC_URL,
+    worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),
+    retention_days=env.integer("RETENTION_DAYS", 90, minimum=1, maximum=3650),
+    payload_bytes=env.integer("PAYLOAD_BYTES", 256 * 1024, minimum=1024, maximum=1024 * 1024),
+    webhook_allowed_networks=env.words(
+        "WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")
+    ),
+    webhook_allowed_ports=tuple(int(port) for port in env.words("WEBHOOK_ALLOWED_PORTS")),
+    encryption_keys=_encryption_keys(
+        env.text("ENCRYPTION_KEYS", _generated.get("encryption_keys", ""))
+    ),
+)
+
+# --- Mail and push -----------------------------------------------------------------------
+EMAIL_URL = env.text("EMAIL_URL")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("EMAIL_FROM", "Punctual <punctual@localhost>")
+EMAIL_USE_LOCALTIME = False
+# Every step of a conversation with the mail server ends after this long.
+EMAIL_TIMEOUT = 10
+# Where messages go as files while there is no mail server.
+EMAIL_FILE_PATH = str(DATA_DIR / "mail")
+globals().update(mail_settings(EMAIL_URL))
+VAPID_PRIVATE_KEY = env.text("VAPID_PRIVATE_KEY", _generated.get("vapid_private_key", ""))
+
+WORKER_POOL = env.text("WORKER_POOL", "default")
+DRAIN_SECONDS = env.decimal("DRAIN_SECONDS", 25.0, minimum=0.0, maximum=3600.0)
+
+# --- Logs --------------------------------------------------------------------------------
+LOGGING_CONFIG = "shared.logs.configure"
+LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.boolean("LOG_JSON", False)}

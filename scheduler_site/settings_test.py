@@ -1,0 +1,16 @@
+"""The few differences for tests; the session fixture names the servers in the environment."""
+
+from __future__ import annotations
+
+import base64
+import os
+
+os.environ.setdefault("SECRET_KEY", "tests-only-" + "x" * 50)
+os.environ.setdefault("ENCRYPTION_KEYS", "test:" + base64.b64encode(b"t" * 32).decode())
+os.environ.setdefault("DATABASE_URL", "postgresql://punctual@/punctual")
+os.environ.setdefault("REDIS_URL", "redis://127.0.0.1:1/0")
+os.environ["DATA_DIR"] = os.environ.get("TEST_DATA_DIR", "var/test")
+
+from scheduler_site.settings import *  # noqa: F403 - the settings are the same ones
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,0 +1,109 @@
+"""How the installation does at this moment: open work, start delay, who runs.
+
+Called by the command. Counts are exact at the moment of the question; the start delay covers
+the instants of the last hour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from executions.engine import ledger
+from executions.engine.clocks import database_now
+from executions.models import DeadLetter
+from executions.workers import registry
+from scheduler_site.doctor.runtime import (
+    OUTCOME_STUCK_SECONDS,
+    live_recorders,
+    oldest_outcome_seconds,
+)
+from scheduler_site.health import readiness
+from shared.conf import conf
+from shared.ids import first_id_at
+from shared.sql import rows
+
+WINDOW = timedelta(hours=1)
+#: From here on a start counts as late.
+LATE_SECONDS = 1.0
+#: Work that waits this long says that something is wrong, not that a moment was busy.
+STUCK_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One moment of an installation; ``problems`` say in words why it is not healthy."""
+
+    due: int
+    late: int
+    queued: int
+    running: int
+    retrying: int
+    succeeded_last_hour: int
+    failed_last_hour: int
+    start_delay_ms: dict[str, float | None]
+    dead_letters_open: int
+    schedulers: int
+    workers: int
+    worker_slots: int
+    recorders: int
+    partitions_owned: int
+    partitions_total: int
+    problems: list[str]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether due work runs."""
+        return not self.problems
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the form of ``status --json``."""
+        return {"healthy": self.healthy, **asdict(self)}
+
+
+def read_status() -> Status:
+    """Ask database and Redis; raise what they raise when they cannot be asked."""
+    now = database_now()
+    bounds = {"low": ledger.floor_id(), "high": ledger.high_id(now)}
+    due, late, queued, running, retrying = rows(
+        "status/open_work", {**bounds, "late": LATE_SECONDS}
+    )[0]
+    succeeded, failed, delays = rows(
+        "status/recent", {"since": first_id_at(now - WINDOW), "high": bounds["high"]}
+    )[0]
+    taking = [worker for worker in registry.workers() if worker.takes_work]
+    owned, total = rows("leases/has_live_scheduler")[0]
+    schedulers = rows("status/live_schedulers", {"ttl": conf().partition_lease_seconds})[0][0]
+    recorders = live_recorders()
+    return Status(
+        due=due,
+        late=late,
+        queued=queued,
+        running=running,
+        retrying=retrying,
+        succeeded_last_hour=succeeded,
+        failed_last_hour=failed,
+        start_delay_ms=dict(zip(("p50", "p95", "p99"), delays or (None,) * 3, strict=True)),
+        dead_letters_open=DeadLetter.objects.filter(resolved=False).count(),
+        schedulers=schedulers,
+        workers=len(taking),
+        worker_slots=sum(worker.slots for worker in taking),
+        recorders=recorders,
+        partitions_owned=owned,
+        partitions_total=total,
+        problems=_problems(bounds, recorders),
+    )
+
+
+def _problems(bounds: dict[str, Any], recorders: int) -> list[str]:
+    found = [what for what in readiness().values() if what != "ok"]
+    if not recorders:
+        found.append("no live recorder writes outcomes")
+    unwritten = oldest_outcome_seconds()
+    if unwritten > OUTCOME_STUCK_SECONDS:
+        found.append(f"outcomes are not written since {unwritten:.0f} s")
+    waiting = rows("doctor/oldest_due", bounds)
+    if waiting and waiting[0][2] > STUCK_SECONDS:
+        found.append(f"execution {waiting[0][1]} is due since {waiting[0][2]:.0f} s")
+    return found

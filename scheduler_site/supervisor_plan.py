@@ -1,0 +1,232 @@
+"""What ``up`` runs: the process kinds of Punctual in their order, and what each may know.
+
+Called by ``up`` only. A worker and the test receiver are given no database (C11); the
+bootstrap secrets go to the bootstrap command alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import psycopg
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from scheduler_site import env, local_state
+from scheduler_site.embedded import EmbeddedServer
+from scheduler_site.supervisor import Command, Stage
+from scheduler_site.supervisor_process import ProcessSpec
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+# Producers first, then who works, then who writes down what came of it, then the stores.
+DRAIN_ORDER = (
+    ("web", "scheduler"),
+    ("worker", "system-worker"),
+    ("recorder",),
+    ("receiver",),
+    ("valkey",),
+    ("postgresql",),
+)
+_GRACE_SECONDS = {"worker": 30.0, "system-worker": 30.0, "recorder": 30.0}
+_BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
+_ADDRESSES = ("DATABASE_URL", "REDIS_URL")
+_WITHOUT_DATABASE = ("worker", "receiver")
+UNREACHABLE = 5
+
+
+@dataclass(frozen=True)
+class UpOptions:
+    """What the environment asks of ``up``; an empty URL means the embedded server."""
+
+    data_dir: Path
+    host: str
+    port: int
+    receiver_port: int
+    database_url: str
+    redis_url: str
+    schedulers: int
+    workers: int
+    recorders: int
+
+    @property
+    def public_url(self) -> str:
+        """Return the address that people on this machine open."""
+        default = f"http://{_spelled(self.reachable_host)}:{self.port}"
+        return env.text("PUBLIC_URL", default).rstrip("/")
+
+    @property
+    def reachable_host(self) -> str:
+        """Return a host that reaches the web process from here."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
+
+    @property
+    def allowed_networks(self) -> str:
+        """Return what webhooks may reach on private networks: by default only the receiver."""
+        return env.text("WEBHOOK_ALLOWED_NETWORKS", f"127.0.0.1/32:{self.receiver_port}")
+
+    @property
+    def receiver_url(self) -> str:
+        """Return the address of the built-in test receiver."""
+        return f"http://127.0.0.1:{self.receiver_port}/"
+
+
+def read_options() -> UpOptions:
+    """Read the environment of ``up``; raise ImproperlyConfigured for values it cannot use."""
+    port = env.integer("PORT", 8000, minimum=1, maximum=65535)
+    return UpOptions(
+        data_dir=local_state.data_dir(),
+        host=env.text("HOST", "127.0.0.1"),
+        port=port,
+        receiver_port=env.integer("RECEIVER_PORT", port % 65535 + 1, minimum=1, maximum=65535),
+        database_url=env.text("DATABASE_URL"),
+        redis_url=env.text("REDIS_URL"),
+        schedulers=env.integer("SCHEDULERS", 1, maximum=256),
+        workers=env.integer("WORKERS", 1, maximum=256),
+        recorders=env.integer("RECORDERS", 1, maximum=256),
+    )
+
+
+def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[Stage]:
+    """Return the stages of a start; ``servers`` are the embedded ones, by kind."""
+    urls = {
+        "DATABASE_URL": options.database_url or servers["postgresql"].url,
+        "REDIS_URL": options.redis_url or servers["valkey"].url,
+    }
+    plan = _Plan(options, urls)
+    return [
+        *_external_stages(options),
+        *(
+            Stage(kind, [server.process()], ready=partial(asyncio.to_thread, server.probe))
+            for kind, server in servers.items()
+        ),
+        Stage(
+            "migrations",
+            commands=[Command(plan.spec("migrate", "migrate", "--no-input"))],
+            timeout_seconds=600.0,
+        ),
+        Stage(
+            "bootstrap",
+            commands=[Command(plan.spec("bootstrap", "bootstrap", "--json"), captured=True)],
+        ),
+        Stage("web", plan.kinds(), ready=plan.answers("/healthz")),
+        Stage("Punctual", ready=plan.answers("/readyz"), probe_every_seconds=0.5),
+    ]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    options: UpOptions
+    urls: dict[str, str]
+
+    def kinds(self) -> list[ProcessSpec]:
+        options = self.options
+        receiver = ("run_receiver", "--port", str(options.receiver_port))
+        return [
+            self.spec("web", "run_web"),
+            self.spec("receiver", *receiver),
+            *self._several("scheduler", options.schedulers, "run_scheduler"),
+            *self._several("worker", options.workers, "run_worker"),
+            self.spec("system-worker", "run_worker", "--pool", "system"),
+            *self._several("recorder", options.recorders, "run_recorder"),
+        ]
+
+    def _several(self, kind: str, count: int, command: str) -> list[ProcessSpec]:
+        return [self.spec(kind, command, number=number) for number in range(1, count + 1)]
+
+    def spec(self, kind: str, *command: str, number: int = 1) -> ProcessSpec:
+        single = kind in ("migrate", "bootstrap")
+        name = kind if single else f"{kind}-{number}"
+        return ProcessSpec(
+            kind=kind,
+            name=name,
+            argv=(sys.executable, str(BASE_DIR / "manage.py"), *command),
+            environment=self._environment(kind, name),
+            grace_seconds=_GRACE_SECONDS.get(kind, 10.0),
+        )
+
+    def _environment(self, kind: str, name: str) -> dict[str, str]:
+        kept = dict(os.environ)
+        withheld = _ADDRESSES if kind == "bootstrap" else (*_ADDRESSES, *_BOOTSTRAP_ONLY)
+        for variable in withheld:
+            kept.pop(variable, None)
+            kept.pop(f"{variable}_FILE", None)
+        # Empty, not absent: the settings would look an absent one up in runtime.json.
+        urls = {**self.urls, "DATABASE_URL": ""} if kind in _WITHOUT_DATABASE else self.urls
+        return {
+            **kept,
+            "WEBHOOK_ALLOWED_NETWORKS": self.options.allowed_networks,
+            **urls,
+            "DATA_DIR": str(self.options.data_dir),
+            "PROCESS_KIND": kind,
+            "PROCESS_NAME": name,
+            "PYTHONUNBUFFERED": "1",
+        }
+
+    def answers(self, path: str) -> Callable[[], Awaitable[bool]]:
+        async def probe() -> bool:
+            return await answers_ok(self.options.reachable_host, self.options.port, path)
+
+        return probe
+
+
+def _external_stages(options: UpOptions) -> list[Stage]:
+    given = (
+        ("the database of DATABASE_URL", _database_answers, options.database_url),
+        ("the server of REDIS_URL", _redis_answers, options.redis_url),
+    )
+    return [
+        Stage(
+            name,
+            ready=partial(asyncio.to_thread, answers, url),
+            timeout_seconds=30.0,
+            failure_code=UNREACHABLE,
+        )
+        for name, answers, url in given
+        if url
+    ]
+
+
+def _database_answers(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(url: str) -> bool:
+    client = redis.Redis.from_url(url, socket_timeout=5, retry=Retry(NoBackoff(), 0))
+    try:
+        return bool(client.ping())
+    except redis.exceptions.RedisError:
+        return False
+    finally:
+        client.close()
+
+
+async def answers_ok(host: str, port: int, path: str) -> bool:
+    """Say whether GET of the path is answered with 200 within two seconds."""
+    request = f"GET {path} HTTP/1.1\r\nHost: {_spelled(host)}:{port}\r\nConnection: close\r\n\r\n"
+    try:
+        async with asyncio.timeout(2.0):
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                writer.write(request.encode())
+                status = await reader.readline()
+            finally:
+                writer.close()
+    except (OSError, TimeoutError, ValueError):
+        # Not listening yet, or too busy to answer; asked again by the caller.
+        return False
+    return status.split()[1:2] == [b"200"]
+
+
+def _spelled(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,208 @@
+"""One supervised process: spawned, its output drained, restarted with backoff, stopped.
+
+Used by the supervisor. Every process leads a process group of its own, so that a Ctrl-C at the
+terminal reaches only the supervisor, and it dies with the supervisor even when that is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from scheduler_site.privileges import Account
+
+PR_SET_PDEATHSIG = 1
+# Loaded before any fork: between fork and exec only the call itself may happen.
+_LIBC = ctypes.CDLL(None, use_errno=True)
+# Longer lines are passed on in pieces, so that no child can fill the supervisor's memory.
+MAX_LINE_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """What to run, as whom, and how it is stopped; ``name`` is its prefix in the log."""
+
+    kind: str
+    name: str
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    account: Account | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    # Sent by the kernel when the supervisor is killed: servers shut down in order, the rest
+    # ends at once, as in any crash it is built for.
+    death_signal: signal.Signals = signal.SIGKILL
+    grace_seconds: float = 10.0
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """Delays before restarts: doubled from first to longest, forgotten after a long life."""
+
+    first_seconds: float = 0.2
+    longest_seconds: float = 10.0
+    forgotten_after_seconds: float = 30.0
+
+    def delay(self, failures: int) -> float:
+        """Return the seconds to wait after the n-th failure in a row, n from 1."""
+        # 2**30 is far beyond any longest delay and still a small number.
+        return min(self.longest_seconds, self.first_seconds * 2.0 ** min(failures - 1, 30))
+
+
+def spawn_options(spec: ProcessSpec) -> dict[str, Any]:
+    """Return the ``subprocess`` options that every child of ours is spawned with."""
+    supervisor = os.getpid()
+
+    def die_with_supervisor() -> None:
+        # Runs after the change of user, which would clear it.
+        _LIBC.prctl(PR_SET_PDEATHSIG, int(spec.death_signal), 0, 0, 0)
+        if os.getppid() != supervisor:
+            # The supervisor died before the line above took effect.
+            os._exit(1)
+
+    return {
+        "env": spec.environment,
+        "stdin": asyncio.subprocess.DEVNULL,
+        "process_group": 0,
+        "preexec_fn": die_with_supervisor,
+        **(spec.account.spawn_options() if spec.account is not None else {}),
+    }
+
+
+@dataclass(eq=False)
+class SupervisedProcess:
+    """Keeps one process alive until it is told to stop."""
+
+    spec: ProcessSpec
+    log: Callable[[str, str], None]
+    changed: Callable[[], None]
+    backoff: Backoff = field(default_factory=Backoff)
+    pid: int | None = None
+    restarts: int = 0
+    started_at: float = 0.0
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self) -> None:
+        """Spawn the process again whenever it ends, until ``stop`` or ``kill``."""
+        failures = 0
+        try:
+            while not self._stopping.is_set():
+                began = time.monotonic()
+                ending = await self._live_once()
+                if self._stopping.is_set():
+                    return
+                lived = time.monotonic() - began
+                failures = 1 if lived >= self.backoff.forgotten_after_seconds else failures + 1
+                delay = self.backoff.delay(failures)
+                self.log(self.spec.name, f"{ending}; starting again in {delay:.1f} s")
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), delay)
+                if not self._stopping.is_set():
+                    self.restarts += 1
+        finally:
+            # Nothing to do, unless the lines above failed: then nobody watches it any more.
+            self.kill()
+            self._ended.set()
+
+    async def _live_once(self) -> str:
+        # A pipe of our own: asyncio's would let a grandchild that keeps it open hide the exit.
+        readable, writable = os.pipe()
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *self.spec.argv, stdout=writable, stderr=writable, **spawn_options(self.spec)
+            )
+        except OSError as error:
+            os.close(readable)
+            return f"cannot be started: {error}"
+        finally:
+            os.close(writable)
+        self.pid, self.started_at = child.pid, time.time()
+        self.changed()
+        if self._stopping.is_set():
+            # Told to stop while it was being spawned, when there was no pid to signal.
+            self._signal(self.spec.stop_signal)
+        code = await self._drain_until_exit(child, readable)
+        self.pid = None
+        self.changed()
+        return _ending(code)
+
+    async def _drain_until_exit(self, child: asyncio.subprocess.Process, readable: int) -> int:
+        async with _stream_of(readable) as stream:
+            pump = asyncio.create_task(pump_lines(stream, self._say))
+            try:
+                return await child.wait()
+            finally:
+                # What it left in its group has lost its parent, and would hold ports and locks.
+                self._signal(signal.SIGKILL)
+                # One that left the group may keep the pipe open; its words are not waited for.
+                await asyncio.wait({pump}, timeout=1.0)
+                pump.cancel()
+
+    def _say(self, line: str) -> None:
+        self.log(self.spec.name, line)
+
+    async def stop(self) -> None:
+        """Ask the process to end, wait for its grace, then kill its whole group."""
+        self._stopping.set()
+        self._signal(self.spec.stop_signal, group=False)
+        try:
+            await asyncio.wait_for(self._ended.wait(), self.spec.grace_seconds)
+        except TimeoutError:
+            self.log(self.spec.name, f"still runs after {self.spec.grace_seconds:g} s; killed")
+            self.kill()
+            await self._ended.wait()
+
+    def kill(self) -> None:
+        """End the process and its group at once."""
+        self._stopping.set()
+        self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals, *, group: bool = True) -> None:
+        if self.pid is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            if group:
+                os.killpg(self.pid, number)
+            else:
+                os.kill(self.pid, number)
+
+
+@contextlib.asynccontextmanager
+async def _stream_of(readable: int) -> AsyncIterator[asyncio.StreamReader]:
+    stream = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(readable, "rb")
+    )
+    try:
+        yield stream
+    finally:
+        transport.close()
+
+
+async def pump_lines(stream: asyncio.StreamReader | None, say: Callable[[str], None]) -> None:
+    """Read the pipe of a child to its end and pass on every line; never stop reading."""
+    if stream is None:
+        raise ValueError("the child was not spawned with a pipe")
+    rest = b""
+    while chunk := await stream.read(MAX_LINE_BYTES):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            say(line.decode(errors="replace").rstrip("\r"))
+        if len(rest) >= MAX_LINE_BYTES:
+            say(rest.decode(errors="replace"))
+            rest = b""
+    if rest:
+        say(rest.decode(errors="replace"))
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"ended with code {code}"

@@ -1,0 +1,21 @@
+"""The site's routes."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+
+from scheduler_site import api_v1, health, login
+
+urlpatterns = [
+    path("login/<int:user_id>/<str:token>", login.one_time_login, name="one-time-login"),
+    path("healthz", health.healthz),
+    path("readyz", health.readyz),
+    path("v1/", include(api_v1)),
+    # One login for all pages, with its throttle.
+    path("admin/login/", RedirectView.as_view(pattern_name="dashboard:login", query_string=True)),
+    path("admin/", admin.site.urls),
+    path("", include("notifications.urls")),
+    path("", include("dashboard.urls")),
+]

@@ -1,0 +1,23 @@
+"""Who changes something, and from where: what services hand on to the audit log.
+
+Every door (view, command, Celery task) makes one; nothing in it is secret.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """A stable name (``api_key:<prefix>``, ``user:<id>``, ``command``), and where it came from."""
+
+    name: str
+    address: str = ""
+    trace_id: str = ""
+
+
+#: The scheduler itself: automatic pauses, housekeeping.
+SYSTEM = Actor("system")
+#: Somebody with a shell on the machine.
+COMMAND = Actor("command")

@@ -1,0 +1,293 @@
+"""Which addresses and URLs an outgoing request may name; free of any domain word.
+
+Callers: validation of targets on creation, the address guard when a connection is opened, and
+every other transport that talks to a place a user named. A URL is parsed once, here, and only
+the parsed parts are ever sent, so that no second parser can read the same string differently.
+``ipaddress.is_global`` is not used: it is true for NAT64, 6to4, fec0::/10 and others.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+from urllib.parse import quote
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+MAX_URL_LENGTH = 2048
+
+#: The first network that holds the address gives the reason, so narrow ones stand first.
+_DENIED_V4 = tuple(
+    (IPv4Network(network), reason)
+    for network, reason in (
+        ("169.254.169.254/32", "metadata"),
+        ("169.254.170.2/32", "metadata"),
+        ("100.100.100.200/32", "metadata"),
+        ("168.63.129.16/32", "metadata"),
+        ("192.0.0.192/32", "metadata"),
+        ("0.0.0.0/8", "reserved"),
+        ("10.0.0.0/8", "private"),
+        ("100.64.0.0/10", "cgnat"),
+        ("127.0.0.0/8", "loopback"),
+        ("169.254.0.0/16", "link_local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "documentation"),
+        ("192.31.196.0/24", "reserved"),
+        ("192.52.193.0/24", "reserved"),
+        ("192.88.99.0/24", "6to4"),
+        ("192.168.0.0/16", "private"),
+        ("192.175.48.0/24", "reserved"),
+        ("198.18.0.0/15", "benchmarking"),
+        ("198.51.100.0/24", "documentation"),
+        ("203.0.113.0/24", "documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+    )
+)
+_DENIED_V6 = tuple(
+    (IPv6Network(network), reason)
+    for network, reason in (
+        ("fd00:ec2::254/128", "metadata"),
+        ("fd20:ce::254/128", "metadata"),
+        ("::/128", "reserved"),
+        ("::1/128", "loopback"),
+        ("::ffff:0:0/96", "ipv4_mapped"),
+        ("::ffff:0:0:0/96", "ipv4_translated"),
+        ("::/96", "ipv4_compatible"),
+        ("64:ff9b::/96", "nat64"),
+        ("64:ff9b:1::/48", "nat64"),
+        ("2001::/32", "teredo"),
+        ("2001::/23", "reserved"),
+        ("2001:db8::/32", "documentation"),
+        ("2002::/16", "6to4"),
+        ("2620:4f:8000::/48", "reserved"),
+        ("3fff::/20", "documentation"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link_local"),
+        ("fec0::/10", "site_local"),
+        ("ff00::/8", "multicast"),
+    )
+)
+#: Outside of this nothing is assigned to the public (5f00::/16, 100::/64, ...).
+_PUBLIC_V6 = IPv6Network("2000::/3")
+_ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
+
+
+def classify(ip: Address) -> str | None:
+    """Return why the address is not public, or None when it is."""
+    if isinstance(ip, IPv4Address):
+        return next((reason for network, reason in _DENIED_V4 if ip in network), None)
+    if ip.scope_id is not None:
+        return "link_local"
+    for network, reason in _DENIED_V6:
+        if ip in network:
+            return reason
+    if ip not in _PUBLIC_V6:
+        return "reserved"
+    if int(ip) >> 32 & 0xFFFFFFFF in _ISATAP_MARKS:
+        return "isatap"
+    return None
+
+
+class AllowList:
+    """Networks, each with all its ports or one, that may be reached although not public."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        """Parse ``CIDR``, ``CIDR:port`` and ``[CIDR]:port``; ValueError names a bad word."""
+        self._rules = tuple(_parse_allow_word(word) for word in words)
+
+    def allows(self, ip: Address, port: int) -> bool:
+        """Say whether the operator lists this address for this port."""
+        return any(
+            allowed in (None, port) and ip.version == network.version and ip in network
+            for network, allowed in self._rules
+        )
+
+    def names_port(self, ip: Address, port: int) -> bool:
+        """Say whether a rule lists this address together with exactly this port."""
+        return any(
+            allowed == port and ip.version == network.version and ip in network
+            for network, allowed in self._rules
+        )
+
+
+_BRACKETED_WORD = re.compile(r"\[([0-9A-Fa-f:./]+)\](?::([0-9]{1,5}))?")
+_V4_WORD = re.compile(r"([0-9./]+)(?::([0-9]{1,5}))?")
+
+
+def _parse_allow_word(word: str) -> tuple[Network, int | None]:
+    match = _BRACKETED_WORD.fullmatch(word) or _V4_WORD.fullmatch(word)
+    text, port_text = match.groups() if match else (word, None)
+    port = int(port_text) if port_text is not None else None
+    if port is not None and not 1 <= port <= 65535:
+        raise ValueError(f"{word!r} has a port outside 1-65535")
+    try:
+        return ip_network(text), port
+    except ValueError as error:
+        raise ValueError(f"{word!r} is neither CIDR nor CIDR:port: {error}") from error
+
+
+class UrlError(ValueError):
+    """The URL may not be called; ``code`` is url_invalid, address_forbidden or port_forbidden."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class TargetUrl:
+    """The parts of a URL exactly as they are sent."""
+
+    scheme: str
+    #: A lower-case ASCII name, or the canonical text of ``literal`` without brackets.
+    host: str
+    port: int
+    #: The value of the Host header.
+    authority: str
+    path_and_query: str
+    #: The address when the host was written as one, in whatever spelling.
+    literal: Address | None
+
+
+def parse_target_url(
+    url: str, allow: AllowList, allowed_low_ports: tuple[int, ...] = ()
+) -> TargetUrl:
+    """Return the parts to send, or raise UrlError; answers are kept, since URLs repeat."""
+    return _parse_target_url(url, allow, allowed_low_ports)
+
+
+_URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)((?:\?[^#]*)?)(?:#.*)?", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
+#: Everything of ASCII that may stand in a request target; the rest is percent-encoded.
+_TARGET_SAFE = "!$%&'()*+,-./:;=?@[]_~|^"
+
+
+@lru_cache(maxsize=4096)
+def _parse_target_url(url: str, allow: AllowList, allowed_low_ports: tuple[int, ...]) -> TargetUrl:
+    _refuse_bad_characters(url)
+    match = _URL.fullmatch(url)
+    if match is None:
+        raise UrlError("url_invalid", "The URL must start with http:// or https://.")
+    scheme = match[1].lower()
+    if "@" in match[2]:
+        raise UrlError("url_invalid", "The URL must not hold credentials.")
+    parts = _AUTHORITY.fullmatch(match[2])
+    if parts is None:
+        raise UrlError("url_invalid", "The URL has no valid host and port.")
+    literal, name = _parse_host(parts[1])
+    port = int(parts[2]) if parts[2] else _DEFAULT_PORTS[scheme]
+    host = name if literal is None else str(literal)
+    _check_port(port, literal, allow, allowed_low_ports)
+    if literal is not None and classify(literal) and not allow.allows(literal, port):
+        raise UrlError("address_forbidden", "The address of the URL is not public.")
+    bracketed = f"[{host}]" if ":" in host else host
+    return TargetUrl(
+        scheme=scheme,
+        host=host,
+        port=port,
+        authority=bracketed if port == _DEFAULT_PORTS[scheme] else f"{bracketed}:{port}",
+        path_and_query=quote((match[3] or "/") + match[4], safe=_TARGET_SAFE),
+        literal=literal,
+    )
+
+
+def _refuse_bad_characters(url: str) -> None:
+    if len(url) > MAX_URL_LENGTH:
+        raise UrlError("url_invalid", f"The URL is longer than {MAX_URL_LENGTH} characters.")
+    if "\\" in url or any(unicodedata.category(char) in _FORBIDDEN_CATEGORIES for char in url):
+        raise UrlError("url_invalid", "The URL holds white space, a backslash or a control.")
+
+
+def _check_port(
+    port: int, literal: Address | None, allow: AllowList, allowed_low_ports: tuple[int, ...]
+) -> None:
+    if not 1 <= port <= 65535:
+        raise UrlError("url_invalid", "The port of the URL must be 1-65535.")
+    if port >= 1024 or port in (80, 443) or port in allowed_low_ports:
+        return
+    if literal is None or not allow.names_port(literal, port):
+        raise UrlError("port_forbidden", f"Port {port} is not allowed.")
+
+
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
+_NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
+
+def _parse_host(written: str) -> tuple[Address | None, str]:
+    """Return (address, "") for every spelling of an address, else (None, ASCII name)."""
+    if written.startswith("["):
+        return _parse_v6(written[1:-1]), ""
+    host = _to_ascii(written).lower().removesuffix(".")
+    if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
+        return _parse_numeric(host), ""
+    if len(host) > 253 or not _NAME.fullmatch(host):
+        raise UrlError("url_invalid", "The host of the URL is not a valid name.")
+    return None, host
+
+
+def _parse_v6(text: str) -> IPv6Address:
+    try:
+        return IPv6Address(text)
+    except ValueError:
+        raise UrlError("url_invalid", "The host of the URL is not a valid address.") from None
+
+
+def _to_ascii(host: str) -> str:
+    """Encode an international name; characters that only look like ASCII are refused.
+
+    IDNA would turn full-width digits and the ideographic full stop into an IPv4 address.
+    """
+    if host.isascii():
+        return host
+    for char in host:
+        folded = unicodedata.normalize("NFKC", char)
+        if not char.isascii() and ("。" in folded or any(part.isascii() for part in folded)):
+            raise UrlError("url_invalid", "The host of the URL holds look-alike characters.")
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise UrlError("url_invalid", "The host of the URL is not a valid name.") from None
+
+
+def _parse_numeric(host: str) -> Address:
+    """Read what ``inet_aton`` would: one to four parts, decimal, octal or hexadecimal."""
+    parts = host.split(".")
+    invalid = UrlError("url_invalid", "The host of the URL is not a valid address.")
+    if len(parts) > 4:
+        raise invalid
+    try:
+        numbers = [_parse_aton_part(part) for part in parts]
+    except ValueError:
+        raise invalid from None
+    last = numbers.pop()
+    if any(number > 255 for number in numbers) or last >= 256 ** (4 - len(numbers)):
+        raise invalid
+    return ip_address(sum(number << 24 - 8 * place for place, number in enumerate(numbers)) + last)
+
+
+def _parse_aton_part(part: str) -> int:
+    if not _NUMERIC_LABEL.fullmatch(part) or len(part) > 16:
+        raise ValueError(part)
+    if part.startswith("0x"):
+        return int(part[2:] or "0", 16)
+    return int(part, 8) if part.startswith("0") else int(part)

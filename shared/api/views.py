@@ -1,0 +1,95 @@
+"""The base of every REST view: strict input, the caller's identity, versions.
+
+A view states what it takes (``scopes``, ``query_parameters``, ``max_body_bytes``), parses with
+``read_body``, calls one service and answers. Changes go through
+``tenants.idempotency.idempotent``, which opens the durable transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+from uuid import UUID
+
+import structlog
+from django.http import HttpRequest
+from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+
+from shared.actor import Actor
+from shared.api.authentication import Credentials
+from shared.api.query import Parameter, read_query
+from shared.api.trace import trace_id_of
+from shared.exceptions import FieldError, InvalidInput
+
+_IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
+
+
+class PunctualView(APIView):
+    """A REST view; ``self.query`` holds the parameters, ``self.caller`` who asks."""
+
+    #: Method -> scope; unsaid, safe methods need ``read``, others ``write``; None: any key.
+    scopes: ClassVar[Mapping[str, str | None]] = {}
+    #: Method -> query parameters; any other one is 400.
+    query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
+    # No OPTIONS: its answer would show names of classes.
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+    metadata_class = None
+    query: dict[str, Any]
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        """Note the length of a chunked body, which REST framework takes for an empty one."""
+        if "CONTENT_LENGTH" not in request.META and request.method not in ("GET", "HEAD"):
+            request.META["CONTENT_LENGTH"] = str(len(request.body))
+        return super().initialize_request(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Refuse the method, then the caller, then unknown query parameters."""
+        method = request.method or ""
+        if not hasattr(self, method.lower()) or method.lower() not in self.http_method_names:
+            raise MethodNotAllowed(method)
+        super().initial(request, *args, **kwargs)
+        if request.auth is not None:
+            structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
+        stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})
+        self.query = read_query(request.query_params, stated)
+
+    @property
+    def caller(self) -> Credentials:
+        """Return the verified caller."""
+        return cast(Credentials, self.request.auth)
+
+    @property
+    def tenant_id(self) -> UUID:
+        """Return the caller's tenant, whose rows alone this call may see."""
+        return self.caller.tenant_id
+
+    @property
+    def actor(self) -> Actor:
+        """Return the caller as the audit log names it."""
+        address = str(self.request.META.get("REMOTE_ADDR", ""))
+        return Actor(self.caller.name, address, trace_id_of(self.request))
+
+    def read_body(
+        self, serializer_class: type[BaseSerializer[Any]], **options: Any
+    ) -> dict[str, Any]:
+        """Return the body as the serializer validates it; raise ValidationError (400)."""
+        context = {"request": self.request, "view": self}
+        serializer = serializer_class(data=self.request.data, context=context, **options)
+        serializer.is_valid(raise_exception=True)
+        return cast(dict[str, Any], serializer.validated_data)
+
+    @property
+    def expected_version(self) -> int | None:
+        """Return the version of ``If-Match`` (``"3"`` or ``3``), or None where none is asked."""
+        header = self.request.META.get("HTTP_IF_MATCH", "").strip()
+        if header in ("", "*"):
+            return None
+        found = _IF_MATCH.fullmatch(header)
+        if not found:
+            message = 'Give the version in If-Match, for instance "3".'
+            raise InvalidInput([FieldError("If-Match", "if_match_invalid", message)], message)
+        return int(found[1] or found[2])

@@ -1,0 +1,92 @@
+"""The product's knobs as one frozen, validated object.
+
+Django settings build it from the environment; product code reads it through :func:`conf`.
+Units are in the names. A change of one knob must keep the order that ``check`` states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.conf import settings
+
+
+@dataclass(frozen=True, slots=True)
+class Conf:
+    """Every knob, its default and its effect."""
+
+    #: How far ahead of its time an occurrence gets its row in the ledger.
+    horizon_seconds: float = 15.0
+    #: How far ahead of its time an execution is handed to a worker.
+    release_seconds: float = 3.0
+    #: An instant without a row this long after its time is missed (misfire policy applies).
+    missed_after_seconds: float = 15.0
+    #: How late a worker may still start what it was handed; then the work is taken back.
+    start_margin_seconds: float = 10.0
+    #: Added to start and timeout before a running execution counts as lost.
+    lease_margin_seconds: float = 10.0
+    #: Lease on a partition; a dead scheduler's partitions move after this long.
+    partition_lease_seconds: float = 8.0
+    #: How often a scheduler renews its leases.
+    partition_renew_seconds: float = 2.0
+    #: Number of partitions; fixed for the life of a database.
+    partition_count: int = 256
+    #: How often a worker says that it lives.
+    worker_heartbeat_seconds: float = 3.0
+    #: A worker silent this long is lost.
+    worker_lost_seconds: float = 10.0
+    #: Longest sleep of an idle scheduler; a nearer creation wakes it by notification.
+    scheduler_sleep_seconds: float = 5.0
+    #: Tasks read per materialize batch.
+    materialize_batch: int = 500
+    #: Ledger rows written per task and batch; a longer backlog goes on in the next batch.
+    occurrences_per_task: int = 200
+    #: Executions claimed per dispatch statement.
+    dispatch_batch: int = 1000
+    #: Executions per broker message.
+    message_executions: int = 200
+    #: Bytes per broker message.
+    message_bytes: int = 1024 * 1024
+    #: Requests in flight per worker process.
+    worker_capacity: int = 512
+    #: Executions that a worker holds for their time or a slot.
+    worker_hold: int = 4000
+    #: Bytes that a worker holds for their time or a slot.
+    worker_hold_bytes: int = 64 * 1024 * 1024
+    #: Outcomes per entry of the outcome stream.
+    outcome_batch: int = 500
+    #: How long a worker gathers outcomes before it flushes them.
+    outcome_flush_seconds: float = 0.005
+    #: Outcomes that a recorder writes per transaction.
+    recorder_batch: int = 2000
+    #: After a small batch a recorder waits this long, so that the next is not smaller still.
+    recorder_gather_seconds: float = 0.03
+    #: Part of a receiver's answer that is kept.
+    response_capture_bytes: int = 64 * 1024
+    #: Largest payload of a task.
+    payload_bytes: int = 256 * 1024
+    #: How long finished executions are kept.
+    retention_days: int = 90
+    #: Days whose tables exist ahead of time.
+    partition_days_ahead: int = 3
+    #: Networks (CIDR or CIDR:port) that webhooks may reach although they are not public.
+    webhook_allowed_networks: tuple[str, ...] = ()
+    #: Ports below 1024, besides 80 and 443, that webhooks may use.
+    webhook_allowed_ports: tuple[int, ...] = ()
+    #: Base URL under which receivers reach this deployment.
+    public_url: str = "http://127.0.0.1:8000"
+    #: Key id -> 32-byte key of the encryption at rest; the first is the active one.
+    encryption_keys: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.partition_renew_seconds * 2 < self.partition_lease_seconds:
+            raise ValueError("partition_renew_seconds must be under half of the partition lease")
+        if not self.worker_heartbeat_seconds * 2 < self.worker_lost_seconds:
+            raise ValueError("worker_heartbeat_seconds must be under half of worker_lost_seconds")
+        if not self.release_seconds < self.horizon_seconds:
+            raise ValueError("release_seconds must be below horizon_seconds")
+
+
+def conf() -> Conf:
+    """Return the knobs in force."""
+    return settings.PUNCTUAL

@@ -1,0 +1,93 @@
+"""The errors that every app may raise; each knows its stable code and its HTTP status.
+
+The docstring of a class is its default message. The REST edge turns them into problem+json,
+commands into an exit code; nothing in between catches them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One bad field: a JSON pointer (``#/schedule/timezone``), a stable code, a sentence."""
+
+    pointer: str
+    code: str
+    message: str
+
+
+class PunctualError(Exception):
+    """Something went wrong."""
+
+    code = "error"
+    status = 400
+
+    def __init__(self, message: str | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
+        super().__init__(self.message)
+
+
+class InvalidInput(PunctualError):
+    """The request is not valid."""
+
+    code = "invalid"
+
+    def __init__(self, errors: list[FieldError], message: str | None = None) -> None:
+        super().__init__(message)
+        self.errors = errors
+
+
+class NotFound(PunctualError):
+    """There is no such resource."""
+
+    code = "not_found"
+    status = 404
+
+
+class Conflict(PunctualError):
+    """The resource is not in a state that allows this."""
+
+    code = "conflict"
+    status = 409
+
+    def __init__(self, message: str | None = None, *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code:
+            self.code = code
+
+
+class VersionMismatch(PunctualError):
+    """The resource has changed since it was read."""
+
+    code = "version_mismatch"
+    status = 412
+
+
+class TooLarge(PunctualError):
+    """The payload is larger than allowed."""
+
+    code = "too_large"
+    status = 413
+
+
+class Forbidden(PunctualError):
+    """The key does not have the scope for this call."""
+
+    code = "forbidden"
+    status = 403
+
+
+class QuotaExceeded(PunctualError):
+    """A quota of the tenant is used up."""
+
+    code = "quota_exceeded"
+    status = 429
+
+
+class Unavailable(PunctualError):
+    """A server that this call needs cannot be reached; nothing has changed."""
+
+    code = "unavailable"
+    status = 503

@@ -1,0 +1,60 @@
+"""Which request headers a user may set on an outgoing call.
+
+Validation of targets asks on creation; the delivery side sets the reserved ones itself and so
+may rely on their absence. The HTTP client still refuses CR, LF and NUL by itself, because
+templates fill values after validation.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Lower case. Set by the product, or deciding how a message is framed.
+RESERVED_HEADERS = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "http2-settings",
+        "idempotency-key",
+        "keep-alive",
+        "te",
+        "traceparent",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        "webhook-id",
+        "webhook-signature",
+        "webhook-timestamp",
+        "x-execution-token",
+        "x-idempotency-key",
+        "x-scheduler-attempt",
+        "x-scheduler-callback-url",
+        "x-scheduler-fencing-token",
+        "x-scheduler-scheduled-for",
+        "x-scheduler-task-id",
+        "x-scheduler-test",
+    }
+)
+RESERVED_PREFIXES = ("proxy-",)
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}")
+_VALUE = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
+
+
+def check_header(name: str, value: str) -> str | None:
+    """Return ``header_invalid`` or ``header_reserved``, or None when the header may be set."""
+    if not is_token(name) or not _VALUE.fullmatch(value):
+        return "header_invalid"
+    lowered = name.lower()
+    if lowered in RESERVED_HEADERS or lowered.startswith(RESERVED_PREFIXES):
+        return "header_reserved"
+    return None
+
+
+def is_token(text: str) -> bool:
+    """Say whether the text may be a header name or a method (RFC 9110 token)."""
+    return _TOKEN.fullmatch(text) is not None

@@ -1,0 +1,65 @@
+"""Connections to Redis or Valkey, and its keys; the one place that knows the URL.
+
+Everything in Redis can be lost. Callers on the database side turn ``ConnectionFailed`` into
+waiting or into 503; nothing is ever read from Redis as a truth about the past.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import redis
+import redis.asyncio
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+#: What a call raises when Redis cannot be asked.
+ConnectionFailed = (redis.ConnectionError, redis.TimeoutError, OSError)
+
+OUTCOME_STREAM = "punctual:outcomes"
+OUTCOME_GROUP = "recorders"
+INCARNATION_KEY = "punctual:incarnation"
+WORKERS_KEY = "punctual:workers"
+WORKER_INFO_KEY = "punctual:worker_info"
+CONTROL_CHANNEL = "punctual:control"
+
+_LUA = Path(__file__).resolve().parent.parent / "executions" / "lua"
+
+
+@cache
+def client() -> redis.Redis:
+    """Return this process's shared, thread-safe client.
+
+    A connection that was lost is made anew once. A server that hangs is not asked again: whoever
+    waits for it, waits seconds in which a scheduler must renew its leases.
+    """
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        socket_timeout=2,
+        socket_connect_timeout=2,
+        health_check_interval=15,
+        retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+    )
+
+
+def blocking_client(timeout_seconds: float) -> redis.Redis:
+    """Return a client of its own for reads that block up to the given time."""
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=timeout_seconds + 3, socket_connect_timeout=3
+    )
+
+
+def async_client(**options: Any) -> redis.asyncio.Redis:
+    """Return an asyncio client of its own."""
+    return redis.asyncio.Redis.from_url(
+        settings.REDIS_URL, socket_connect_timeout=3, **{"socket_timeout": 5, **options}
+    )
+
+
+@cache
+def lua(name: str) -> str:
+    """Return the text of a script of ``executions/lua``."""
+    return (_LUA / f"{name}.lua").read_text(encoding="utf-8")

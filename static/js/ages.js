@@ -1,0 +1,37 @@
+// Ages and countdowns tick here each second; the clock of the server counts, not this one.
+
+const page = document.body.dataset;
+const drift = page.serverTime ? Number(page.serverTime) * 1000 - Date.now() : 0;
+const offset = Math.abs(drift) > 3000 ? drift : 0;
+const UNITS = [[86400, "d", 3600, "h"], [3600, "h", 60, "m"], [60, "m", 1, "s"]];
+
+export function serverNow() {
+  return Date.now() + offset;
+}
+
+export function distance(milliseconds) {
+  const seconds = Math.floor(Math.abs(milliseconds) / 1000);
+  if (seconds < 1) return "now";
+  const unit = UNITS.find(([size]) => seconds >= size);
+  let text = `${seconds} s`;
+  if (unit) {
+    const [size, name, below, small] = unit;
+    const rest = Math.floor((seconds % size) / below);
+    text = `${Math.floor(seconds / size)} ${name}${rest ? ` ${rest} ${small}` : ""}`;
+  }
+  return milliseconds > 0 ? `in ${text}` : `${text} ago`;
+}
+
+function tick() {
+  if (document.hidden) return;
+  const now = serverNow();
+  for (const one of document.querySelectorAll("time[data-ago]")) {
+    const text = distance(Date.parse(one.dateTime) - now);
+    if (one.textContent !== text) one.textContent = text;
+  }
+}
+
+export function startAges() {
+  tick();
+  setInterval(tick, 1000);
+}

@@ -1,0 +1,11 @@
+// What the server has to know before it draws a page: theme, zone, clock.
+
+export function remember(name, value) {
+  const secure = location.protocol === "https:" ? "; Secure" : "";
+  document.cookie = `${name}=${value}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
+}
+
+export function recall(name) {
+  const found = document.cookie.split("; ").find((one) => one.startsWith(`${name}=`));
+  return found ? found.slice(name.length + 1) : "";
+}

@@ -1,0 +1,65 @@
+// Turns a region into its new version without taking anything from under the cursor: selection,
+// open folds and typed text stay, and new rows of a list that is in use wait behind a pill.
+
+function inUse(region) {
+  return region.matches(":hover") || region.contains(document.activeElement) || window.scrollY > 200;
+}
+
+function isEdited(field) {
+  if (field.tagName === "SELECT") return [...field.options].some((one) => one.selected !== one.defaultSelected);
+  if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+  return "defaultValue" in field && field.value !== field.defaultValue;
+}
+
+function keepState(old, fresh) {
+  if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
+  // A form's key belongs to the form that is on the screen.
+  if (old.name === "form_key") return false;
+  if (old.matches("input:not([data-pick], [data-pick-all]), textarea, select") && isEdited(old)) return false;
+  if (old.hasAttribute("data-keep") || (old.tagName === "DIALOG" && old.open)) return false;
+  if (old.tagName === "DETAILS") fresh.toggleAttribute("open", old.open);
+  if (old.matches("input[data-pick], input[data-pick-all]")) {
+    fresh.toggleAttribute("checked", old.checked);
+    fresh.checked = old.checked;
+  }
+  if (old.classList.contains("cursor")) fresh.classList.add("cursor");
+  return true;
+}
+
+function holdBack(region, fresh) {
+  const known = new Set([...region.querySelectorAll("[data-row]")].map((row) => row.dataset.row));
+  if (!known.size) return 0;
+  const added = [...fresh.querySelectorAll("[data-row]")].filter((row) => !known.has(row.dataset.row));
+  added.forEach((row) => row.remove());
+  return added.length;
+}
+
+function showPill(region, count) {
+  let pill = region.previousElementSibling?.matches(".pill") ? region.previousElementSibling : null;
+  if (!count) { pill?.remove(); return; }
+  if (!pill) {
+    pill = document.createElement("button");
+    pill.type = "button";
+    pill.className = "pill";
+    pill.addEventListener("click", () => {
+      pill.remove();
+      region.dataset.takeAll = "1";
+      document.dispatchEvent(new CustomEvent("live:refresh"));
+    });
+    region.before(pill);
+  }
+  pill.textContent = `${count} new`;
+}
+
+export function morph(region, fresh) {
+  if (!fresh) return;
+  const takeAll = region.dataset.takeAll === "1";
+  const held = region.hasAttribute("data-hold-rows") && !takeAll && inUse(region) ? holdBack(region, fresh) : 0;
+  window.Idiomorph.morph(region, fresh, {
+    morphStyle: "outerHTML",
+    ignoreActiveValue: true,
+    callbacks: { beforeNodeMorphed: keepState },
+  });
+  window.htmx.process(region);
+  showPill(region, held);
+}

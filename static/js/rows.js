@@ -1,0 +1,59 @@
+// Lists: a cursor for the keyboard, a selection with a bar that says how many.
+
+export function rows() {
+  return [...document.querySelectorAll("[data-row]")];
+}
+
+export function moveCursor(step) {
+  const all = rows();
+  if (!all.length) return;
+  const at = all.findIndex((row) => row.classList.contains("cursor"));
+  const next = all[Math.max(0, Math.min(all.length - 1, at < 0 ? 0 : at + step))];
+  all.forEach((row) => row.classList.toggle("cursor", row === next));
+  (next.querySelector("[data-open]") || next).focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
+
+export function cursorRow() {
+  return document.querySelector("[data-row].cursor");
+}
+
+function picks() {
+  return [...document.querySelectorAll("input[data-pick]")];
+}
+
+function showSelection() {
+  const chosen = picks().filter((box) => box.checked);
+  for (const bar of document.querySelectorAll("[data-selection-bar]")) {
+    bar.hidden = !chosen.length;
+    const count = bar.querySelector("[data-selection-count]");
+    if (count) count.textContent = String(chosen.length);
+  }
+  for (const box of document.querySelectorAll("input[data-pick-all]")) {
+    box.checked = chosen.length > 0 && chosen.length === picks().length;
+    box.indeterminate = chosen.length > 0 && !box.checked;
+  }
+}
+
+let last = null;
+
+function onClick(event) {
+  const box = event.target.closest?.("input[data-pick], input[data-pick-all]");
+  if (!box) return;
+  if (box.matches("[data-pick-all]")) {
+    picks().forEach((one) => { one.checked = box.checked; });
+  } else if (event.shiftKey && last && last !== box) {
+    const all = picks();
+    const [from, to] = [all.indexOf(last), all.indexOf(box)].sort((a, b) => a - b);
+    all.slice(from, to + 1).forEach((one) => { one.checked = box.checked; });
+  }
+  last = box;
+  showSelection();
+}
+
+export function startRows() {
+  document.addEventListener("click", onClick);
+  document.addEventListener("selection:changed", showSelection);
+  document.addEventListener("live:morphed", showSelection);
+  showSelection();
+}

@@ -1,0 +1,72 @@
+// One socket per tab that comes back by itself: after a restart, a sleep, a change of network.
+
+const FIRST_WAIT = 1000;
+const LONGEST_WAIT = 30000;
+const QUIET = 20000;
+const ANSWER = 10000;
+
+export class Socket {
+  constructor(path, { onMessage, onState }) {
+    this.url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`;
+    this.onMessage = onMessage;
+    this.onState = onState;
+    this.failures = 0;
+    this.heardAt = 0;
+    this.beatAt = Date.now();
+    setInterval(() => this.#beat(), 5000);
+    window.addEventListener("online", () => this.#again(0));
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#beat(); });
+    // A page that the browser kept for the back button has lost its socket.
+    window.addEventListener("pageshow", (event) => { if (event.persisted) this.#again(0); });
+    this.#connect();
+  }
+
+  #connect() {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    const socket = new WebSocket(this.url);
+    this.socket = socket;
+    this.openedAt = Date.now();
+    socket.addEventListener("message", (event) => {
+      if (this.socket !== socket) return;
+      this.heardAt = Date.now();
+      this.failures = 0;
+      const message = JSON.parse(event.data);
+      if (message.topic === "hello") this.onState("live");
+      if (message.topic) this.onMessage(message);
+    });
+    socket.addEventListener("close", (event) => {
+      if (this.socket !== socket) return;
+      this.socket = null;
+      if (event.code === 4401) { this.onState("signed-out"); return; }
+      this.onState("reconnecting");
+      const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.failures);
+      this.failures += 1;
+      this.#again(wait * (0.5 + Math.random() / 2));
+    });
+  }
+
+  #again(wait) {
+    if (this.socket && this.socket.readyState === WebSocket.OPEN && wait === 0) return;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.#connect(), wait);
+  }
+
+  #beat() {
+    const now = Date.now();
+    const slept = now - this.beatAt > 20000;
+    this.beatAt = now;
+    const socket = this.socket;
+    if (!socket) { if (slept) this.#again(0); return; }
+    const heard = Math.max(this.heardAt, this.openedAt);
+    if (slept || now - heard > QUIET + ANSWER) {
+      // A half-open connection says nothing and never closes: leave it.
+      socket.close();
+      this.socket = null;
+      this.onState("reconnecting");
+      this.#again(0);
+    } else if (now - heard > QUIET && socket.readyState === WebSocket.OPEN) {
+      socket.send('{"type":"ping"}');
+    }
+  }
+}

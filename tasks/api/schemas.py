@@ -1,0 +1,325 @@
+"""JSON Schemas of task definitions for the OpenAPI document; they describe, they do not judge.
+
+``tasks.validation`` is what refuses; tests hold the two against each other. What a schema cannot
+say (a cron expression, a forbidden address) stands in the descriptions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tasks import choices
+from tasks.choices import TaskStatus, TaskType
+from tasks.definition import RECURRING_SCHEDULE_DEFAULTS, RETRY_DEFAULTS, TARGET_DEFAULTS
+from tasks.limits import (
+    HEADERS,
+    LABEL_KEY_LENGTH,
+    LABEL_VALUE_LENGTH,
+    LABELS,
+    NAME_LENGTH,
+    TEN_YEARS_SECONDS,
+    URL_LENGTH,
+)
+from tasks.preview import DEFAULT_COUNT, MAX_COUNT
+
+Schema = dict[str, Any]
+
+INSTANT: Schema = {"type": "string", "format": "date-time", "examples": ["2026-11-20T08:00:00Z"]}
+INSTANT_OR_NULL: Schema = INSTANT | {"type": ["string", "null"]}
+ID: Schema = {"type": "string", "format": "uuid"}
+_NULL: Schema = {"type": "null"}
+_STATUS_PATTERN = "^([1-5]xx|[1-5][0-9]{2}(-[1-5][0-9]{2})?)$"
+
+
+def _object(properties: Schema, *required: str) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _words(*words: str) -> Schema:
+    return {"type": "string", "enum": list(words)}
+
+
+def _number(low: float, high: float) -> Schema:
+    return {"type": "number", "minimum": low, "maximum": high}
+
+
+def _with_defaults(properties: Schema, defaults: Schema) -> Schema:
+    return {
+        key: schema | ({"default": defaults[key]} if key in defaults else {})
+        for key, schema in properties.items()
+    }
+
+
+# --- schedule ------------------------------------------------------------------------------
+
+_WHEN: Schema = {
+    "run_at": INSTANT | {"description": "When to run; at most a day past, then at once."},
+    "delay_seconds": _number(0, TEN_YEARS_SECONDS)
+    | {"description": "Run this long after the call; answered as run_at."},
+    "cron_expression": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 1000,
+        "examples": ["0 8 * * *"],
+        "description": "Five fields, six with seconds first, or a word like @daily.",
+    },
+    "every": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 100,
+        "examples": ["PT5M"],
+        "description": "An ISO 8601 duration from PT1S, without months and years.",
+    },
+}
+_COMMON: Schema = _with_defaults(
+    {
+        "timezone": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 255,
+            "examples": ["Europe/Berlin"],
+            "description": "An IANA time zone.",
+        },
+        "jitter_seconds": _number(0, 86_400),
+        "misfire_policy": _words(*choices.MISFIRE_POLICIES),
+        "misfire_grace_seconds": _number(0, TEN_YEARS_SECONDS) | {"type": ["number", "null"]},
+        "overlap_policy": _words(*choices.OVERLAP_POLICIES),
+        "max_concurrent": _NULL,
+        "calendars": {"type": "array", "items": {"type": "string"}, "maxItems": 0},
+    },
+    RECURRING_SCHEDULE_DEFAULTS,
+)
+_RECURRING: Schema = _with_defaults(
+    {
+        "dst_gap": _words(*choices.DST_GAP),
+        "dst_overlap": _words(*choices.DST_OVERLAP),
+        "start_at": INSTANT_OR_NULL,
+        "end_at": INSTANT_OR_NULL,
+        "max_occurrences": {"type": ["integer", "null"], "minimum": 1, "maximum": 10**9},
+    },
+    RECURRING_SCHEDULE_DEFAULTS,
+)
+_SHORT_NAMES: Schema = {"start_date": INSTANT_OR_NULL, "end_date": INSTANT_OR_NULL}
+#: A one-time task takes a recurring one's fields only where they say nothing.
+_RECURRING_UNUSED: Schema = {
+    key: {"enum": [RECURRING_SCHEDULE_DEFAULTS[key]]} for key in _RECURRING
+}
+
+
+def _timing(key: str) -> Schema:
+    """Return the properties of a schedule that is said by this field."""
+    recurring = choices.TIMING_FIELDS[key] == TaskType.RECURRING
+    unused: Schema = {other: _NULL for other in _WHEN if other != key}
+    return {key: _WHEN[key]} | unused | (_RECURRING if recurring else _RECURRING_UNUSED) | _COMMON
+
+
+def _schedules(task_type: str) -> Schema:
+    keys = [key for key, kind in choices.TIMING_FIELDS.items() if kind == task_type]
+    return {"anyOf": [_object(_timing(key), key) for key in keys]}
+
+
+# --- the other parts -----------------------------------------------------------------------
+
+_STATUSES: Schema = {
+    "type": "array",
+    "items": {"type": "string", "pattern": _STATUS_PATTERN},
+    "minItems": 1,
+    "maxItems": 50,
+}
+_WEBHOOK: Schema = _with_defaults(
+    {
+        "method": _words(*choices.METHODS),
+        "headers": {
+            "type": "object",
+            "maxProperties": HEADERS,
+            "additionalProperties": {"type": "string"},
+            "description": "Headers that Punctual or the connection sets are refused.",
+        },
+        "timeout_seconds": _number(0.1, 3600),
+        "connect_timeout_seconds": _number(0.1, 60),
+        "completion": _words(*choices.COMPLETIONS),
+        "heartbeat_timeout_seconds": _number(1, 86_400),
+        "max_runtime_seconds": _number(1, 2_592_000) | {"type": ["number", "null"]},
+        "template": {"type": "boolean", "enum": [False]},
+        "success": _object({"statuses": _STATUSES}),
+        "follow_redirects": {"type": "boolean", "enum": [False]},
+        "auth": _NULL,
+    },
+    TARGET_DEFAULTS,
+)
+_URL: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": URL_LENGTH,
+    "format": "uri",
+    "examples": ["https://api.example.com/reports"],
+    "description": "http or https, without credentials; private addresses are refused.",
+}
+_TARGET: Schema = {"kind": _words(*choices.TARGET_KINDS), "url": _URL} | _WEBHOOK
+_RETRY: Schema = _with_defaults(
+    {
+        "max_attempts": {"type": "integer", "minimum": 1, "maximum": 25},
+        "backoff": _words(*choices.BACKOFFS),
+        "initial_delay_seconds": _number(0, 604_800),
+        "factor": _number(1, 100),
+        "max_delay_seconds": _number(0, 604_800),
+        "delays_seconds": {
+            "type": ["array", "null"],
+            "items": _number(0, 604_800),
+            "minItems": 1,
+            "maxItems": 25,
+            "description": "Only for the backoff 'listed'; the last one repeats.",
+        },
+        "jitter": _words(*choices.JITTERS),
+        "retry_on": {
+            "type": "array",
+            "items": {"type": "string", "pattern": f"^(timeout|connection)$|{_STATUS_PATTERN}"},
+            "maxItems": 50,
+        },
+    },
+    RETRY_DEFAULTS,
+)
+_ANY: Schema = {"description": "Any JSON value."}
+_COMMON_PARTS: Schema = {
+    "name": {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH},
+    "priority": {"type": "integer", "minimum": 0, "maximum": 9, "default": 5},
+    "retry_policy": _object(_RETRY),
+    "labels": {
+        "type": "object",
+        "maxProperties": LABELS,
+        "propertyNames": {"minLength": 1, "maxLength": LABEL_KEY_LENGTH},
+        "additionalProperties": {"type": "string", "maxLength": LABEL_VALUE_LENGTH},
+    },
+    "depends_on": {"type": "array", "items": ID, "maxItems": 0},
+}
+_SHORT_PAYLOAD: Schema = _object({"webhook_url": _URL, **_WEBHOOK, "body": _ANY}, "webhook_url")
+
+
+# --- whole bodies --------------------------------------------------------------------------
+
+
+def _long(task_type: str) -> Schema:
+    parts = {
+        "type": _words(task_type),
+        "schedule": _schedules(task_type),
+        "target": _object(_TARGET, "url"),
+        "payload": _ANY,
+    }
+    return _object(_COMMON_PARTS | parts, "schedule", "target")
+
+
+def _short(key: str) -> Schema:
+    task_type = str(choices.TIMING_FIELDS[key].value)
+    names = _SHORT_NAMES if task_type == TaskType.RECURRING else {}
+    parts = {"type": _words(task_type), "payload": _SHORT_PAYLOAD}
+    return _object(_COMMON_PARTS | parts | _timing(key) | names, key, "payload")
+
+
+def _nullable(properties: Schema) -> Schema:
+    return {key: {"anyOf": [schema, _NULL]} for key, schema in properties.items()}
+
+
+def _edited(part: Schema) -> Schema:
+    return {"anyOf": [_object(_nullable(part)), _NULL]}
+
+
+TASK_CREATE: Schema = {
+    "description": "A task in the long form (schedule, target) or the short form.",
+    "anyOf": [*(_long(str(kind)) for kind in TaskType.values), *(_short(key) for key in _WHEN)],
+}
+_SCHEDULE_EDIT: Schema = _WHEN | _RECURRING | _COMMON
+_HEADERS_EDIT: Schema = {
+    "headers": _TARGET["headers"] | {"additionalProperties": {"type": ["string", "null"]}}
+}
+_TOP_EDIT: Schema = {
+    **_nullable(_COMMON_PARTS | _SCHEDULE_EDIT | _SHORT_NAMES),
+    "type": _words(*TaskType.values),
+    "status": _words(TaskStatus.PAUSED.value, TaskStatus.SCHEDULED.value),
+    "schedule": _edited(_SCHEDULE_EDIT),
+    "target": _edited(_TARGET | _HEADERS_EDIT),
+    "retry_policy": _edited(_RETRY),
+    "payload": _ANY,
+    "labels": {
+        "type": ["object", "null"],
+        "additionalProperties": {"type": ["string", "null"]},
+    },
+}
+TASK_EDIT: Schema = _object(_TOP_EDIT) | {
+    "description": "Merged into the task (RFC 7396): null takes away; fields of one form only."
+}
+
+_LAST_EXECUTION: Schema = {
+    **_object(
+        {"id": ID, "status": {"type": "string"}, "at": INSTANT_OR_NULL}, "id", "status", "at"
+    ),
+    "type": ["object", "null"],
+}
+_PLACE: Schema = {
+    "id": ID,
+    "status": _words(*TaskStatus.values),
+    "version": {"type": "integer", "minimum": 1},
+    "next_execution": INSTANT_OR_NULL,
+    "next_execution_local": INSTANT_OR_NULL,
+    "schedule_text": {"type": "string"},
+    "last_execution": _LAST_EXECUTION,
+    "created_at": INSTANT,
+    "updated_at": INSTANT,
+    "paused_until": INSTANT_OR_NULL,
+    "pause_note": {"type": "string"},
+}
+_ANSWERED: Schema = {
+    **_COMMON_PARTS,
+    "type": _words(*TaskType.values),
+    "schedule": {"anyOf": [_schedules(str(kind)) for kind in TaskType.values]},
+    "target": _object(_TARGET, *_TARGET),
+    "payload": _ANY,
+    "retry_policy": _object(_RETRY, *(key for key in _RETRY if key != "delays_seconds")),
+    **_PLACE,
+}
+TASK: Schema = _object(_ANSWERED, *_ANSWERED) | {
+    "description": "A task: its definition in the long form and where it stands.",
+    # Single views and bulk answers add fields of their own.
+    "additionalProperties": True,
+}
+
+_RANGE: Schema = {
+    "type": _words(*TaskType.values),
+    "from": INSTANT | {"description": "Instants strictly after it; now unless given."},
+    "count": {"type": "integer", "minimum": 1, "maximum": MAX_COUNT, "default": DEFAULT_COUNT},
+}
+PREVIEW_REQUEST: Schema = {
+    "anyOf": [
+        *(
+            _object(
+                _RANGE | {"type": _words(str(kind)), "schedule": _schedules(str(kind))}, "schedule"
+            )
+            for kind in TaskType.values
+        ),
+        *(
+            _object(
+                _RANGE | _timing(key) | {"type": _words(str(choices.TIMING_FIELDS[key].value))}, key
+            )
+            for key in _WHEN
+        ),
+    ]
+}
+_OCCURRENCE: Schema = _object(
+    {
+        "utc": INSTANT,
+        "local": INSTANT,
+        "notes": {"type": "array", "items": {"type": "string"}},
+    },
+    "utc",
+    "local",
+    "notes",
+)
+PREVIEW: Schema = _object(
+    {"text": {"type": "string"}, "occurrences": {"type": "array", "items": _OCCURRENCE}},
+    "text",
+    "occurrences",
+)

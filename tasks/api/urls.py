@@ -1,0 +1,11 @@
+"""Routes of tasks alone under ``/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from tasks.api import views
+
+urlpatterns = [
+    path("schedules/preview", views.SchedulePreviewView.as_view(), name="schedule-preview"),
+]

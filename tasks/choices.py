@@ -1,0 +1,51 @@
+"""The words that a task's definition may use, each list in one place.
+
+Validation refuses other words, the OpenAPI schema shows these. Words of ``…_LATER`` lists are
+part of the contract but not of this version: they are refused by name, never ignored.
+"""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class TaskType(models.TextChoices):
+    """Whether a task has one occurrence or many."""
+
+    ONE_TIME = "ONE_TIME"
+    RECURRING = "RECURRING"
+
+
+class TaskStatus(models.TextChoices):
+    """States of a task."""
+
+    SCHEDULED = "SCHEDULED"
+    PAUSED = "PAUSED"
+    RUNNING = "RUNNING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+DST_GAP = ("next_valid", "skip", "before")
+DST_OVERLAP = ("first", "second", "both")
+MISFIRE_POLICIES = ("skip", "coalesce", "replay")
+OVERLAP_POLICIES = ("allow",)
+OVERLAP_POLICIES_LATER = ("skip", "queue_one", "queue_all", "cancel_running")
+TARGET_KINDS = ("webhook",)
+TARGET_KINDS_LATER = ("pool", "handler", "command")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+COMPLETIONS = ("response",)
+COMPLETIONS_LATER = ("callback",)
+BACKOFFS = ("exponential", "fixed", "listed")
+JITTERS = ("full", "none")
+#: Failures without a status that a policy may retry.
+RETRY_WORDS = ("timeout", "connection")
+
+#: Fields of which a schedule has exactly one, by the type that they say.
+TIMING_FIELDS = {
+    "run_at": TaskType.ONE_TIME,
+    "delay_seconds": TaskType.ONE_TIME,
+    "cron_expression": TaskType.RECURRING,
+    "every": TaskType.RECURRING,
+}

@@ -1,0 +1,184 @@
+"""Splits a pasted command into words as a POSIX shell would, without doing what a shell does.
+
+Callers: the importers of pasted commands. Nothing is run or expanded: what only a shell could
+answer, like a variable or a pipe, is refused with a sentence that says what to write instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_ESCAPES = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
+_CODED = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})")
+_EXPANSION = re.compile(r"\$[A-Za-z_0-9{(@*#?$!-]")
+_REDIRECTION = re.compile(r"(?:\d*|&)(?:>>|>\||>&|>|<)")
+_OPERATORS = {
+    ";": "Paste one command only; ';' begins another.",
+    "|": "Paste one command only; '|' hands its output to another.",
+    "&": "A bare '&' ends the command for a shell; put the URL in quotes.",
+    "(": "Brackets have a meaning for a shell; put the word in quotes.",
+    ")": "Brackets have a meaning for a shell; put the word in quotes.",
+}
+
+
+class ShellWordsError(ValueError):
+    """The text is not one plain command; the message is a sentence for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a command, and the redirections that were taken off it."""
+
+    words: list[str]
+    redirections: list[str]
+
+
+def split_words(text: str) -> Words:
+    """Return the words of one command; raise ShellWordsError where a shell would do more."""
+    return _Splitter(text).split()
+
+
+@dataclass(slots=True)
+class _Splitter:
+    text: str
+    at: int = 0
+    #: The word that is being read; None between words, "" after an empty pair of quotes.
+    word: str | None = None
+    words: list[str] = field(default_factory=list)
+    redirections: list[str] = field(default_factory=list)
+
+    def split(self) -> Words:
+        readers: dict[str, Callable[[], None]] = {
+            "'": self._single,
+            '"': self._double,
+            "\\": self._backslash,
+            "$": self._dollar,
+            "`": self._backquote,
+            ">": self._redirection,
+            "<": self._redirection,
+        }
+        while self.at < len(self.text):
+            letter = self.text[self.at]
+            if letter in " \t\r\n":
+                self._end_word()
+                self.at += 1
+            elif self.word is None and letter == "#":
+                self.at = self._line_end()
+            elif self.word is None and _REDIRECTION.match(self.text, self.at):
+                self._redirection()
+            elif letter in _OPERATORS:
+                raise ShellWordsError(_OPERATORS[letter])
+            elif letter in readers:
+                readers[letter]()
+            else:
+                self._take(letter, 1)
+        self._end_word()
+        return Words(self.words, self.redirections)
+
+    def _take(self, text: str, length: int) -> None:
+        self.word = (self.word or "") + text
+        self.at += length
+
+    def _end_word(self) -> None:
+        if self.word is not None:
+            self.words.append(self.word)
+            self.word = None
+
+    def _line_end(self) -> int:
+        end = self.text.find("\n", self.at)
+        return len(self.text) if end < 0 else end
+
+    def _closing(self, quote: str) -> int:
+        end = self.text.find(quote, self.at + 1)
+        if end < 0:
+            raise ShellWordsError(f"A quote {quote} is not closed.")
+        return end
+
+    def _single(self) -> None:
+        end = self._closing("'")
+        self._take(self.text[self.at + 1 : end], end + 1 - self.at)
+
+    def _double(self) -> None:
+        found = []
+        place = self.at + 1
+        while place < len(self.text) and self.text[place] != '"':
+            letter = self.text[place]
+            if letter == "\\" and self.text[place + 1 : place + 2] in ("$", "`", '"', "\\", "\n"):
+                place += 1
+                letter = self.text[place].replace("\n", "")
+            elif letter == "`" or _EXPANSION.match(self.text, place):
+                raise _unexpanded(self.text, place)
+            found.append(letter)
+            place += 1
+        if place >= len(self.text):
+            raise ShellWordsError('A quote " is not closed.')
+        self._take("".join(found), place + 1 - self.at)
+
+    def _backslash(self) -> None:
+        following = self.text[self.at + 1 : self.at + 3]
+        if following.startswith(("\n", "\r\n")):
+            self.at += 2 if following[0] == "\n" else 3
+        elif not following:
+            self.at += 1
+        else:
+            self._take(following[0], 2)
+
+    def _dollar(self) -> None:
+        if self.text.startswith("$'", self.at):
+            self._ansi_quoted()
+        elif _EXPANSION.match(self.text, self.at):
+            raise _unexpanded(self.text, self.at)
+        elif self.text.startswith('$"', self.at):
+            self.at += 1
+        else:
+            self._take("$", 1)
+
+    def _ansi_quoted(self) -> None:
+        """Read ``$'...'``, in which browsers write what plain quotes cannot hold."""
+        found = []
+        place = self.at + 2
+        while place < len(self.text) and self.text[place] != "'":
+            letter, length = self.text[place], 1
+            if letter == "\\":
+                letter, length = _escape(self.text, place + 1)
+            found.append(letter)
+            place += length
+        if place >= len(self.text):
+            raise ShellWordsError("A quote $' is not closed.")
+        self._take("".join(found), place + 1 - self.at)
+
+    def _backquote(self) -> None:
+        raise _unexpanded(self.text, self.at)
+
+    def _redirection(self) -> None:
+        sign = _REDIRECTION.match(self.text, self.at)
+        if sign is None or self.text.startswith("<", sign.end() - 1):
+            raise ShellWordsError("Files are not read; write the data into the command.")
+        self._end_word()
+        rest = re.compile(r"[ \t]*[^\s;|&<>()]*").match(self.text, sign.end())
+        end = rest.end() if rest else sign.end()
+        self.redirections.append(self.text[self.at : end].strip())
+        self.at = end
+
+
+def _escape(text: str, place: int) -> tuple[str, int]:
+    """Return the letter of an escape and how many letters it took with its backslash."""
+    coded = _CODED.match(text, place)
+    if coded:
+        digits = coded[1] or coded[2] or coded[3]
+        code = int(digits, 16) if digits else int(coded[4], 8)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            raise ShellWordsError(f"There is no character \\{coded[0]}.")
+        return chr(code), 1 + len(coded[0])
+    letter = text[place : place + 1]
+    return _ESCAPES.get(letter, f"\\{letter}"), 1 + len(letter)
+
+
+def _unexpanded(text: str, place: int) -> ShellWordsError:
+    shown = re.split(r"[\s\"']", text[place : place + 30], maxsplit=1)[0]
+    return ShellWordsError(
+        f"{shown!r} is something that a shell fills in; write the value itself, or put it in "
+        "single quotes where it is meant as it stands."
+    )

@@ -1,0 +1,63 @@
+"""Merging an edit into a definition's long form: RFC 7396, and what it implies for a task.
+
+A merge patch alone would leave the old alternative beside the new one (a cron expression beside
+a duration) and two spellings of one header; here the edit's wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tasks.choices import TIMING_FIELDS, TaskType
+from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
+
+
+def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the long form with the edit merged in; neither argument is changed."""
+    base = dict(current)
+    base["schedule"] = _schedule_to_merge(base["schedule"], edit)
+    base["target"] = _target_to_merge(base["target"], edit.get("target"))
+    base["retry_policy"] = _policy_to_merge(base["retry_policy"], edit.get("retry_policy"))
+    return dict(merge_patch(base, edit))
+
+
+def merge_patch(value: Any, patch: Any) -> Any:
+    """Return the value after the JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, Mapping):
+        return patch
+    merged = dict(value) if isinstance(value, Mapping) else {}
+    for key, change in patch.items():
+        if change is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), change)
+    return merged
+
+
+def _schedule_to_merge(schedule: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
+    change = edit.get("schedule")
+    change = change if isinstance(change, Mapping) else {}
+    dropped: set[str] = set()
+    if any(change.get(key) is not None for key in TIMING_FIELDS):
+        dropped.update(TIMING_FIELDS)
+    if edit.get("type") == TaskType.ONE_TIME:
+        dropped.update(RECURRING_SCHEDULE_DEFAULTS.keys() - ONE_TIME_SCHEDULE_DEFAULTS.keys())
+    elif edit.get("type") == TaskType.RECURRING:
+        dropped.add("run_at")
+    return {key: value for key, value in schedule.items() if key not in dropped}
+
+
+def _target_to_merge(target: dict[str, Any], change: Any) -> dict[str, Any]:
+    headers = change.get("headers") if isinstance(change, Mapping) else None
+    if not isinstance(headers, Mapping):
+        return target
+    edited = {str(name).lower() for name in headers}
+    kept = {name: text for name, text in target["headers"].items() if name.lower() not in edited}
+    return target | {"headers": kept}
+
+
+def _policy_to_merge(policy: dict[str, Any], change: Any) -> dict[str, Any]:
+    if isinstance(change, Mapping) and change.get("backoff", "listed") != "listed":
+        return {key: value for key, value in policy.items() if key != "delays_seconds"}
+    return policy

@@ -1,0 +1,100 @@
+"""The task: what the loop needs of a definition, small and hot."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from shared.ids import new_id
+from tasks.querysets import TaskQuerySet
+
+
+class Task(models.Model):
+    """A definition's living part; its content of each version is a :class:`TaskRevision`.
+
+    ``next_run_at`` is the next instant that is not in the ledger yet. ``version`` rises with
+    every change. Instants from ``next_run_at`` to ``resumed_at`` fell into a pause and are
+    decided by ``on_resume``. Priority: the lower number goes first.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=200)
+    type = models.CharField(max_length=9)
+    status = models.CharField(max_length=9, default="SCHEDULED")
+    version = models.PositiveIntegerField(default=1)
+    partition = models.SmallIntegerField()
+    priority = models.SmallIntegerField(default=5)
+    schedule = models.JSONField()
+    labels = models.JSONField(default=dict)
+    next_run_at = models.DateTimeField(null=True)
+    occurrence_count = models.PositiveBigIntegerField(default=0)
+    paused_at = models.DateTimeField(null=True)
+    paused_until = models.DateTimeField(null=True)
+    pause_note = models.CharField(max_length=1000, default="")
+    on_resume = models.CharField(max_length=8, default="skip")
+    resumed_at = models.DateTimeField(null=True)
+    last_execution_id = models.UUIDField(null=True)
+    last_execution_status = models.CharField(max_length=9, default="")
+    last_execution_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(db_default=Now())
+    updated_at = models.DateTimeField(db_default=Now())
+    deleted_at = models.DateTimeField(null=True)
+
+    objects = TaskQuerySet.as_manager()
+
+    class Meta:
+        db_table = "tasks"
+        indexes = [
+            models.Index(
+                fields=["partition", "next_run_at"],
+                name="tasks_due_idx",
+                condition=Q(status="SCHEDULED", next_run_at__isnull=False),
+            ),
+            models.Index(
+                fields=["paused_until"],
+                name="tasks_resume_due_idx",
+                condition=Q(status="PAUSED", paused_until__isnull=False),
+            ),
+            models.Index(
+                fields=["tenant", "-created_at", "-id"],
+                name="tasks_of_tenant_idx",
+                condition=Q(deleted_at__isnull=True),
+            ),
+            models.Index(
+                fields=["tenant", "next_run_at", "id"],
+                name="tasks_next_of_tenant_idx",
+                condition=Q(status="SCHEDULED", next_run_at__isnull=False, deleted_at__isnull=True),
+            ),
+            GinIndex(fields=["labels"], name="tasks_by_label_idx", opclasses=["jsonb_path_ops"]),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="task_status_is_known",
+                condition=Q(
+                    status__in=[
+                        "SCHEDULED",
+                        "PAUSED",
+                        "RUNNING",
+                        "COMPLETED",
+                        "FAILED",
+                        "CANCELLED",
+                    ]
+                ),
+            ),
+            models.CheckConstraint(
+                name="task_type_is_known", condition=Q(type__in=["ONE_TIME", "RECURRING"])
+            ),
+            models.CheckConstraint(
+                name="paused_task_says_since_when",
+                condition=~Q(status="PAUSED") | Q(paused_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="task_priority_is_0_to_9", condition=Q(priority__gte=0, priority__lte=9)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

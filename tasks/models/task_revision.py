@@ -1,0 +1,32 @@
+"""The revision: a task's whole definition as it stood at one version."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class TaskRevision(models.Model):
+    """What an execution of this version calls; never changed once written.
+
+    ``definition`` is the long form without what must not be readable at rest; ``sealed`` holds
+    that part (payload, headers, authentication), encrypted.
+    """
+
+    task = models.ForeignKey("tasks.Task", on_delete=models.CASCADE, related_name="revisions")
+    version = models.PositiveIntegerField()
+    definition = models.JSONField()
+    sealed = models.BinaryField()
+    changed_by = models.CharField(max_length=200, default="")
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "task_revisions"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task", "version"], name="one_revision_per_task_and_version"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task_id} v{self.version}"

@@ -1,0 +1,110 @@
+"""The answer that shows a task: its definition in the long form and where it stands.
+
+Every door that shows a task uses it, so that the API, commands and exports say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+
+from shared.exceptions import InvalidInput
+from shared.instants import format_instant, format_local, parse_instant
+from tasks.definition import Definition, to_long
+from tasks.schedules import spec
+from tasks.schedules.zones import find_zone
+
+
+class ShownTask(Protocol):
+    """What presentation reads of a task beside its definition."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def next_run_at(self) -> datetime | None: ...
+    @property
+    def created_at(self) -> datetime: ...
+    @property
+    def updated_at(self) -> datetime: ...
+    @property
+    def paused_until(self) -> datetime | None: ...
+    @property
+    def pause_note(self) -> str: ...
+    @property
+    def last_execution_id(self) -> UUID | None: ...
+    @property
+    def last_execution_status(self) -> str: ...
+    @property
+    def last_execution_at(self) -> datetime | None: ...
+
+
+def present_task(
+    task: ShownTask, definition: Definition, *, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the task as the API answers it; ``extra`` adds fields or replaces them."""
+    schedule = definition.schedule
+    return {
+        "id": str(task.id),
+        **to_long(definition),
+        "status": str(task.status),
+        "version": task.version,
+        **present_next(task.next_run_at, schedule["timezone"]),
+        "schedule_text": describe_schedule(definition, seed=str(task.id), anchor=task.created_at),
+        "last_execution": _last_execution(task),
+        "created_at": format_instant(task.created_at),
+        "updated_at": format_instant(task.updated_at),
+        "paused_until": _instant_or_none(task.paused_until),
+        "pause_note": task.pause_note,
+        **(extra or {}),
+    }
+
+
+def present_next(moment: datetime | None, timezone: str) -> dict[str, str | None]:
+    """Return ``next_execution`` in UTC and ``next_execution_local`` in the task's zone."""
+    if moment is None:
+        return {"next_execution": None, "next_execution_local": None}
+    return {
+        "next_execution": format_instant(moment),
+        "next_execution_local": format_local(moment, find_zone(timezone).info),
+    }
+
+
+def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) -> str:
+    """Return the schedule in plain words; equal schedules are put into words once."""
+    schedule = orjson.dumps(definition.schedule)
+    return _text(definition.type, schedule, seed, format_instant(anchor))
+
+
+@lru_cache(maxsize=4096)
+def _text(task_type: str, schedule: bytes, seed: str, anchor: str) -> str:
+    try:
+        parsed = spec.parse(
+            task_type, orjson.loads(schedule), seed=seed, anchor=parse_instant(anchor)
+        )
+    except InvalidInput as refused:
+        # Stored under an older zone database or rule: the task is shown, with what is wrong.
+        return "; ".join(error.message for error in refused.errors) or refused.message
+    return str(parsed.text)
+
+
+def _last_execution(task: ShownTask) -> dict[str, Any] | None:
+    if task.last_execution_id is None:
+        return None
+    return {
+        "id": str(task.last_execution_id),
+        "status": task.last_execution_status,
+        "at": _instant_or_none(task.last_execution_at),
+    }
+
+
+def _instant_or_none(moment: datetime | None) -> str | None:
+    return None if moment is None else format_instant(moment)

@@ -1,0 +1,91 @@
+"""The next instants of a schedule that need not be saved: ``POST /v1/schedules/preview``.
+
+Reads the schedule by the rules of creation, so that what previews is what can be saved, and
+asks the same specification that the scheduler asks. Changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from shared.exceptions import InvalidInput
+from shared.instants import ceil_millisecond, format_instant, format_local, parse_instant
+from tasks.field_reader import Errors, FieldReader
+from tasks.payloads import require_object
+from tasks.schedules import spec
+from tasks.schedules.base import Spec
+from tasks.schedules.zones import find_zone
+from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
+from tasks.validation_schedule import (
+    TIMING_HINT,
+    Clock,
+    read_instant,
+    read_schedule,
+    read_type,
+    timing_given,
+)
+
+DEFAULT_COUNT = 10
+MAX_COUNT = 1000
+_PREVIEW_FIELDS = ("type", "schedule", "from", "count")
+
+
+def preview(body: Any, *, now: datetime) -> dict[str, Any]:
+    """Return the schedule in plain words and its next instants strictly after ``from``.
+
+    The schedule may stand under ``schedule`` or in the short form; ``every`` without ``start_at``
+    counts from now. Raise InvalidInput for a schedule that creation would refuse.
+    """
+    form, errors = Errors(), Errors()
+    long, rename = as_long(require_object(body), form)
+    task_type, schedule, start, count = _read(long, errors, now)
+    found = form.renamed(str) + errors.renamed(rename)
+    if found:
+        raise InvalidInput(found)
+    parsed = spec.parse(task_type, schedule, anchor=ceil_millisecond(now))
+    zone = find_zone(schedule["timezone"]).info
+    occurrences = islice(parsed.walk(start), _bounded(parsed, schedule, start, count))
+    return {
+        "text": parsed.text,
+        "occurrences": [
+            {
+                "utc": format_instant(occurrence.at),
+                "local": format_local(occurrence.at, zone),
+                "notes": list(occurrence.notes),
+            }
+            for occurrence in occurrences
+        ],
+    }
+
+
+def _read(
+    body: Mapping[str, Any], errors: Errors, now: datetime
+) -> tuple[str, dict[str, Any], datetime, int]:
+    reader = FieldReader(body, "#", errors)
+    reader.refuse_unknown((*_PREVIEW_FIELDS, *SHORT_SCHEDULE_FIELDS))
+    if "schedule" not in body:
+        reader.error("schedule", "required", f"Say when: {TIMING_HINT}.")
+    part = FieldReader(reader.mapping("schedule"), "#/schedule", errors)
+    task_type = read_type(reader, timing_given(part))
+    schedule: dict[str, Any] = {}
+    if not errors.below("#/schedule"):
+        schedule = read_schedule(part, task_type, Clock(now, past_allowed=True))
+    start = read_instant(reader, "from") or ceil_millisecond(now)
+    count = reader.integer("count", DEFAULT_COUNT, 1, MAX_COUNT)
+    return task_type, schedule, start, count
+
+
+def _bounded(parsed: Spec, schedule: Mapping[str, Any], start: datetime, count: int) -> int:
+    """Return how many of the ``count`` instants ``max_occurrences`` still allows."""
+    allowed = schedule.get("max_occurrences")
+    if allowed is None:
+        return count
+    # Counting a longer past would cost more than a preview may.
+    if schedule["start_at"] and allowed <= parsed.count_chunk:
+        before = parse_instant(schedule["start_at"]) - timedelta(microseconds=1)
+        if before < start:
+            allowed -= parsed.count_between(before, start, allowed)[0]
+    return min(count, int(allowed))

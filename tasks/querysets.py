@@ -1,0 +1,65 @@
+"""Named filters and reads of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.db import models
+from django.db.models import Q
+
+from shared.exceptions import NotFound
+
+if TYPE_CHECKING:
+    from tasks.models.task import Task
+
+
+class TaskQuerySet(models.QuerySet["Task"]):
+    """Reads of tasks; a deleted task is in none of them."""
+
+    def for_tenant(self, tenant_id: UUID) -> TaskQuerySet:
+        """Return the tenant's tasks that are not deleted."""
+        return self.filter(tenant_id=tenant_id, deleted_at__isnull=True)
+
+    def filtered(self, filters: Mapping[str, Any]) -> TaskQuerySet:
+        """Return what the filters leave: status, type, label, q, ids.
+
+        One that is absent or None leaves all; every list and every bulk job reads them here.
+        """
+        found = self
+        if filters.get("status"):
+            found = found.filter(status__in=filters["status"])
+        if filters.get("type") is not None:
+            found = found.filter(type=filters["type"])
+        if filters.get("ids") is not None:
+            found = found.filter(id__in=filters["ids"])
+        if filters.get("label") is not None:
+            found = found.labelled(filters["label"])
+        return found.matching(filters["q"]) if filters.get("q") else found
+
+    def matching(self, text: str) -> TaskQuerySet:
+        """Return tasks whose name or labels contain the text."""
+        return self.filter(Q(name__icontains=text) | Q(labels__icontains=text))
+
+    def labelled(self, label: str) -> TaskQuerySet:
+        """Return tasks with the label ``key:value``, or with the key whatever its value."""
+        wanted = Q(labels__has_key=label)
+        # Keys and values may hold colons themselves: every way of reading it counts.
+        for place in (place for place, letter in enumerate(label) if letter == ":"):
+            wanted |= Q(labels__contains={label[:place]: label[place + 1 :]})
+        return self.filter(wanted)
+
+    def get_for_tenant(self, tenant_id: UUID, task_id: UUID, *, lock: bool = False) -> Any:
+        """Return one task of the tenant, fetched and authorised in one call; raise NotFound.
+
+        With ``lock`` the row is locked against the scheduler and other edits until the end of
+        the transaction.
+        """
+        found = self.for_tenant(tenant_id).filter(pk=task_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        task = found.first()
+        if task is None:
+            raise NotFound("There is no such task.")
+        return task

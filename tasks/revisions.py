@@ -1,0 +1,92 @@
+"""Revisions: how a definition is stored and read back.
+
+What must not be readable at rest (payload, headers, authentication) is sealed; the rest is
+plain JSON, so that the loop's statements can read timeouts and limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F
+
+from shared.encryption import open_json, seal_json
+from shared.exceptions import NotFound
+from tasks.definition import Definition, from_stored, to_stored
+from tasks.models import Task, TaskRevision
+
+_SECRET_TARGET_KEYS = ("headers", "auth")
+
+
+def context_of(task_id: UUID, version: int) -> bytes:
+    """Return what a revision's sealed part is bound to."""
+    return f"revision:{task_id}:{version}".encode()
+
+
+def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskRevision:
+    """Store the definition as the task's current version."""
+    return write_revisions([task], [definition], changed_by)[0]
+
+
+def write_revisions(
+    tasks: Sequence[Task], definitions: Sequence[Definition], changed_by: str
+) -> list[TaskRevision]:
+    """Store each task's definition as its current version, in one statement."""
+    pairs = zip(tasks, definitions, strict=True)
+    return TaskRevision.objects.bulk_create(
+        [_revision(task, definition, changed_by) for task, definition in pairs]
+    )
+
+
+def read_definition(task: Task, version: int | None = None) -> Definition:
+    """Return the task's definition, of an older version if asked; raise NotFound for others."""
+    found = task.revisions.filter(version=version or task.version).first()
+    if found is None:
+        raise NotFound("There is no such version.")
+    return definition_of(found)
+
+
+def read_definitions(tasks: Iterable[Task]) -> dict[UUID, Definition]:
+    """Return the current definition of each task, in one query."""
+    ids = [task.id for task in tasks]
+    found = TaskRevision.objects.filter(task_id__in=ids, version=F("task__version"))
+    return {revision.task_id: definition_of(revision) for revision in found}
+
+
+def open_payload(task_id: UUID, version: int) -> Any:
+    """Return the payload of a version."""
+    found = TaskRevision.objects.filter(task_id=task_id, version=version).first()
+    if found is None:
+        raise NotFound("There is no such version.")
+    return open_json(bytes(found.sealed), context_of(task_id, version))["payload"]
+
+
+def _revision(task: Task, definition: Definition, changed_by: str) -> TaskRevision:
+    plain, secret = _split(definition)
+    return TaskRevision(
+        task=task,
+        version=task.version,
+        definition=plain,
+        sealed=seal_json(secret, context_of(task.id, task.version)),
+        changed_by=changed_by,
+    )
+
+
+def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
+    plain = to_stored(definition)
+    secret = {key: plain["target"].pop(key) for key in _SECRET_TARGET_KEYS}
+    secret["payload"] = plain.pop("payload")
+    return plain, secret
+
+
+def definition_of(revision: TaskRevision) -> Definition:
+    """Return the definition that a revision holds."""
+    secret = open_json(bytes(revision.sealed), context_of(revision.task_id, revision.version))
+    stored = dict(revision.definition)
+    stored["target"] = {
+        **stored["target"],
+        **{key: secret[key] for key in _SECRET_TARGET_KEYS},
+    }
+    return from_stored({**stored, "payload": secret["payload"]})

@@ -1,0 +1,197 @@
+"""From the body of a call to a definition: create, replace and edit, in either form.
+
+Services call it for every door, so that the API, commands and Python callers are held to the
+same rules. Raises InvalidInput with every field that is wrong, or TooLarge; nothing else,
+whatever JSON it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from shared.addresses import UrlError, parse_target_url
+from shared.exceptions import FieldError, InvalidInput
+from tasks.choices import TaskStatus
+from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
+from tasks.field_reader import (
+    Errors,
+    FieldReader,
+    called_in_json,
+    child,
+    text_problem,
+)
+from tasks.limits import (
+    DEPENDENCIES,
+    LABEL_KEY_LENGTH,
+    LABEL_VALUE_LENGTH,
+    LABELS,
+    NAME_LENGTH,
+    Limits,
+)
+from tasks.merging import merge_edit
+from tasks.payloads import check_payload_size, require_object
+from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
+from tasks.validation_retry import read_retry_policy
+from tasks.validation_schedule import TIMING_HINT, Clock, read_schedule, read_type, timing_given
+from tasks.validation_target import read_target
+
+LONG_FIELDS = (
+    "name",
+    "type",
+    "schedule",
+    "target",
+    "payload",
+    "priority",
+    "retry_policy",
+    "labels",
+    "depends_on",
+)
+#: Fields of an answer; a client that sends one back learns that it cannot be set.
+READ_ONLY_FIELDS = (
+    "id",
+    "status",
+    "version",
+    "next_execution",
+    "next_execution_local",
+    "schedule_text",
+    "last_execution",
+    "created_at",
+    "updated_at",
+    "paused_until",
+    "pause_note",
+    "executions",
+)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+class StatusChange(StrEnum):
+    """What an edit of ``status`` asks for."""
+
+    PAUSE = TaskStatus.PAUSED.value
+    RESUME = TaskStatus.SCHEDULED.value
+
+
+def parse_create(body: Any, *, now: datetime, limits: Limits) -> Definition:
+    """Return the definition that a body of either form describes."""
+    return _parse(require_object(body), Clock(now), limits)
+
+
+def parse_replace(body: Any, *, now: datetime, limits: Limits) -> Definition:
+    """Return the definition that takes the place of another; what is left out is its default."""
+    return parse_create(body, now=now, limits=limits)
+
+
+def parse_patch(
+    current: Definition, body: Any, *, now: datetime, limits: Limits
+) -> tuple[Definition, StatusChange | None]:
+    """Return the definition with the edit merged in, and whether to pause or resume.
+
+    In the short form (a schedule's field at the top, or ``webhook_url`` in the payload) the
+    payload is the webhook; otherwise it is merged into the task's payload.
+    """
+    edit = require_object(body)
+    change = _status_change(edit)
+    if not edit:
+        return current, change
+    return _parse(edit, Clock(now, current.schedule.get("run_at")), limits, current), change
+
+
+def _parse(
+    body: Mapping[str, Any], clock: Clock, limits: Limits, current: Definition | None = None
+) -> Definition:
+    form, errors = Errors(), Errors()
+    long, rename = as_long(body, form)
+    if current is not None:
+        long = merge_edit(to_long(current), long)
+    definition = _read(long, errors, clock, limits)
+    found = form.renamed(str) + errors.renamed(rename)
+    if found:
+        raise InvalidInput(found)
+    return definition
+
+
+def _status_change(edit: dict[str, Any]) -> StatusChange | None:
+    if "status" not in edit:
+        return None
+    try:
+        return StatusChange(edit.pop("status"))
+    except ValueError:
+        message = "Set PAUSED to pause or SCHEDULED to resume; other states are results."
+        raise InvalidInput([FieldError("#/status", "invalid_choice", message)]) from None
+
+
+def _read(body: Mapping[str, Any], errors: Errors, clock: Clock, limits: Limits) -> Definition:
+    reader = FieldReader(body, "#", errors)
+    reader.refuse_unknown((*LONG_FIELDS, *SHORT_SCHEDULE_FIELDS), read_only=READ_ONLY_FIELDS)
+    check_payload_size(body.get("payload"), limits.payload_bytes)
+    when = _part(reader, "schedule", f"Say when: {TIMING_HINT}.")
+    task_type = read_type(reader, timing_given(when) if when else [])
+    what = _part(reader, "target", "Say what to call: target.url, or payload.webhook_url.")
+    target = read_target(what, limits) if what else {}
+    retry_policy = FieldReader(reader.mapping("retry_policy"), "#/retry_policy", errors)
+    name = reader.text("name", "", longest=NAME_LENGTH)
+    return Definition(
+        name=name or default_name(target, limits),
+        type=task_type,
+        schedule=read_schedule(when, task_type, clock) if when else {},
+        target=target,
+        payload=body.get("payload"),
+        priority=reader.integer("priority", DEFAULT_PRIORITY, 0, 9),
+        retry_policy=read_retry_policy(retry_policy),
+        labels=_labels(reader),
+        depends_on=_depends_on(reader),
+    )
+
+
+def _part(reader: FieldReader, key: str, hint: str) -> FieldReader | None:
+    if key not in reader.data:
+        reader.error(key, "required", hint)
+        return None
+    part = reader.mapping(key)
+    if not isinstance(reader.data[key], Mapping):
+        return None
+    return FieldReader(part, child(reader.pointer, key), reader.errors)
+
+
+def default_name(target: Mapping[str, Any], limits: Limits) -> str:
+    """Return the name of a task without one: its target's host and path."""
+    try:
+        url = parse_target_url(target.get("url", ""), limits.allow_list, limits.allowed_low_ports)
+    except UrlError:
+        return ""  # The target's own error says so already.
+    path = url.path_and_query.partition("?")[0].rstrip("/")
+    return f"{url.authority}{path}"[:NAME_LENGTH]
+
+
+def _labels(reader: FieldReader) -> dict[str, str]:
+    labels = reader.mapping("labels")
+    if len(labels) > LABELS:
+        reader.error("labels", "too_many", f"Give at most {LABELS} labels.")
+        return {}
+    for key, value in labels.items():
+        at = child("#/labels", key)
+        if problem := text_problem(key, longest=LABEL_KEY_LENGTH):
+            reader.errors.add(at, problem[0], f"The key: {problem[1]}")
+        if not isinstance(value, str):
+            reader.errors.add(at, "invalid_type", f"Must be text, not {called_in_json(value)}.")
+        elif value and (problem := text_problem(value, longest=LABEL_VALUE_LENGTH)):
+            reader.errors.add(at, *problem)
+    return dict(labels)
+
+
+def _depends_on(reader: FieldReader) -> list[str]:
+    ids = reader.sequence("depends_on", [])
+    if len(ids) > DEPENDENCIES:
+        reader.error("depends_on", "too_many", f"Give at most {DEPENDENCIES} ids.")
+        return []
+    for place, value in enumerate(ids):
+        if not isinstance(value, str) or not _UUID.fullmatch(value):
+            reader.errors.add(f"#/depends_on/{place}", "invalid", "Must be the id of a task.")
+    if ids and not reader.errors.below("#/depends_on"):
+        message = "Dependencies between tasks are not supported by this version."
+        reader.error("depends_on", "not_supported", message)
+    return []

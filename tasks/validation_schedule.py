@@ -1,0 +1,197 @@
+"""Validation of a schedule: which kind it is, its fields, and whether it can ever fire.
+
+The words of the fields are checked here, cron expressions, durations and zones by
+``tasks.schedules.spec``, so that what is accepted here is what the scheduler can compute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from shared.exceptions import InvalidInput
+from shared.instants import InstantError, ceil_millisecond, format_instant, parse_instant
+from tasks import choices
+from tasks.choices import TIMING_FIELDS, TaskType
+from tasks.definition import (
+    ONE_TIME_SCHEDULE_DEFAULTS,
+    RECURRING_SCHEDULE_DEFAULTS,
+    schedule_defaults,
+)
+from tasks.field_reader import FieldReader, called_in_json, spell, text_problem
+from tasks.limits import CALENDARS, TEN_YEARS_SECONDS
+from tasks.schedules import spec
+
+#: A run_at further in the past is taken for a mistake.
+PAST_TOLERANCE = timedelta(days=1)
+TIMING_HINT = "give exactly one of run_at, delay_seconds, cron_expression and every"
+_JITTER_SECONDS = 24 * 3600
+_MAX_OCCURRENCES = 1_000_000_000
+# What the calendar of tasks.schedules covers.
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST = datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+SCHEDULE_FIELDS = tuple(
+    dict.fromkeys([*TIMING_FIELDS, *RECURRING_SCHEDULE_DEFAULTS, *ONE_TIME_SCHEDULE_DEFAULTS])
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time of the call; a ``run_at`` equal to the kept one may lie in the past."""
+
+    now: datetime
+    kept_run_at: str | None = None
+    past_allowed: bool = False
+
+
+def read_type(reader: FieldReader, timing: list[str]) -> str:
+    """Return the task's type: as given, else as its timing fields say."""
+    said = TIMING_FIELDS[timing[0]] if timing else TaskType.RECURRING
+    return reader.choice("type", TaskType.values, str(said))
+
+
+def timing_given(schedule: FieldReader) -> list[str]:
+    """Return which of the fields that say when are given."""
+    return [key for key in TIMING_FIELDS if schedule.given(key)]
+
+
+def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str, Any]:
+    """Return the schedule in normal form; what is wrong is noted, also that it never fires."""
+    reader.refuse_unknown(SCHEDULE_FIELDS)
+    _check_timing(reader, task_type)
+    one_time = task_type == TaskType.ONE_TIME
+    schedule = schedule_defaults(task_type) | _common(reader)
+    if one_time:
+        schedule["run_at"] = _run_at(reader, clock)
+        _refuse_recurring_fields(reader)
+    else:
+        schedule |= _recurring(reader)
+    if not reader.errors.below(reader.pointer):
+        try:
+            spec.parse(task_type, schedule, anchor=clock.now)
+        except InvalidInput as refused:
+            for error in refused.errors:
+                pointer = error.pointer.replace("#/schedule", reader.pointer, 1)
+                reader.errors.add(pointer, error.code, error.message)
+    return schedule
+
+
+def _check_timing(reader: FieldReader, task_type: str) -> None:
+    own = [key for key, kind in TIMING_FIELDS.items() if kind == task_type]
+    given = timing_given(reader)
+    for key in given:
+        if key not in own:
+            reader.error(
+                key,
+                "type_contradiction",
+                f"The type is {task_type}, which takes {spell(own)}, not {key}.",
+            )
+    fitting = [key for key in given if key in own]
+    for key in fitting[1:]:
+        reader.error(key, "exclusive", f"Give exactly one of {fitting[0]} and {key}.")
+    if not given:
+        reader.errors.add(reader.pointer, "required", f"Say when: {TIMING_HINT}.")
+
+
+def _common(reader: FieldReader) -> dict[str, Any]:
+    common = {
+        "timezone": reader.text("timezone", "UTC", longest=255),
+        "jitter_seconds": reader.number("jitter_seconds", 0, 0, _JITTER_SECONDS),
+        "misfire_policy": reader.choice("misfire_policy", choices.MISFIRE_POLICIES, "coalesce"),
+        "misfire_grace_seconds": reader.number(
+            "misfire_grace_seconds", None, 0, TEN_YEARS_SECONDS, nullable=True
+        ),
+        "overlap_policy": reader.choice(
+            "overlap_policy",
+            choices.OVERLAP_POLICIES,
+            "allow",
+            choices.OVERLAP_POLICIES_LATER,
+        ),
+    }
+    if reader.integer("max_concurrent", None, 1, 1_000_000, nullable=True) is not None:
+        message = "A limit of concurrent executions is not supported by this version."
+        reader.error("max_concurrent", "not_supported", message)
+    _refuse_calendars(reader)
+    return common
+
+
+def _recurring(reader: FieldReader) -> dict[str, Any]:
+    fields = {
+        "cron_expression": reader.text(
+            "cron_expression", None, longest=1000, nullable=True, printable=False
+        ),
+        "every": reader.text("every", None, longest=100, nullable=True),
+        "dst_gap": reader.choice("dst_gap", choices.DST_GAP, "next_valid"),
+        "dst_overlap": reader.choice("dst_overlap", choices.DST_OVERLAP, "first"),
+        "start_at": _instant_text(reader, "start_at"),
+        "end_at": _instant_text(reader, "end_at"),
+        "max_occurrences": reader.integer(
+            "max_occurrences", None, 1, _MAX_OCCURRENCES, nullable=True
+        ),
+    }
+    # Texts of one form and one zone: their order is the order of the instants.
+    if fields["start_at"] and fields["end_at"] and fields["end_at"] < fields["start_at"]:
+        reader.error("end_at", "end_before_start", "end_at must not be before start_at.")
+    return fields
+
+
+def _refuse_recurring_fields(reader: FieldReader) -> None:
+    for key, default in RECURRING_SCHEDULE_DEFAULTS.items():
+        if key in ONE_TIME_SCHEDULE_DEFAULTS or key in TIMING_FIELDS:
+            continue
+        if reader.given(key) and reader.data[key] != default:
+            reader.error(key, "not_applicable", f"A ONE_TIME task has no {key}.")
+
+
+def _run_at(reader: FieldReader, clock: Clock) -> str | None:
+    delay = reader.number("delay_seconds", None, 0, TEN_YEARS_SECONDS, nullable=True)
+    if delay is not None:
+        return format_instant(ceil_millisecond(clock.now + timedelta(seconds=delay)))
+    run_at = read_instant(reader, "run_at")
+    if run_at is None:
+        return None
+    text = format_instant(run_at)
+    past = run_at < clock.now - PAST_TOLERANCE
+    if past and not clock.past_allowed and text != clock.kept_run_at:
+        message = "run_at is more than a day in the past, which is taken for a mistake."
+        reader.error("run_at", "run_at_past", message)
+    return text
+
+
+def _instant_text(reader: FieldReader, key: str) -> str | None:
+    moment = read_instant(reader, key)
+    return None if moment is None else format_instant(moment)
+
+
+def read_instant(reader: FieldReader, key: str) -> datetime | None:
+    """Return the instant of the field, rounded up to a millisecond; None if absent or wrong."""
+    text = reader.text(key, None, longest=100, nullable=True)
+    if text is None:
+        return None
+    try:
+        moment = parse_instant(text)
+    except InstantError as wrong:
+        reader.error(key, "invalid_time", str(wrong))
+        return None
+    if not _EARLIEST <= moment <= _LATEST:
+        reader.error(key, "out_of_range", "Must be between the years 1970 and 2199.")
+        return None
+    return ceil_millisecond(moment)
+
+
+def _refuse_calendars(reader: FieldReader) -> None:
+    names = reader.sequence("calendars", [])
+    if len(names) > CALENDARS:
+        reader.error("calendars", "too_many", f"Give at most {CALENDARS} calendars.")
+        return
+    for place, name in enumerate(names):
+        at = f"{reader.pointer}/calendars/{place}"
+        if not isinstance(name, str):
+            message = f"Must be text, not {called_in_json(name)}."
+            reader.errors.add(at, "invalid_type", message)
+        else:
+            problem = text_problem(name, longest=200)
+            unknown = ("calendar_unknown", "There is no such calendar.")
+            reader.errors.add(at, *(problem or unknown))

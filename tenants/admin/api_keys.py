@@ -1,0 +1,115 @@
+"""API keys in the admin: made by the service, shown once, revoked by an action."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from shared.admin import ProductAdmin, Verb, admin_action
+from tenants.admin.filters import TenantFilter
+from tenants.choices import SCOPES
+from tenants.models import ApiKey
+from tenants.services import create_api_key, revoke_api_key
+
+REVOKE = Verb(
+    "revoke",
+    "Revoke",
+    "revoked",
+    lambda key, actor, options: revoke_api_key(key.tenant_id, key.id, actor=actor),
+    skip=lambda key: "already revoked" if key.revoked_at else "",
+    warning="Whoever uses them is refused from now on. A revoked key never becomes valid again.",
+)
+
+
+class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
+    """What a new key is for and may do."""
+
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, scope) for scope in SCOPES], widget=forms.CheckboxSelectMultiple
+    )
+
+    # One field in place of Django's two, of which only the first has a label.
+    expires_at = forms.DateTimeField(
+        required=False,
+        help_text="In UTC; empty for a key that does not expire.",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+    )
+
+    class Meta:
+        model = ApiKey
+        fields = ("tenant", "name", "scopes", "owner", "expires_at")
+        help_texts = {"owner": "May see signing secrets again."}
+
+    def clean_expires_at(self) -> datetime | None:
+        """Refuse a key that would be over before it begins."""
+        value: datetime | None = self.cleaned_data["expires_at"]
+        if value is not None and value <= timezone.now():
+            raise forms.ValidationError("This time is past.")
+        return value
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ProductAdmin):
+    """Keys by the prefix that people know them by; their text is not stored."""
+
+    form = ApiKeyForm
+    noun = ("API key", "API keys")
+    list_display = (
+        "name", "prefix", "tenant", "scope_words", "created_at", "expires_at", "last_used_at",
+        "revoked_at",
+    )  # fmt: skip
+    list_filter = (TenantFilter,)
+    list_prefetch = ("tenant",)
+    list_scopes = {"tenant": "tenant_id"}
+    search_fields = ("=id", "^prefix", "^name")
+    search_help_text = "Id, or how the prefix or the name begins."
+    raw_id_fields = ("tenant",)
+    actions = (admin_action(REVOKE),)
+
+    @admin.display(description="Scopes")
+    def scope_words(self, key: ApiKey) -> str:
+        """Return what the key may do."""
+        return ", ".join(key.scopes)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Ask for what a new key needs; show everything but the hash of one that is there."""
+        return list(ApiKeyForm.Meta.fields) if obj is None else super().get_fields(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
+        """Keep a key as it was made."""
+        return [] if obj is None else super().get_fields(request, obj)
+
+    def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
+        """Allow whoever may add keys."""
+        return bool(request.user.has_perm("tenants.add_apikey"))
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Make the key by the service; its text stays with the object for the answer."""
+        made, text = create_api_key(
+            obj.tenant,
+            name=obj.name,
+            scopes=obj.scopes,
+            owner=obj.owner,
+            expires_at=obj.expires_at,
+            actor=self.actor(request),
+        )
+        obj.id, obj.prefix, obj.text = made.id, made.prefix, text
+
+    def response_add(
+        self, request: HttpRequest, obj: Any, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Show the key in this answer only: no message, session or log holds it."""
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "API key created",
+            "opts": self.opts,
+            "key": obj,
+            "text": obj.text,
+        }
+        return TemplateResponse(request, "admin/api_key_created.html", context)

@@ -1,0 +1,164 @@
+"""``/v1/me``, ``/v1/api-keys`` and ``/v1/signing-secrets``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from shared.api.pagination import LIST_PARAMETERS, paginate
+from shared.api.query import boolean
+from shared.api.schema import list_answer
+from shared.api.views import PunctualView
+from shared.conf import conf
+from shared.exceptions import Forbidden
+from tenants.api.serializers import (
+    ApiKeySerializer,
+    MadeApiKey,
+    Me,
+    NewApiKey,
+    Rotation,
+    SigningSecretSerializer,
+)
+from tenants.choices import SCOPES
+from tenants.idempotency import idempotent
+from tenants.models import ApiKey, Tenant
+from tenants.services import (
+    create_api_key,
+    get_api_key,
+    reveal_signing_secrets,
+    revoke_api_key,
+    rotate_signing_secret,
+)
+from tenants.services.signing_secrets import valid_signing_secrets
+
+_ADMIN = {"GET": "admin", "POST": "admin", "DELETE": "admin"}
+
+
+class MeView(PunctualView):
+    """Who asks, for which tenant, with which scopes and limits."""
+
+    scopes = {"GET": None}
+
+    @extend_schema(operation_id="get_me", responses=Me)
+    def get(self, request: Request) -> Response:
+        """Describe the key that asks."""
+        caller = self.caller
+        return Response(
+            {
+                "tenant": {
+                    "id": caller.tenant_id,
+                    "name": caller.tenant_name,
+                    "unlimited": caller.unlimited,
+                    "idempotency_required": caller.idempotency_required,
+                },
+                "api_key": {"id": caller.key_id, "name": caller.name, "owner": caller.owner},
+                "scopes": [scope for scope in SCOPES if scope in caller.scopes],
+                "limits": {
+                    "payload_bytes": conf().payload_bytes,
+                    "idempotency_seconds": caller.idempotency_seconds,
+                },
+            }
+        )
+
+
+class ApiKeysView(PunctualView):
+    """The tenant's API keys."""
+
+    scopes = _ADMIN
+    query_parameters = {"GET": LIST_PARAMETERS}
+
+    @extend_schema(
+        operation_id="list_api_keys", responses=list_answer("api_keys", ApiKeySerializer)
+    )
+    def get(self, request: Request) -> Response:
+        """List the keys, revoked ones too, newest first."""
+        keys = ApiKey.objects.filter(tenant_id=self.tenant_id)
+        return Response(paginate(keys, self.query, key="api_keys", serialize=_key))
+
+    @extend_schema(operation_id="create_api_key", request=NewApiKey, responses={201: MadeApiKey})
+    @idempotent(required=False)
+    def post(self, request: Request) -> Response:
+        """Create a key; its text is shown this once."""
+        wanted = self.read_body(NewApiKey)
+        self._refuse_more_than_own(wanted)
+        tenant = Tenant.objects.get(pk=self.tenant_id)
+        made, key = create_api_key(tenant, actor=self.actor, **wanted)
+        location = f"/v1/api-keys/{made.id}"
+        return Response({**_key(made), "key": key}, status=201, headers={"Location": location})
+
+    def _refuse_more_than_own(self, wanted: dict[str, Any]) -> None:
+        beyond = set(wanted["scopes"]) - self.caller.scopes
+        if beyond or (wanted["owner"] and not self.caller.owner):
+            raise Forbidden("A key cannot make another that may do more than itself.")
+
+
+class ApiKeyView(PunctualView):
+    """One API key."""
+
+    scopes = _ADMIN
+
+    @extend_schema(operation_id="get_api_key", responses=ApiKeySerializer)
+    def get(self, request: Request, key_id: UUID) -> Response:
+        """Describe a key."""
+        return Response(_key(get_api_key(self.tenant_id, key_id)))
+
+    @extend_schema(operation_id="revoke_api_key", request=None, responses={204: None})
+    @idempotent(required=False)
+    def delete(self, request: Request, key_id: UUID) -> Response:
+        """Revoke a key; its next call is refused."""
+        revoke_api_key(self.tenant_id, key_id, actor=self.actor)
+        return Response(status=204)
+
+
+class SigningSecretsView(PunctualView):
+    """The secrets that the tenant's webhooks are signed with."""
+
+    scopes = _ADMIN
+    query_parameters = {
+        "GET": {"reveal": boolean("Show the secrets; owners only, audited.", default=False)}
+    }
+
+    @extend_schema(
+        operation_id="list_signing_secrets",
+        responses=inline_serializer(
+            "SigningSecrets", {"signing_secrets": SigningSecretSerializer(many=True)}
+        ),
+    )
+    def get(self, request: Request) -> Response:
+        """List the secrets that sign now, newest first."""
+        if not self.query["reveal"]:
+            rows = valid_signing_secrets(timezone.now()).filter(tenant_id=self.tenant_id)
+            listed = [dict(row) for row in rows.values("id", "created_at", "expires_at")]
+            return Response({"signing_secrets": listed})
+        if not self.caller.owner:
+            raise Forbidden("Only an owner's key may see signing secrets again.")
+        with transaction.atomic(durable=True):
+            revealed = reveal_signing_secrets(self.tenant_id, actor=self.actor)
+        return Response({"signing_secrets": [asdict(secret) for secret in revealed]})
+
+
+class RotateSigningSecretView(PunctualView):
+    """Replace the signing secret."""
+
+    scopes = _ADMIN
+
+    @extend_schema(
+        operation_id="rotate_signing_secret", request=Rotation, responses=SigningSecretSerializer
+    )
+    @idempotent(required=False)
+    def post(self, request: Request) -> Response:
+        """Make a new secret, shown this once; the old one signs too for the overlap."""
+        wanted = self.read_body(Rotation)
+        made = rotate_signing_secret(self.tenant_id, actor=self.actor, **wanted)
+        return Response(asdict(made))
+
+
+def _key(key: ApiKey) -> dict[str, Any]:
+    return dict(ApiKeySerializer(key).data)

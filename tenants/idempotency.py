@@ -1,0 +1,312 @@
+"""One request, one result: the answer to a change is stored with the change.
+
+``@idempotent`` wraps a view's handler, opens the durable transaction, and writes the answer
+under the caller's Idempotency-Key before the commit. The cases:
+
+1. no key where one is needed, or a bad one: 400;
+2. first call: runs, answer stored in the transaction of its change; dead before the commit,
+   nothing has happened; dead after it, the answer is there;
+3. same key and call: the first answer again, ``Idempotent-Replayed: true``;
+4. same key, another call: 422;
+5. the first call still runs: 409 with ``Retry-After``.
+
+A refusal (4xx) is stored too, after its change was rolled back; what may turn out otherwise
+(401, 403, 429, 5xx) is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import wraps
+from typing import Any, NoReturn, TypeVar, cast
+
+import orjson
+from django.db import transaction
+from django.db.models import BooleanField, Func, Value
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from shared.api.problems import log_unexpected, problem_of, respond
+from shared.api.renderers import JSON, PROBLEM_JSON, dump_json
+from shared.api.views import PunctualView
+from shared.encryption import open_sealed, seal
+from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError
+from tenants.models import IdempotencyRecord, Tenant
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+_KEY = re.compile(r"[!-~]{1,255}")
+_STORED_HEADERS = ("Location",)
+_NOT_STORED = {401, 403, 429}
+# Seconds after which a caller may ask again for the answer of a call under way.
+_RETRY_AFTER = 1
+
+
+class IdempotencyMismatch(PunctualError):
+    """This Idempotency-Key was used for another call."""
+
+    code = "idempotency_mismatch"
+    status = 422
+
+
+class IdempotencyInProgress(Conflict):
+    """The first call with this Idempotency-Key is still under way."""
+
+    code = "idempotency_in_progress"
+    retry_after = _RETRY_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What identifies a call: whose, under which key, and a hash of what it asks."""
+
+    tenant: Any
+    key: str
+    fingerprint: bytes
+    seconds: int
+
+    @property
+    def context(self) -> bytes:
+        return f"idempotency:{self.tenant}:{self.key}".encode()
+
+
+def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
+    """Run a handler of a PunctualView at most once per key, in one durable transaction."""
+
+    def decorate(handler: Handler) -> Handler:
+        @wraps(handler)
+        def once(view: PunctualView, request: Request, *args: Any, **kwargs: Any) -> Any:
+            def run() -> HttpResponseBase:
+                return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
+
+            call = _call_of(view, request, required)
+            if call is None:
+                with transaction.atomic(durable=True):
+                    return _undo_if_refused(run())
+            return _run_once(call, request, run)
+
+        once.idempotency_required = required  # type: ignore[attr-defined]  # read by the schema
+        return cast(Handler, once)
+
+    return decorate
+
+
+def idempotent_outside(handler: Handler) -> Handler:
+    """Run a handler that waits for somebody else at most once per key, in no transaction.
+
+    The key is honoured where one is given; meanwhile it is held by the session, so that a call
+    at the same time gets 409 and a crash leaves nothing behind.
+    """
+
+    @wraps(handler)
+    def once(view: PunctualView, request: Request, *args: Any, **kwargs: Any) -> Any:
+        def run() -> HttpResponseBase:
+            return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
+
+        call = _call_of(view, request, required=False)
+        if call is None:
+            return run()
+        with _held_by_session(call):
+            with transaction.atomic(durable=True):
+                replayed = _lock_and_replay(call)
+            return replayed or _answer_outside(call, request, run)
+
+    once.idempotency_required = False  # type: ignore[attr-defined]  # read by the schema
+    return cast(Handler, once)
+
+
+def answer_once(
+    tenant: Tenant, key: str, asked: bytes, run: Callable[[], HttpResponse]
+) -> HttpResponse:
+    """Run a page's change at most once per key, in one durable transaction.
+
+    ``asked`` is what identifies the change. The first answer is stored and given again; what
+    ``run`` raises undoes the change and stores nothing. Raise IdempotencyMismatch for another
+    change under the key, IdempotencyInProgress while the first one runs.
+    """
+    fingerprint = hashlib.sha256(asked).digest()
+    call = _Call(tenant.pk, f"console:{key}", fingerprint, tenant.idempotency_seconds)
+    with transaction.atomic(durable=True):
+        replayed = _lock_and_replay(call)
+        if replayed is not None:
+            return replayed
+        answer = run()
+        _store(call, answer)
+        return answer
+
+
+def delete_expired_records(limit: int = 5000) -> int:
+    """Delete up to ``limit`` answers whose time is over; return how many."""
+    expired = IdempotencyRecord.objects.filter(expires_at__lte=timezone.now())
+    ids = list(expired.order_by("expires_at").values_list("pk", flat=True)[:limit])
+    return IdempotencyRecord.objects.filter(pk__in=ids).delete()[0]
+
+
+def _run_once(
+    call: _Call, request: Request, run: Callable[[], HttpResponseBase]
+) -> HttpResponseBase:
+    try:
+        with transaction.atomic(durable=True):
+            replayed = _lock_and_replay(call)
+            if replayed is not None:
+                return replayed
+            answer = _freeze(_undo_if_refused(run()))
+            if answer.status_code < 400:
+                _store(call, answer)
+    except (IdempotencyMismatch, IdempotencyInProgress):
+        raise
+    except Exception as error:
+        problem = problem_of(error)
+        if not _is_stored(problem.status):
+            raise
+        log_unexpected(error, problem, request)
+        answer = respond(problem, request)
+    if answer.status_code >= 400 and _is_stored(answer.status_code):
+        _store_apart(call, answer)
+    return answer
+
+
+def _answer_outside(
+    call: _Call, request: Request, run: Callable[[], HttpResponseBase]
+) -> HttpResponse:
+    try:
+        answer = _freeze(run())
+    except Exception as error:
+        problem = problem_of(error)
+        if not _is_stored(problem.status):
+            raise
+        log_unexpected(error, problem, request)
+        answer = respond(problem, request)
+    if _is_stored(answer.status_code):
+        _store_apart(call, answer)
+    return answer
+
+
+@contextmanager
+def _held_by_session(call: _Call) -> Iterator[None]:
+    if not _advisory("pg_try_advisory_lock", call):
+        raise IdempotencyInProgress
+    try:
+        yield
+    finally:
+        _advisory("pg_advisory_unlock", call)
+
+
+def _advisory(function: str, call: _Call) -> bool:
+    digest = hashlib.blake2b(call.context, digest_size=8).digest()
+    key = Value(int.from_bytes(digest, "big", signed=True))
+    lock = Func(key, function=function, output_field=BooleanField())
+    return bool(Tenant.objects.filter(pk=call.tenant).values_list(lock, flat=True).get())
+
+
+def _call_of(view: PunctualView, request: Request, required: bool) -> _Call | None:
+    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    caller = view.caller
+    if key is None:
+        if required or caller.idempotency_required:
+            _refuse_key("idempotency_key_missing", "Send an Idempotency-Key header.")
+        return None
+    if not _KEY.fullmatch(key):
+        _refuse_key("idempotency_key_invalid", "An Idempotency-Key has 1-255 visible characters.")
+    method = request.method or ""
+    asked = orjson.dumps(request.data, option=orjson.OPT_SORT_KEYS)
+    content = b"\0".join((method.encode(), request.get_full_path().encode(), asked))
+    fingerprint = hashlib.sha256(content).digest()
+    return _Call(caller.tenant_id, key, fingerprint, caller.idempotency_seconds)
+
+
+def _refuse_key(code: str, message: str) -> NoReturn:
+    error = InvalidInput([FieldError("Idempotency-Key", code, message)], message)
+    error.code = code
+    raise error
+
+
+def _lock_and_replay(call: _Call) -> HttpResponse | None:
+    """Hold the key until the transaction ends; return the stored answer where there is one."""
+    # The race: two first calls at once would both run. The lock is not waited for (409), and
+    # goes with the transaction, so that a crash leaves nothing behind.
+    if not _advisory("pg_try_advisory_xact_lock", call):
+        raise IdempotencyInProgress
+    record = IdempotencyRecord.objects.filter(tenant_id=call.tenant, key=call.key).first()
+    if record is None:
+        return None
+    if record.expires_at <= timezone.now():
+        record.delete()
+        return None
+    if bytes(record.fingerprint) != call.fingerprint:
+        raise IdempotencyMismatch
+    answer = HttpResponse(open_sealed(record.sealed_body, call.context), status=record.status)
+    _set_content_type(answer)
+    for name, value in record.headers.items():
+        answer[name] = value
+    answer["Idempotent-Replayed"] = "true"
+    return answer
+
+
+def _store(call: _Call, answer: HttpResponseBase) -> None:
+    IdempotencyRecord.objects.create(
+        tenant_id=call.tenant,
+        key=call.key,
+        fingerprint=call.fingerprint,
+        status=answer.status_code,
+        sealed_body=seal(cast(HttpResponse, answer).content, call.context),
+        headers={name: answer[name] for name in _STORED_HEADERS if name in answer},
+        expires_at=timezone.now() + timedelta(seconds=call.seconds),
+    )
+
+
+def _store_apart(call: _Call, answer: HttpResponseBase) -> None:
+    """Store in a transaction of its own: a refusal, whose change was rolled back, and the like.
+
+    Another call may have got in between and have its answer stored; then that one stays, and
+    this caller was still told the truth: its call changed nothing.
+    """
+    with transaction.atomic(durable=True):
+        if _is_free(call):
+            _store(call, answer)
+
+
+def _is_free(call: _Call) -> bool:
+    try:
+        return _lock_and_replay(call) is None
+    except (IdempotencyMismatch, IdempotencyInProgress):
+        return False
+
+
+def _is_stored(status: int) -> bool:
+    return status < 500 and status not in _NOT_STORED
+
+
+def _undo_if_refused(answer: HttpResponseBase) -> HttpResponseBase:
+    if answer.status_code >= 400:
+        transaction.set_rollback(True)
+    return answer
+
+
+def _freeze(answer: HttpResponseBase) -> HttpResponse:
+    """Render the answer now, so that what is stored is what is sent."""
+    if isinstance(answer, HttpResponse) and not isinstance(answer, Response):
+        return answer
+    response = cast(Response, answer)
+    body = b"" if response.data is None else dump_json(response.data)
+    frozen = HttpResponse(body, status=response.status_code)
+    _set_content_type(frozen)
+    for name, value in response.headers.items():
+        if name.lower() != "content-type":
+            frozen[name] = value
+    return frozen
+
+
+def _set_content_type(answer: HttpResponse) -> None:
+    if answer.content:
+        answer["Content-Type"] = JSON if answer.status_code < 400 else PROBLEM_JSON
+    else:
+        del answer["Content-Type"]

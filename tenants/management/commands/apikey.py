@@ -1,0 +1,162 @@
+"""``manage.py apikey``: create, list, revoke and rotate API keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from shared.actor import COMMAND
+from shared.api.query import parse_uuid
+from shared.command_parser import Verb
+from shared.commands import PunctualCommand, VerbCommand, table
+from shared.exceptions import FieldError, InvalidInput, NotFound
+from shared.instants import parse_instant
+from tenants.choices import SCOPES
+from tenants.models import ApiKey
+from tenants.services import create_api_key, get_tenant, revoke_api_key, rotate_api_key
+
+_COLUMNS = ("id", "prefix", "name", "scopes", "last_used_at", "expires_at", "revoked_at")
+
+
+def _add_create_options(parser: CommandParser) -> None:
+    parser.add_argument("--tenant", required=True, help="name or id")
+    parser.add_argument("--name", required=True, help="what the key is for")
+    parser.add_argument(
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        help="repeatable; read and write if left out",
+    )
+    parser.add_argument("--owner", action="store_true", help="may see signing secrets")
+    parser.add_argument("--expires-at", help="RFC 3339 time with an offset")
+
+
+def _add_list_options(parser: CommandParser) -> None:
+    parser.add_argument("--tenant", required=True, help="name or id")
+
+
+def _add_key(parser: CommandParser) -> None:
+    parser.add_argument("key", help="id or prefix")
+
+
+def _add_rotate_options(parser: CommandParser) -> None:
+    _add_key(parser)
+    parser.add_argument(
+        "--overlap-seconds",
+        type=int,
+        default=24 * 3600,
+        help="how long the old key stays valid (86400)",
+    )
+
+
+def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    expires_at = _time(options["expires_at"]) if options["expires_at"] else None
+    with transaction.atomic(durable=True):
+        made, key = create_api_key(
+            get_tenant(options["tenant"]),
+            name=options["name"],
+            scopes=options["scope"] or ["read", "write"],
+            owner=options["owner"],
+            expires_at=expires_at,
+            actor=COMMAND,
+        )
+    _emit_made(command, options, made, key)
+
+
+def _list(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    keys = ApiKey.objects.filter(tenant=get_tenant(options["tenant"]))
+    rows = list(keys.order_by("-created_at", "-id").values(*_COLUMNS))
+    shown = [{**row, "scopes": ",".join(row["scopes"])} for row in rows]
+    lines = table(_COLUMNS, [[row[name] for name in _COLUMNS] for row in shown])
+    command.emit(options, {"api_keys": rows}, lines)
+
+
+def _revoke(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    key = _key(options["key"])
+    command.confirm(options, f"Revoke the key {key}? Its next call is refused.")
+    with transaction.atomic(durable=True):
+        revoked = revoke_api_key(key.tenant_id, key.id, actor=COMMAND)
+    document = {"id": revoked.id, "revoked_at": revoked.revoked_at}
+    command.emit(options, document, [f"revoked {revoked}"])
+
+
+def _rotate(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    key = _key(options["key"])
+    overlap = options["overlap_seconds"]
+    if overlap < 0:
+        raise _invalid("--overlap-seconds", "The overlap cannot be negative.")
+    command.confirm(options, f"Replace the key {key}? It is refused after {overlap} s.")
+    with transaction.atomic(durable=True):
+        made, text = rotate_api_key(key.tenant_id, key.id, overlap_seconds=overlap, actor=COMMAND)
+    _emit_made(command, options, made, text)
+
+
+def _emit_made(
+    command: PunctualCommand, options: Mapping[str, Any], made: ApiKey, key: str
+) -> None:
+    document = {"id": made.id, "prefix": made.prefix, "key": key}
+    command.emit(options, document, [f"id       {made.id}", f"API key  {key}  (shown once)"])
+
+
+def _key(id_or_prefix: str) -> ApiKey:
+    try:
+        found = list(ApiKey.objects.filter(pk=parse_uuid(id_or_prefix)))
+    except ValueError:
+        found = list(ApiKey.objects.filter(prefix=id_or_prefix)[:2])
+    if not found:
+        raise NotFound(f"There is no API key {id_or_prefix!r}.")
+    if len(found) > 1:
+        raise _invalid("key", "More than one key has this prefix; give the id.")
+    return found[0]
+
+
+def _time(text: str) -> Any:
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise _invalid("--expires-at", str(error)) from error
+
+
+def _invalid(pointer: str, message: str) -> InvalidInput:
+    return InvalidInput([FieldError(pointer, "invalid", message)], message)
+
+
+class Command(VerbCommand):
+    """Create, list, revoke and rotate API keys."""
+
+    help = "Create, list, revoke and rotate API keys."
+    verbs: ClassVar[tuple[Verb, ...]] = (
+        Verb(
+            "create",
+            "create a key, shown once",
+            ("apikey create --tenant Billing --name ci --scope read --scope write",),
+            _create,
+            _add_create_options,
+        ),
+        Verb(
+            "list",
+            "list keys, revoked ones too",
+            ("apikey list --tenant Billing",),
+            _list,
+            _add_list_options,
+        ),
+        Verb(
+            "revoke",
+            "make a key invalid",
+            ("apikey revoke abcdefghi --yes",),
+            _revoke,
+            _add_key,
+            dangerous=True,
+        ),
+        Verb(
+            "rotate",
+            "make a key like another, which then expires",
+            ("apikey rotate abcdefghi --overlap-seconds 3600 --yes",),
+            _rotate,
+            _add_rotate_options,
+            dangerous=True,
+        ),
+    )

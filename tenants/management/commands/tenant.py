@@ -1,0 +1,97 @@
+"""``manage.py tenant``: create, list, suspend and resume tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from shared.actor import COMMAND
+from shared.command_parser import Verb
+from shared.commands import PunctualCommand, VerbCommand, table
+from tenants.choices import SCOPES
+from tenants.models import Tenant
+from tenants.services import (
+    create_api_key,
+    create_tenant,
+    get_tenant,
+    resume_tenant,
+    suspend_tenant,
+)
+
+_COLUMNS = ("id", "name", "created_at", "suspended_at")
+
+
+def _add_create_options(parser: CommandParser) -> None:
+    parser.add_argument("name", help="name of the tenant")
+    parser.add_argument("--unlimited", action="store_true", help="no quotas, no rate limits")
+
+
+def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    with transaction.atomic(durable=True):
+        tenant = create_tenant(options["name"], unlimited=options["unlimited"], actor=COMMAND)
+        _, key = create_api_key(tenant, name="first key", scopes=SCOPES, owner=True, actor=COMMAND)
+    lines = [f"tenant   {tenant.id}", f"API key  {key}  (shown once)"]
+    command.emit(options, {"id": tenant.id, "api_key": key}, lines)
+
+
+def _list(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    rows = list(Tenant.objects.order_by("name").values(*_COLUMNS))
+    lines = table(_COLUMNS, [[row[name] for name in _COLUMNS] for row in rows])
+    command.emit(options, {"tenants": rows}, lines)
+
+
+def _add_name(parser: CommandParser) -> None:
+    parser.add_argument("name", help="name or id of the tenant")
+
+
+def _suspend(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    tenant = get_tenant(options["name"])
+    command.confirm(options, f"Suspend {tenant.name!r}? Its keys answer 403 from now on.")
+    with transaction.atomic(durable=True):
+        changed = suspend_tenant(tenant.id, actor=COMMAND)
+    _emit(command, options, changed, "suspended")
+
+
+def _resume(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    with transaction.atomic(durable=True):
+        changed = resume_tenant(get_tenant(options["name"]).id, actor=COMMAND)
+    _emit(command, options, changed, "may call again")
+
+
+def _emit(command: PunctualCommand, options: Mapping[str, Any], tenant: Tenant, now: str) -> None:
+    document = {name: getattr(tenant, name) for name in _COLUMNS}
+    command.emit(options, document, [f"{tenant.name}: {now}"])
+
+
+class Command(VerbCommand):
+    """Create, list, suspend and resume tenants."""
+
+    help = "Create, list, suspend and resume tenants."
+    verbs: ClassVar[tuple[Verb, ...]] = (
+        Verb(
+            "create",
+            "create a tenant and its first API key",
+            ('tenant create "Billing" --json',),
+            _create,
+            _add_create_options,
+        ),
+        Verb("list", "list the tenants", ("tenant list",), _list),
+        Verb(
+            "suspend",
+            "refuse the tenant's keys from now on; its data and schedules stay",
+            ('tenant suspend "Billing" --yes',),
+            _suspend,
+            _add_name,
+            dangerous=True,
+        ),
+        Verb(
+            "resume",
+            "let a suspended tenant call again",
+            ('tenant resume "Billing"',),
+            _resume,
+            _add_name,
+        ),
+    )

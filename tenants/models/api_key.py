@@ -1,0 +1,53 @@
+"""The API key: how a program proves which tenant it works for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from shared.ids import new_id
+from tenants.choices import SCOPES
+
+
+class ApiKey(models.Model):
+    """Only the key's hash is kept; ``prefix`` is what people recognise it by.
+
+    ``owner`` keys may see signing secrets again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=200)
+    prefix = models.CharField(max_length=12)
+    key_hash = models.BinaryField(max_length=32, unique=True)
+    scopes = ArrayField(models.CharField(max_length=10))
+    owner = models.BooleanField(default=False)
+    created_at = models.DateTimeField(db_default=Now())
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "api_keys"
+        indexes = [
+            models.Index(fields=["prefix"], name="api_keys_by_prefix_idx"),
+            models.Index(fields=["tenant", "-created_at", "-id"], name="api_keys_of_tenant_idx"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="api_key_scopes_are_known",
+                condition=Q(scopes__contained_by=list(SCOPES), scopes__len__gte=1),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix})"
+
+    def is_valid_at(self, moment: datetime) -> bool:
+        """Return whether the key is neither revoked nor expired."""
+        expired = self.expires_at is not None and self.expires_at <= moment
+        return self.revoked_at is None and not expired

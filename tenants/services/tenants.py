@@ -1,0 +1,106 @@
+"""Create, find, change, suspend and resume tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from events import audit
+from shared.actor import Actor
+from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
+from tenants.models import Tenant
+from tenants.models.tenant import MAX_IDEMPOTENCY_SECONDS
+from tenants.services.signing_secrets import add_signing_secret
+
+#: What of a tenant may be changed.
+SETTINGS = ("idempotency_required", "idempotency_seconds", "unlimited")
+
+
+@transaction.atomic
+def create_tenant(name: str, *, actor: Actor, unlimited: bool = False) -> Tenant:
+    """Create a tenant with its first signing secret; raise Conflict when the name is taken."""
+    if not name.strip() or len(name) > 200 or "\x00" in name:
+        message = "A tenant's name has 1 to 200 characters."
+        raise InvalidInput([FieldError("#/name", "invalid", message)], message)
+    tenant = Tenant(name=name, unlimited=unlimited)
+    # The insert judges, not a look before it: two creators of one name may come at once.
+    Tenant.objects.bulk_create([tenant], ignore_conflicts=True)
+    created = Tenant.objects.filter(pk=tenant.pk).first()
+    if created is None:
+        raise Conflict(f"There is a tenant named {name!r} already.", code="name_taken")
+    add_signing_secret(created)
+    after = {"name": name, "unlimited": unlimited}
+    audit.record(created.id, actor, "tenant.created", "tenant", created.id, after=after)
+    return created
+
+
+def get_tenant(name_or_id: str) -> Tenant:
+    """Return the tenant of this name or id; raise NotFound."""
+    found = Tenant.objects.filter(name=name_or_id).first()
+    if found is None:
+        try:
+            found = Tenant.objects.filter(pk=UUID(name_or_id)).first()
+        except ValueError:
+            found = None
+    if found is None:
+        raise NotFound(f"There is no tenant {name_or_id!r}.")
+    return found
+
+
+@transaction.atomic
+def change_tenant(tenant_id: UUID, settings: Mapping[str, Any], *, actor: Actor) -> Tenant:
+    """Change a tenant's settings, those of ``SETTINGS``; raise NotFound, InvalidInput."""
+    unknown = set(settings) - set(SETTINGS)
+    if unknown:
+        raise InvalidInput([FieldError(f"#/{name}", "unknown", "Unknown.") for name in unknown])
+    tenant = _locked(tenant_id)
+    before = {name: getattr(tenant, name) for name in settings}
+    if before == dict(settings):
+        return tenant
+    for name, value in settings.items():
+        setattr(tenant, name, value)
+    _refuse_bad_seconds(tenant.idempotency_seconds)
+    tenant.save(update_fields=list(settings))
+    audit.record(
+        tenant_id, actor, "tenant.changed", "tenant", tenant_id, before=before, after=settings
+    )
+    return tenant
+
+
+@transaction.atomic
+def suspend_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
+    """Let the tenant's keys answer 403 from now on; one that is suspended stays as it is."""
+    tenant = _locked(tenant_id)
+    if tenant.suspended_at is None:
+        tenant.suspended_at = timezone.now()
+        tenant.save(update_fields=["suspended_at"])
+        audit.record(tenant_id, actor, "tenant.suspended", "tenant", tenant_id)
+    return tenant
+
+
+@transaction.atomic
+def resume_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
+    """Let a suspended tenant call again; another one stays as it is."""
+    tenant = _locked(tenant_id)
+    if tenant.suspended_at is not None:
+        tenant.suspended_at = None
+        tenant.save(update_fields=["suspended_at"])
+        audit.record(tenant_id, actor, "tenant.resumed", "tenant", tenant_id)
+    return tenant
+
+
+def _locked(tenant_id: UUID) -> Tenant:
+    tenant = Tenant.objects.select_for_update(no_key=True).filter(pk=tenant_id).first()
+    if tenant is None:
+        raise NotFound("There is no such tenant.")
+    return tenant
+
+
+def _refuse_bad_seconds(seconds: int) -> None:
+    if not 24 * 3600 <= seconds <= MAX_IDEMPOTENCY_SECONDS:
+        message = f"Give {24 * 3600} to {MAX_IDEMPOTENCY_SECONDS} seconds."
+        raise InvalidInput([FieldError("#/idempotency_seconds", "out_of_range", message)], message)

@@ -1,0 +1,80 @@
+"""Every operators' command explains itself, prints JSON by a schema, and is in the reference."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.architecture import tree
+from tests.support.command_pages import Door, commands, page
+
+_PAGE = tree.REPOSITORY / "docs" / "reference" / "commands.md"
+_SCHEMAS = tree.REPOSITORY / "docs" / "reference" / "command-schemas"
+_REGENERATE = "python -m tests.support.command_pages > docs/reference/commands.md"
+
+# Door -> why it prints no document.
+_NO_JSON = {
+    "config-docs": "prints a page of the reference",
+    "down": "ends what runs; there is nothing to tell",
+    "up": "runs until it is stopped",
+}
+#: Schemas of one line of a stream stand beside that of the document.
+_LINE = "-line"
+
+
+def _doors() -> list[Door]:
+    return [door for listed in commands() for door in listed.doors]
+
+
+def test_every_command_and_verb_has_an_example():
+    found = [door.name for door in _doors() if not door.examples]
+
+    assert not found, tree.report(found)
+
+
+def test_every_verb_says_what_it_does():
+    found = [door.name for door in _doors() if not door.help]
+
+    assert not found, tree.report(found)
+
+
+def test_every_verb_prints_json():
+    found = [door.name for door in _doors() if not door.takes_json and door.name not in _NO_JSON]
+
+    assert not found, tree.report(found)
+
+
+def test_every_document_has_a_schema_that_allows_nothing_else():
+    wanted = {door.name for door in _doors() if door.takes_json}
+    stored = {path.stem for path in _SCHEMAS.glob("*.json")}
+
+    missing = sorted(wanted - stored)
+    left_over = sorted(name for name in stored - wanted if name.removesuffix(_LINE) not in wanted)
+
+    assert not missing, tree.report(missing)
+    assert not left_over, tree.report(left_over)
+
+
+@pytest.mark.parametrize("path", sorted(_SCHEMAS.glob("*.json")), ids=lambda path: path.stem)
+def test_every_schema_is_versioned_and_titled(path):
+    schema = json.loads(path.read_text(encoding="utf-8"))
+    branches = [part for key in ("oneOf", "anyOf") for part in schema.get(key, [])] or [schema]
+
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["title"]
+    for branch in branches:
+        assert branch["properties"]["schema"] == {"const": 1}
+        assert "schema" in branch["required"]
+
+
+def test_the_reference_page_is_what_the_commands_say():
+    assert _PAGE.read_text(encoding="utf-8") == page(), f"write it again: {_REGENERATE}"
+
+
+def test_the_page_has_every_command_and_verb():
+    lines = page().splitlines()
+
+    for listed in commands():
+        assert f"## {listed.top.words[0]}" in lines
+        assert all(f"### {' '.join(door.words)}" in lines for door in listed.verbs)

@@ -1,0 +1,154 @@
+"""Whatever a person can do by a button can be done by a call of the API and by a command.
+
+The table names both for every route of the console that changes something and for every action
+of the admin; where one is missing, the reason stands in its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern
+from drf_spectacular.generators import SchemaGenerator
+
+from dashboard import urls
+from tenants.models import Membership
+from tests.architecture import tree
+from tests.factories import make_tenant
+from tests.support.command_pages import commands
+
+
+@dataclass(frozen=True)
+class Doors:
+    """The call and the command that do the same; ``why`` is said where one is missing."""
+
+    call: str = ""
+    command: str = ""
+    why: str = ""
+
+
+# Routes that answer GET, too, and change something by POST.
+_PAGES_WITH_FORMS = {"login", "task_new", "task_edit"}
+
+_SESSION = "about this browser's session only; keys and commands have none"
+_OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
+
+CONSOLE = {
+    "login": Doors(why=_SESSION),
+    "logout": Doors(why=_SESSION),
+    "choose_tenant": Doors(why=_SESSION),
+    "task_new": Doors("POST /v1/tasks", "tasks create"),
+    "task_edit": Doors("PUT /v1/tasks/{task_id}", "tasks edit"),
+    "schedule_preview": Doors("POST /v1/schedules/preview", "schedule preview"),
+    "task_test": Doors("POST /v1/tasks/test", "tasks test"),
+    "task_pause": Doors("POST /v1/tasks/{task_id}/pause", "tasks pause"),
+    "task_resume": Doors("POST /v1/tasks/{task_id}/resume", "tasks resume"),
+    "task_run": Doors("POST /v1/tasks/{task_id}/run", "tasks run"),
+    "task_cancel": Doors("POST /v1/tasks/{task_id}/cancel", "tasks cancel"),
+    "task_delete": Doors("DELETE /v1/tasks/{task_id}", "tasks delete"),
+    "task_rollback": Doors("POST /v1/tasks/{task_id}/rollback", "tasks rollback"),
+    "execution_cancel": Doors("POST /v1/executions/{execution_id}/cancel", "executions cancel"),
+    "execution_retry": Doors("POST /v1/executions/{execution_id}/retry", "executions retry"),
+    "dead_letter_retry": Doors("POST /v1/dlq/{letter_id}/retry", "dlq retry"),
+    "dead_letter_resolve": Doors("POST /v1/dlq/{letter_id}/resolve", "dlq resolve"),
+    "dead_letter_archive": Doors("POST /v1/dlq/{letter_id}/archive", "dlq archive"),
+    "dead_letter_purge": Doors("DELETE /v1/dlq/{letter_id}", "dlq purge"),
+    # The kinds of bulk jobs have a call each; commands take filters or many ids.
+    "bulk_create": Doors("POST /v1/dlq/actions", "dlq retry"),
+    "bulk_job_cancel": Doors("POST /v1/bulk-jobs/{job_id}/cancel", "bulk cancel"),
+    "alert_mute": Doors("POST /v1/alerts/{alert_id}/mute", "notify mute"),
+    "settings_save": Doors("PATCH /v1/notification-preferences", "notify preferences"),
+    "settings_try": Doors(command="notify test", why="a key has no member whom it could reach"),
+    "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
+    "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),
+}
+
+ADMIN = {
+    "tasks.task pause": CONSOLE["task_pause"],
+    "tasks.task resume": CONSOLE["task_resume"],
+    "tasks.task run": CONSOLE["task_run"],
+    "tasks.task cancel": CONSOLE["task_cancel"],
+    "executions.execution cancel": CONSOLE["execution_cancel"],
+    "executions.execution retry": CONSOLE["execution_retry"],
+    "executions.deadletter retry": CONSOLE["dead_letter_retry"],
+    "executions.deadletter resolve": CONSOLE["dead_letter_resolve"],
+    "executions.deadletter archive": CONSOLE["dead_letter_archive"],
+    "tenants.apikey revoke": Doors("DELETE /v1/api-keys/{key_id}", "apikey revoke"),
+    "tenants.tenant suspend": Doors(command="tenant suspend", why=_OWN_TENANT),
+    "tenants.tenant resume": Doors(command="tenant resume", why=_OWN_TENANT),
+}
+
+TABLE = [*CONSOLE.items(), *ADMIN.items()]
+_NAMES = [name for name, _ in TABLE]
+
+
+@pytest.fixture(scope="module")
+def calls() -> set[str]:
+    paths: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)["paths"]
+    return {
+        f"{method.upper()} {path}" for path, operations in paths.items() for method in operations
+    }
+
+
+@pytest.fixture(scope="module")
+def verbs() -> set[str]:
+    return {" ".join(door.words) for listed in commands() for door in listed.doors}
+
+
+def _routes() -> dict[str, URLPattern]:
+    return {str(route.name): route for route in urls.urlpatterns}
+
+
+def _path(route: URLPattern) -> str:
+    parts = str(route.pattern).split("/")
+    return "/" + "/".join(str(UUID(int=1)) if part.startswith("<uuid") else part for part in parts)
+
+
+@pytest.fixture
+def owner(db: None) -> Client:
+    user = User.objects.create_user("owner")
+    Membership.objects.create(user=user, tenant=make_tenant(), role="owner")
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_every_route_that_only_takes_forms_is_in_the_table(owner):
+    found = {
+        name for name, route in _routes().items() if owner.get(_path(route)).status_code == 405
+    }
+
+    missing, left_over = found - set(CONSOLE), set(CONSOLE) - found - _PAGES_WITH_FORMS
+
+    assert not missing, tree.report(sorted(missing))
+    assert not left_over, tree.report(sorted(left_over))
+    assert set(_routes()) >= _PAGES_WITH_FORMS
+
+
+def test_every_action_of_the_admin_is_in_the_table():
+    found = {
+        f"{model._meta.label_lower} {action.__name__}"
+        for model, door in admin.site._registry.items()
+        for action in door.actions or ()
+        if callable(action)
+    }
+
+    assert found == set(ADMIN)
+
+
+@pytest.mark.parametrize(("name", "doors"), TABLE, ids=_NAMES)
+def test_every_action_has_a_call_and_a_command_or_a_reason(name, doors, calls, verbs):
+    if not doors.call or not doors.command:
+        assert doors.why, f"{name} lacks a door and does not say why"
+    assert not doors.call or doors.call in calls, f"{doors.call} is not in the API's document"
+    assert not doors.command or doors.command in verbs, f"there is no {doors.command!r}"
+
+
+def test_each_kind_of_bulk_job_has_its_call(calls):
+    assert {f"POST /v1/{kind}/actions" for kind in ("dlq", "tasks", "executions")} <= calls

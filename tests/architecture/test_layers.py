@@ -1,0 +1,122 @@
+"""The import contracts of .importlinter hold, and they catch what they are there to catch."""
+
+from __future__ import annotations
+
+import configparser
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.architecture import tree
+
+_CONFIG = tree.REPOSITORY / ".importlinter"
+# A small house of the same plan, in which every import goes the right way.
+_SKELETON = {
+    "scheduler_site/celery.py": "import celery\nimport executions.services",
+    "dashboard/views/overview.py": "import notifications.services",
+    "notifications/services.py": "import executions.services",
+    "executions/api/views.py": "import rest_framework\nimport executions.services",
+    "executions/celery_tasks.py": "import celery\nimport executions.engine.dispatch",
+    "executions/services.py": "import executions.engine.dispatch\nimport tasks.services",
+    "executions/engine/dispatch.py": "import executions.models.execution",
+    "executions/delivery/http_client.py": "import shared.conf",
+    "executions/models/execution.py": "import executions.states",
+    "executions/states.py": "",
+    "tasks/services.py": "import tasks.models.task\nimport tenants.services",
+    "tasks/models/task.py": "import tasks.schedules.cron",
+    "tasks/schedules/cron.py": "",
+    "tenants/models/tenant.py": "",
+    "tenants/services.py": "import events.outbox\nimport tenants.models.tenant",
+    "events/models/event.py": "",
+    "events/outbox.py": "import shared.conf\nimport events.models.event",
+    "shared/conf.py": "import django",
+    "tests/test_all.py": "import executions.services",
+    "bench/latency.py": "import executions.services",
+}
+
+
+def test_the_checkout_keeps_its_contracts():
+    done = _lint(tree.REPOSITORY)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_package_of_the_checkout_is_under_contract():
+    config = configparser.ConfigParser()
+    config.read(_CONFIG)
+
+    listed = set(config["importlinter"]["root_packages"].split())
+
+    assert set(tree.packages()) <= listed
+
+
+def test_every_package_of_the_checkout_is_typed_and_measured():
+    tools = tomllib.loads((tree.REPOSITORY / "pyproject.toml").read_text())["tool"]
+
+    assert set(tree.packages()) <= set(tools["mypy"]["files"])
+    assert set(tree.production_packages()) <= set(tools["coverage"]["run"]["source"])
+    assert set(tree.packages()) <= set(tools["ruff"]["lint"]["isort"]["known-first-party"])
+
+
+def test_a_house_that_keeps_the_contracts_passes(tmp_path: Path):
+    done = _lint(_build(tmp_path))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("tasks/services.py", "import executions.services"),
+        ("events/outbox.py", "import tenants.services"),
+        ("shared/conf.py", "import events.outbox"),
+        ("executions/services.py", "import executions.api.views"),
+        ("executions/engine/dispatch.py", "import executions.services"),
+        ("executions/delivery/http_client.py", "import executions.engine.dispatch"),
+        ("executions/states.py", "import executions.models.execution"),
+        ("executions/celery_tasks.py", "import executions.api.views"),
+        ("tasks/schedules/cron.py", "import tasks.models.task"),
+        ("executions/engine/dispatch.py", "import celery"),
+        ("tasks/schedules/cron.py", "import rest_framework"),
+        ("tenants/services.py", "import bench.latency"),
+        ("scheduler_site/celery.py", "import tests.test_all"),
+    ],
+)
+def test_a_planted_breach_is_caught(tmp_path: Path, module: str, line: str):
+    house = _build(tmp_path)
+    with (house / module).open("a") as handle:
+        handle.write(f"\n{line}\n")
+
+    done = _lint(house)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "BROKEN" in done.stdout
+
+
+def _build(root: Path) -> Path:
+    for path, source in _SKELETON.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(source + "\n")
+        for folder in target.relative_to(root).parents:
+            if folder != Path():
+                (root / folder / "__init__.py").touch()
+    return root
+
+
+def _lint(root: Path) -> subprocess.CompletedProcess[str]:
+    program = (
+        "import sys; sys.path.insert(0, '.'); from importlinter.cli import lint_imports;"
+        f" sys.exit(lint_imports(config_filename={str(_CONFIG)!r}, no_cache=True))"
+    )
+    return subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )

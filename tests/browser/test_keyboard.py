@@ -1,0 +1,242 @@
+"""The same work without a mouse: every step is a key, and the focus can be seen."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.console import Console
+
+_IS_VISIBLE_FOCUS = """() => {
+  const one = document.activeElement;
+  if (!one || one === document.body) return "nothing has the focus";
+  const style = getComputedStyle(one);
+  const box = one.getBoundingClientRect();
+  if (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2) return "no outline";
+  if (box.bottom <= 0 || box.top >= innerHeight) return "outside of the window";
+  return "";
+}"""
+
+# After the last element the browser's own controls have their turn, with nothing of the page.
+_IS_WITHIN_DIALOG = """() => document.activeElement === document.body
+  || document.activeElement.closest("dialog") !== null"""
+
+
+def tab_to(page: Page, selector: str, most: int = 60) -> None:
+    """Press Tab until the element has the focus, and see that it shows."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            assert page.evaluate(_IS_VISIBLE_FOCUS) == ""
+            return
+    raise AssertionError(f"{selector} is not within {most} steps of Tab")
+
+
+def type_over(page: Page, text: str) -> None:
+    """Replace what the focused field holds."""
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type(text)
+
+
+def test_from_the_login_link_to_a_retried_dead_letter_by_keys_alone(
+    console: Console, stranger: Page
+) -> None:
+    page = stranger
+    page.goto(console.login_link())
+    expect(page.locator("#live-text")).to_have_text("live")
+    console.remember(page.context)
+
+    page.keyboard.press("n")
+    expect(page).to_have_url(re.compile("/tasks/new"))
+    _fill_the_form(page, console)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="By keys alone", level=1)).to_be_visible()
+    task = page.url.rsplit("/", 1)[1]
+
+    # The toast comes while the page is looked at; Tab reaches it, Enter follows it to the cause.
+    expect(page.locator("#toasts .toast").filter(has_text="By keys alone").first).to_be_visible()
+    tab_to(page, "#toasts .toast a", most=120)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/alerts/"))
+    tab_to(page, '#alert a[href^="/executions/"]')
+    page.keyboard.press("Enter")
+    expect(page.locator(".flash.error")).to_contain_text("502")
+    _mend_the_address(page, console)
+
+    letter = console.dead_letter(task)
+    _open_the_letter(page)
+    assert page.url.endswith(letter["id"])
+    tab_to(page, "textarea#payload")
+    type_over(page, '{"keys": 2}')
+    tab_to(page, "form.stack button.primary", most=2)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/executions/"))
+    execution = page.url.rsplit("/", 1)[1]
+    expect(page.locator("header.page-head")).to_contain_text("succeeded")
+    (request,) = console.punctual.received("/ok", webhook_id=execution)
+    assert json.loads(request["body"]) == {"keys": 2}
+
+    # The capital letter of a retry works where the page offers one.
+    page.keyboard.press("Shift+R")
+    expect(page.locator(".flash.success")).to_be_visible()
+    assert not page.url.endswith(execution)
+
+
+def _mend_the_address(page: Page, console: Console) -> None:
+    tab_to(page, '.crumbs a[href^="/tasks/"]')
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="By keys alone", level=1)).to_be_visible()
+    tab_to(page, 'main a[href$="/edit"]')
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Edit By keys alone", level=1)).to_be_visible()
+    tab_to(page, "#url")
+    type_over(page, console.punctual.target("/ok"))
+    page.keyboard.press("Enter")
+    expect(page.locator(".flash.success")).to_contain_text("Saved")
+
+
+def _fill_the_form(page: Page, console: Console) -> None:
+    tab_to(page, "#name")
+    type_over(page, "By keys alone")
+    tab_to(page, "#url", most=3)
+    type_over(page, console.punctual.target("/status/502"))
+    tab_to(page, "#payload", most=3)
+    type_over(page, '{"keys": 1}')
+    tab_to(page, 'input[name="when"]', most=5)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    tab_to(page, "#delay_seconds", most=3)
+    type_over(page, "0.5")
+    tab_to(page, "#max_attempts", most=10)
+    type_over(page, "1")
+    expect(page.locator("#preview .sentence")).to_be_visible()
+
+
+def _open_the_letter(page: Page) -> None:
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    expect(page).to_have_url(re.compile("/dead-letters$"))
+    cause = page.locator('[data-row="http_status:502"]')
+    for _ in range(page.locator("[data-row]").count()):
+        page.keyboard.press("j")
+        if "cursor" in (cause.get_attribute("class") or ""):
+            break
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("error_signature=http_status"))
+    page.keyboard.press("j")
+    assert page.evaluate(_IS_VISIBLE_FOCUS) == ""
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/dead-letters/"))
+
+
+def test_letters_in_fields_are_text_and_search_opens_with_a_slash(
+    console: Console, page: Page
+) -> None:
+    task = console.create_task("Rare name of a task", "/ok")
+    page.goto("/")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("rare name")
+    expect(page.locator("#search-results a").first).to_contain_text("Rare name of a task")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(task["id"]))
+    # An id that is pasted is a way too.
+    page.keyboard.press("ControlOrMeta+k")
+    page.keyboard.insert_text(task["id"])
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Rare name of a task", level=1)).to_be_visible()
+
+
+def test_help_holds_the_focus_and_gives_it_back(page: Page) -> None:
+    page.goto("/tasks")
+    tab_to(page, "#theme")
+    page.keyboard.press("?")
+    dialog = page.locator("#help-dialog")
+    expect(dialog).to_be_visible()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        assert page.evaluate(_IS_WITHIN_DIALOG)
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    expect(page).to_have_url(re.compile("/tasks$"))
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(page.locator("#theme")).to_be_focused()
+
+
+def test_a_question_holds_the_focus_and_asks_before_it_acts(console: Console, page: Page) -> None:
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    task = console.create_task("Asked about", "/ok", schedule=at)
+    page.goto(f"/tasks/{task['id']}")
+    tab_to(page, 'summary[aria-label="More actions"]')
+    page.keyboard.press("Enter")
+    tab_to(page, f'form[action$="{task["id"]}/delete"] button', most=4)
+    page.keyboard.press("Enter")
+    dialog = page.locator("#confirm-dialog")
+    expect(dialog).to_contain_text("Delete Asked about?")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert page.evaluate("document.activeElement.textContent") == "Delete the task"
+    page.keyboard.press("Enter")
+    expect(dialog).to_be_visible()
+    tab_to(page, "#confirm-ok", most=3)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/tasks$"))
+    status, _ = console.punctual.answer("GET", f"/v1/tasks/{task['id']}")
+    assert status == 404
+
+
+def test_a_question_asked_again_at_once_is_answered_by_its_own_answer(
+    console: Console, page: Page
+) -> None:
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    task = console.create_task("Asked twice", "/ok", schedule=at)
+    page.goto(f"/tasks/{task['id']}")
+    # One script turn: the browser tells of the first closing when the question is open again.
+    page.evaluate(
+        """(action) => {
+          const dialog = document.getElementById("confirm-dialog");
+          const form = document.querySelector(`form[action$="${action}"]`);
+          form.requestSubmit(form.querySelector("button"));
+          dialog.close();
+          form.requestSubmit(form.querySelector("button"));
+        }""",
+        f"{task['id']}/delete",
+    )
+    page.locator("#confirm-ok").click()
+    expect(page).to_have_url(re.compile("/tasks$"))
+    status, _ = console.punctual.answer("GET", f"/v1/tasks/{task['id']}")
+    assert status == 404
+
+
+def test_a_question_outlives_the_form_it_was_asked_for(console: Console, page: Page) -> None:
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    task = console.create_task("Replaced meanwhile", "/ok", schedule=at)
+    page.goto(f"/tasks/{task['id']}")
+    page.evaluate(
+        """(action) => {
+          const form = document.querySelector(`form[action$="${action}"]`);
+          form.requestSubmit(form.querySelector("button"));
+          form.replaceWith(form.cloneNode(true));
+        }""",
+        f"{task['id']}/delete",
+    )
+    page.locator("#confirm-ok").click()
+    expect(page).to_have_url(re.compile("/tasks$"))
+
+
+def test_letter_keys_can_be_turned_off(page: Page) -> None:
+    page.goto("/tasks")
+    page.keyboard.press("?")
+    tab_to(page, "#keys-off", most=4)
+    page.keyboard.press("Space")
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("d")
+    page.keyboard.press("?")
+    expect(page.locator("#help-dialog")).to_be_hidden()
+    expect(page).to_have_url(re.compile("/tasks$"))
+    expect(page.locator("#help")).to_be_visible()

@@ -1,0 +1,127 @@
+"""Live pages: nothing moves under the hand, and every server may die and come back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.console import Console, Watch, row_of
+
+STATE = "#live"
+
+
+def marked(page: Page, path: str) -> Page:
+    """Open a page, wait until it is live, and leave a mark that a reload would take away."""
+    page.goto(path)
+    expect(page.locator("#live-text")).to_have_text("live")
+    page.evaluate("window.notReloaded = true")
+    return page
+
+
+def run_once(console: Console, name: str) -> dict[str, Any]:
+    return console.create_task(name, "/ok")
+
+
+def test_rows_wait_behind_a_pill_while_the_list_is_in_use(console: Console, page: Page) -> None:
+    seen = run_once(console, "Seen at first")
+    console.last_execution(seen["id"])
+    marked(page, "/executions")
+    row = row_of(page, "Seen at first").first
+    row.hover()
+    place = row.bounding_box()
+
+    run_once(console, "Came while hovering")
+
+    pill = page.locator("button.pill")
+    expect(pill).to_contain_text("new")
+    expect(row_of(page, "Came while hovering")).to_have_count(0)
+    after = row.bounding_box()
+    assert place is not None
+    assert after == place
+    pill.click()
+    expect(row_of(page, "Came while hovering")).to_have_count(1)
+    assert page.evaluate("window.notReloaded")
+
+
+def test_r_pauses_the_page_and_takes_all_when_it_goes_on(console: Console, page: Page) -> None:
+    marked(page, "/executions")
+    page.keyboard.press("r")
+    expect(page.locator("#live-text")).to_contain_text("paused")
+    expect(page.locator(STATE)).to_have_attribute("aria-pressed", "false")
+
+    task = run_once(console, "Ran during the pause")
+    console.last_execution(task["id"])
+    # The list is asked for by another tab: had this one been live, it would have followed.
+    other = page.context.new_page()
+    other.goto("/executions")
+    expect(row_of(other, "Ran during the pause")).to_have_count(1)
+    other.close()
+    expect(row_of(page, "Ran during the pause")).to_have_count(0)
+
+    page.keyboard.press("r")
+    expect(row_of(page, "Ran during the pause")).to_have_count(1)
+    assert page.evaluate("window.notReloaded")
+
+
+def test_a_killed_web_server_is_found_again_without_a_reload(
+    console: Console, page: Page, watch: Watch
+) -> None:
+    watch.servers_go_away = True
+    marked(page, "/executions")
+
+    console.kill("web")
+
+    expect(page.locator("#live-text")).to_contain_text("reconnecting")
+    expect(page.locator("#live-text")).to_have_text("live", timeout=45_000)
+    run_once(console, "After the web server died")
+    expect(row_of(page, "After the web server died")).to_have_count(1)
+    assert page.evaluate("window.notReloaded")
+
+
+def test_a_killed_valkey_is_survived_without_a_reload(
+    console: Console, page: Page, watch: Watch
+) -> None:
+    watch.servers_go_away = True
+    marked(page, "/executions")
+
+    console.kill("valkey")
+
+    task = run_once(console, "After Valkey died")
+    expect(row_of(page, "After Valkey died")).to_contain_text("succeeded", timeout=45_000)
+    expect(page.locator("#live-text")).to_have_text("live", timeout=45_000)
+    assert console.last_execution(task["id"])["status"] == "SUCCEEDED"
+    assert page.evaluate("window.notReloaded")
+
+
+def test_a_network_that_was_away_leaves_no_gap(console: Console, page: Page, watch: Watch) -> None:
+    watch.servers_go_away = True
+    marked(page, "/executions")
+
+    page.context.set_offline(True)
+    task = run_once(console, "While the network was away")
+    console.last_execution(task["id"])
+    page.context.set_offline(False)
+
+    expect(row_of(page, "While the network was away")).to_contain_text("succeeded")
+    expect(page.locator("#live-text")).to_have_text("live")
+    assert page.evaluate("window.notReloaded")
+
+
+def test_signing_out_in_another_tab_ends_this_one_too(console: Console, stranger: Page) -> None:
+    # A session of its own: the other tests go on with theirs.
+    page = stranger
+    page.goto(console.login_link())
+    marked(page, "/executions")
+    other = page.context.new_page()
+    other.goto("/")
+    other.locator('summary[aria-label^="Account"]').click()
+    other.get_by_role("button", name="Sign out").click()
+    expect(other).to_have_url(re.compile("/login"))
+
+    page.keyboard.press("r")
+    page.keyboard.press("r")
+
+    expect(page).to_have_url(re.compile("/login"))
+    expect(page.get_by_role("heading", name="Sign in to Punctual")).to_be_visible()

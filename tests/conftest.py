@@ -1,0 +1,93 @@
+"""The session's servers and what every test may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.db import connections, transaction
+from django.db.models.signals import post_migrate
+from psycopg.conninfo import conninfo_to_dict
+
+from scheduler_site.broker import broker_url
+from scheduler_site.celery import app
+from shared import redis_client
+from tests.support.servers import start_servers
+from tests.support.together import TogetherScheduling
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling | None:
+    """Keep tests together that share what is slow to make, unless another way is asked for."""
+    return TogetherScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+@pytest.fixture(scope="session")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """Real PostgreSQL and Valkey of this test process; database URL and Redis URL."""
+    database_url, redis_url, stop = start_servers(Path(tmp_path_factory.mktemp("servers")))
+    yield database_url, redis_url
+    connections.close_all()
+    stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(servers: tuple[str, str]) -> None:
+    """Point Django, Redis clients and Celery at the session's servers."""
+    database_url, redis_url = servers
+    parts = conninfo_to_dict(database_url)
+    for settings_dict in (settings.DATABASES["default"], connections["default"].settings_dict):
+        settings_dict.update(
+            NAME=parts["dbname"],
+            USER=parts["user"],
+            PASSWORD=parts["password"],
+            HOST=parts["host"],
+            PORT=str(parts.get("port", "")),
+        )
+    settings.REDIS_URL = redis_url
+    app.conf.broker_url = broker_url(redis_url)
+    redis_client.client.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_db_setup: None, django_db_blocker: object, django_db_modify_db_settings: None
+) -> None:
+    """Give the test database the day tables that a start makes."""
+    from executions.engine import ledger
+    from executions.engine.clocks import database_now
+
+    with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]  # pytest-django's blocker
+        ledger.ensure_days_ahead(database_now())
+    # A test that commits ends with a flush, which also empties what migrations have put in.
+    post_migrate.connect(_restore_fixed_rows, sender=apps.get_app_config("executions"))
+
+
+def _restore_fixed_rows(**_: object) -> None:
+    from executions.engine.clocks import database_now
+    from executions.models import LedgerFloor, PartitionLease
+    from shared.ids import first_id_at
+
+    PartitionLease.objects.bulk_create(
+        (PartitionLease(partition=number) for number in range(256)), ignore_conflicts=True
+    )
+    today = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
+    LedgerFloor.objects.get_or_create(id=1, defaults={"floor_id": first_id_at(today)})
+
+
+@pytest.fixture(autouse=True)
+def _empty_redis(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let no test see another's Redis."""
+    yield
+    if "servers" in request.fixturenames or "django_db_setup" in request.fixturenames:
+        redis_client.client().flushall()
+
+
+@pytest.fixture
+def on_commit(django_capture_on_commit_callbacks: Callable[..., object]) -> Callable[..., object]:
+    """Run what waits for the commit, in tests whose transaction never commits."""
+    return django_capture_on_commit_callbacks

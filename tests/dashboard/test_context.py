@@ -1,0 +1,53 @@
+"""What every page's frame knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from executions.models import DeadLetter
+from tests.factories import make_dead_letter
+
+
+@pytest.mark.parametrize(("cookie", "theme"), [("dark", "dark"), ("pink", "system")])
+def test_the_page_is_drawn_in_the_theme_at_once(browser, alpha, cookie, theme):
+    client = browser(alpha)
+    client.cookies["punctual_theme"] = cookie
+
+    assert f'<html lang="en" data-theme="{theme}">' in client.get("/executions").text
+
+
+def test_the_navigation_marks_where_one_is(browser, alpha):
+    places = browser(alpha).get("/executions").context["places"]
+
+    assert [place["name"] for place in places if place["here"]] == ["executions"]
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/tasks/new", "tasks"),
+        ("/bulk-jobs", "bulk_jobs"),
+        ("/bulk-jobs/new?kind=tasks&action=run&q=x", "bulk_jobs"),
+        ("/", "overview"),
+    ],
+)
+def test_a_page_below_a_place_is_marked_as_its_own(browser, alpha, path, place):
+    places = browser(alpha).get(path).context["places"]
+
+    assert [one["name"] for one in places if one["here"]] == [place]
+
+
+def test_open_dead_letters_are_counted_beside_their_place(browser, alpha):
+    make_dead_letter(alpha)
+
+    places = browser(alpha).get("/executions").context["places"]
+
+    assert {place["name"]: place["badge"] for place in places}["dead_letters"] == "1"
+
+
+def test_a_login_page_knows_no_visitor(client, db):
+    answer = client.get("/login")
+
+    assert answer.status_code == 200
+    assert "places" not in answer.context
+    assert not DeadLetter.objects.exists()

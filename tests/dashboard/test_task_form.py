@@ -1,0 +1,379 @@
+"""The form shows a definition and reads it back; nonsense is refused, never a crash."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.task_form import EMPTY, field_errors, form_of, given_fields, read_form, read_schedule
+from shared.addresses import AllowList
+from shared.exceptions import FieldError, InvalidInput, TooLarge
+from shared.redaction import MASK
+from tasks.definition import to_long
+from tasks.limits import Limits
+from tasks.validation import parse_create
+
+NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+LIMITS = Limits(payload_bytes=256 * 1024, allow_list=AllowList())
+URL = "https://api.example.com/reports"
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20),
+    lambda parts: (
+        st.lists(parts, max_size=3)
+        | st.dictionaries(st.text("abc é", max_size=5), parts, max_size=3)
+    ),
+    max_leaves=6,
+)
+LABEL_TEXT = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20
+).filter(lambda text: bool(text.strip()))
+SCHEDULES = st.one_of(
+    st.fixed_dictionaries(
+        {
+            "cron_expression": st.sampled_from(["0 8 * * *", "*/5 * * * * *", "30 2 * * sun"]),
+            "timezone": st.sampled_from(["UTC", "Europe/Berlin", "America/St_Johns"]),
+        },
+        optional={
+            "dst_gap": st.sampled_from(["next_valid", "skip", "before"]),
+            "dst_overlap": st.sampled_from(["first", "second", "both"]),
+            "end_at": st.sampled_from(["2027-10-31T00:30:00Z", "2027-10-31T01:30:00.123Z"]),
+            "max_occurrences": st.integers(1, 10**9),
+            "jitter_seconds": st.integers(0, 3600),
+        },
+    ),
+    st.fixed_dictionaries(
+        {"every": st.sampled_from(["PT10S", "PT5M", "PT36H", "P2D", "PT1H30M", "PT90M"])},
+        optional={
+            "start_at": st.sampled_from(["2026-11-20T08:00:00.001Z", "2027-03-28T01:00:00Z"]),
+            "misfire_grace_seconds": st.sampled_from([0, 0.5, 3600]),
+        },
+    ),
+    st.fixed_dictionaries({"run_at": st.sampled_from(["2027-01-01T00:00:00.5+02:00"])}),
+)
+RETRIES = st.one_of(
+    st.fixed_dictionaries(
+        {}, optional={"max_attempts": st.integers(1, 25), "factor": st.sampled_from([1, 1.5, 10])}
+    ),
+    st.just({"backoff": "fixed", "initial_delay_seconds": 0.1}),
+    st.just({"backoff": "listed", "delays_seconds": [1, 2.5, 60], "jitter": "none"}),
+    st.just({"retry_on": ["503"]}),
+)
+BODIES = st.fixed_dictionaries(
+    {"schedule": SCHEDULES, "target": st.just({"url": URL})},
+    optional={
+        "name": st.sampled_from(["Daily", "  spaced  ", "é <b>\"'&"]),
+        "payload": JSON,
+        "priority": st.integers(0, 9),
+        "labels": st.dictionaries(LABEL_TEXT, LABEL_TEXT | st.just(""), max_size=3),
+        "retry_policy": RETRIES,
+    },
+)
+
+
+def definition(**parts: Any) -> dict[str, Any]:
+    body = {"schedule": {"cron_expression": "0 8 * * *"}, "target": {"url": URL}, **parts}
+    return to_long(parse_create(body, now=NOW, limits=LIMITS))
+
+
+def saved(fields: dict[str, str], base: dict[str, Any] | None = None) -> dict[str, Any]:
+    return to_long(parse_create(read_form(fields, base), now=NOW, limits=LIMITS))
+
+
+def sent(fields: dict[str, str]) -> dict[str, str]:
+    """Return the fields as a browser sends them."""
+    return {name: value.replace("\n", "\r\n") for name, value in fields.items()}
+
+
+@given(BODIES)
+def test_saving_without_a_change_keeps_the_definition(body):
+    before = to_long(parse_create(body, now=NOW, limits=LIMITS))
+    untouched = copy.deepcopy(before)
+    before["name"] = before["name"].strip()
+
+    assert saved(sent(form_of(before)), before) == before
+    assert untouched == {**before, "name": untouched["name"]}
+
+
+@given(BODIES)
+def test_what_the_form_shows_is_what_it_reads_without_a_base(body):
+    schedule = {**body["schedule"]}
+    for name in ("end_at", "run_at", "jitter_seconds"):
+        schedule.pop(name, None)
+    if not schedule.get("cron_expression"):
+        schedule = {"run_at": "2027-01-01T00:00:00Z"}
+    plain = {**body, "schedule": schedule, "retry_policy": {}, "labels": {"team": "billing"}}
+    before = to_long(parse_create(plain, now=NOW, limits=LIMITS))
+
+    assert saved(sent(form_of(before))) == {**before, "name": before["name"].strip()}
+
+
+def test_a_new_form_needs_only_an_address_and_a_time():
+    made = saved({**EMPTY, "url": URL, "cron_expression": "0 8 * * *"})
+
+    assert made == definition()
+
+
+@pytest.mark.parametrize(
+    ("fields", "schedule"),
+    [
+        ({"when": "every", "every_count": "10", "every_unit": "S"}, {"every": "PT10S"}),
+        ({"when": "every", "every_count": "2", "every_unit": "D"}, {"every": "P2D"}),
+        (
+            {"when": "at", "run_at": "2026-11-20T09:00", "timezone": "Europe/Berlin"},
+            {"run_at": "2026-11-20T08:00:00.000Z"},
+        ),
+        (
+            {"when": "at", "run_at": "2026-11-20T09:00:00+01:00"},
+            {"run_at": "2026-11-20T08:00:00.000Z"},
+        ),
+        (
+            {"when": "at", "run_at": "2026-11-20T09:00:00+0100"},
+            {"run_at": "2026-11-20T08:00:00.000Z"},
+        ),
+        ({"when": "at", "run_at": "2026-11-20"}, {"run_at": "2026-11-20T00:00:00.000Z"}),
+        ({"when": "after", "delay_seconds": "1.5"}, {"delay_seconds": 1.5}),
+        ({"when": "cron", "cron_expression": " @daily "}, {"cron_expression": "@daily"}),
+    ],
+)
+def test_each_kind_of_schedule_is_read(fields, schedule):
+    found = read_schedule({**EMPTY, **fields})["schedule"]
+
+    assert schedule.items() <= found.items()
+
+
+@pytest.mark.parametrize(
+    ("local", "instant"),
+    [
+        ("2027-03-28T02:30", "2027-03-28T01:30:00.000Z"),  # does not exist: after the gap
+        ("2027-10-31T02:30", "2027-10-31T00:30:00.000Z"),  # comes twice: the first
+    ],
+)
+def test_a_local_time_on_the_night_of_the_clock_change_is_one_instant(local, instant):
+    fields = {**EMPTY, "cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}
+
+    found = read_schedule({**fields, "start_at": local, "end_at": local})["schedule"]
+
+    assert (found["start_at"], found["end_at"]) == (instant, instant)
+
+
+def test_the_second_half_past_two_stays_the_second_until_it_is_changed():
+    schedule = {
+        "cron_expression": "0 8 * * *",
+        "timezone": "Europe/Berlin",
+        "end_at": "2027-10-31T01:30:00.000Z",
+    }
+    base = definition(schedule=schedule)
+    fields = form_of(base)
+
+    assert fields["end_at"] == "2027-10-31T02:30:00"
+    assert read_form(fields, base)["schedule"]["end_at"] == schedule["end_at"]
+    moved = read_form({**fields, "timezone": "UTC"}, base)
+    assert moved["schedule"]["end_at"] == "2027-10-31T02:30:00.000Z"
+
+
+def test_another_kind_of_schedule_leaves_nothing_of_the_old_one():
+    base = definition(
+        schedule={
+            "cron_expression": "0 8 * * *",
+            "end_at": "2027-01-01T00:00:00Z",
+            "dst_gap": "skip",
+        }
+    )
+    fields = form_of(base)
+
+    once = saved({**fields, "when": "at", "run_at": "2026-12-01T08:00"}, base)
+    rate = saved({**fields, "when": "every", "every_count": "5", "every_unit": "M"}, base)
+
+    assert once["type"] == "ONE_TIME"
+    assert "end_at" not in once["schedule"]
+    assert (rate["schedule"]["every"], rate["schedule"]["dst_gap"]) == ("PT5M", "next_valid")
+    assert rate["schedule"]["end_at"] == "2027-01-01T00:00:00.000Z"
+
+
+def test_parts_that_the_form_does_not_show_are_kept():
+    target = {"url": URL, "success": {"statuses": ["204"]}, "connect_timeout_seconds": 2}
+    base = definition(target=target, retry_policy={"retry_on": ["503"], "jitter": "none"})
+
+    after = saved({**form_of(base), "name": "Other"}, base)
+
+    assert after == {**base, "name": "Other"}
+
+
+def test_a_listed_backoff_is_kept_and_can_be_left():
+    base = definition(retry_policy={"backoff": "listed", "delays_seconds": [1, 5]})
+    fields = form_of(base)
+
+    assert fields["backoff"] == "listed"
+    assert saved(fields, base)["retry_policy"]["delays_seconds"] == [1, 5]
+    other = saved({**fields, "backoff": "fixed"}, base)["retry_policy"]
+    assert (other["backoff"], "delays_seconds" in other) == ("fixed", False)
+
+
+def test_values_of_secret_headers_are_not_shown_and_stay():
+    base = definition(
+        target={"url": URL, "headers": {"Authorization": "Bearer s3cr3t", "X-A": "1"}}
+    )
+    fields = form_of(base)
+
+    assert "s3cr3t" not in str(fields)
+    assert saved(fields, base) == base
+    edited = {**fields, "headers": f"authorization: {MASK}\nX-A: 2"}
+    assert saved(edited, base)["target"]["headers"] == {
+        "authorization": "Bearer s3cr3t",
+        "X-A": "2",
+    }
+    typed = saved({**fields, "headers": "Authorization: Bearer new"}, base)
+    assert typed["target"]["headers"] == {"Authorization": "Bearer new"}
+
+
+def test_a_masked_value_that_nobody_knows_is_refused():
+    with pytest.raises(InvalidInput) as refused:
+        read_form({**EMPTY, "url": URL, "headers": f"Authorization: {MASK}"})
+
+    assert list(field_errors(refused.value.errors)) == ["headers"]
+
+
+def test_separators_inside_a_value_do_not_part_it():
+    labels = {"note": "a\u2028b", "query": "x=1"}
+    base = definition(labels=labels)
+
+    assert saved({**form_of(base), "name": "Other"}, base)["labels"] == labels
+    assert read_form({**form_of(base), "labels": "note=a\u2028b"}, base)["labels"] == {
+        "note": "a\u2028b"
+    }
+
+
+def test_a_pasted_definition_fills_only_what_it_speaks_of():
+    pasted = {
+        "target": {"url": URL, "method": "POST", "headers": {"Authorization": "Bearer mine"}},
+        "schedule": {"cron_expression": "0 8 * * *", "timezone": "UTC"},
+    }
+
+    assert given_fields(pasted) == {
+        "url": URL,
+        "method": "POST",
+        "headers": "Authorization: Bearer mine",
+        "cron_expression": "0 8 * * *",
+        "timezone": "UTC",
+        "when": "cron",
+        "every_unit": "M",
+    }
+    assert given_fields({}) == {}
+
+
+def test_a_zone_that_is_no_more_is_shown_with_its_name():
+    stored = definition()
+    stored["schedule"] |= {"timezone": "Gone/Town", "end_at": "2027-01-01T00:00:00.000Z"}
+
+    assert (form_of(stored)["timezone"], form_of(stored)["end_at"]) == (
+        "Gone/Town",
+        "2027-01-01T00:00:00",
+    )
+
+
+@pytest.mark.parametrize(
+    ("pointer", "field"),
+    [
+        ("#/schedule/cron_expression", "cron_expression"),
+        ("#/target/headers/X-A", "headers"),
+        ("#/labels/team", "labels"),
+        ("#/payload/a/0", "payload"),
+        ("#/schedule", "form"),
+        ("#/schedule/every", "every_count"),
+        ("#/retry_policy/delays_seconds/1", "form"),
+        ("#", "form"),
+    ],
+)
+def test_an_error_stands_at_its_field(pointer, field):
+    assert field_errors([FieldError(pointer, "x", "Wrong.")]) == {field: "Wrong."}
+
+
+def test_the_first_error_of_a_field_counts():
+    errors = [FieldError("#/name", "a", "First."), FieldError("#/name", "b", "Second.")]
+
+    assert field_errors(errors) == {"name": "First."}
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999", "five", "0x10", "1 2"])
+@pytest.mark.parametrize("name", ["timeout_seconds", "priority", "max_attempts", "max_occurrences"])
+def test_what_is_no_number_is_said_at_its_field(name, number):
+    with pytest.raises(InvalidInput) as refused:
+        read_form({**EMPTY, "url": URL, "cron_expression": "0 8 * * *", name: number})
+
+    assert field_errors(refused.value.errors) == {name: "Must be a number."}
+
+
+NONSENSE = st.sampled_from(
+    [
+        "",
+        " ",
+        "\0",
+        "a\0b",
+        "nan",
+        "-inf",
+        "1e999",
+        "1e308",
+        "-1",
+        "9" * 5000,
+        "\ud800",
+        "x" * 100000,
+        "[" * 3000,
+        '{"a":',
+        "\u0661",
+        "1_0",
+        "2026-02-30T00:00",
+        "9999-12-31T23:59:59",
+        "0001-01-01",
+        "0001-01-01T00:00:00+14:00",
+        "2026-01-01T00:00:00+99:99",
+        ":",
+        "=",
+        "a:b\n:c",
+        "a=b\na=c",
+        "Host: x",
+        "../../etc/passwd",
+        "'\"<script>",
+        "listed",
+        "every",
+        "at",
+        "after",
+        "cron",
+        "null",
+    ]
+) | st.text(max_size=30)
+FIELDS = sorted(
+    {
+        *EMPTY,
+        "name",
+        "url",
+        "headers",
+        "labels",
+        "payload",
+        "run_at",
+        "start_at",
+        "end_at",
+        "max_occurrences",
+        "misfire_grace_seconds",
+        "cron_expression",
+    }
+)
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS), NONSENSE, max_size=6), st.booleans())
+def test_nonsense_is_refused_and_never_a_crash(nonsense, based):
+    base = definition() if based else None
+    start = form_of(base) if base else dict(EMPTY)
+    for read in (lambda: saved({**start, **nonsense}, base), lambda: read_schedule(nonsense)):
+        with suppress(InvalidInput, TooLarge):
+            read()

@@ -1,0 +1,202 @@
+"""The list of executions, one execution, and its buttons."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import timedelta
+
+import pytest
+
+from executions.choices import Status
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
+from tests.factories import finish, make_execution, make_task, once, prepare, release
+
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+SECRET = "Bearer s3cr3t-of-the-receiver"
+STATES = ["PENDING", "QUEUED", "RUNNING", "RETRYING", "SUCCEEDED", "FAILED", "CANCELLED"]
+
+
+@pytest.mark.parametrize("status", STATES)
+def test_an_execution_of_every_state_is_listed_and_shown(browser, alpha, status):
+    execution = make_execution(alpha, status)
+    client = browser(alpha)
+
+    assert f'id="row-{execution.pk}"' in client.get("/executions").text
+    shown = client.get(f"/executions/{execution.pk}")
+    assert shown.status_code == 200
+    assert shown.context["execution"]["status"] == status
+
+
+def test_an_empty_window_says_what_belongs_here(browser, alpha):
+    assert "Nothing ran in this window" in browser(alpha).get("/executions").text
+    assert "/tasks/new" not in browser(alpha, role="viewer").get("/executions").text
+
+
+@pytest.mark.parametrize("query", ["status=SKIPPED", "q=nowhere", f"task={NOWHERE}"])
+def test_a_filter_that_matches_nothing_says_so(browser, alpha, query):
+    make_execution(alpha)
+
+    answer = browser(alpha).get(f"/executions?{query}")
+
+    assert "No execution matches" in answer.text
+
+
+def test_filters_keep_what_they_match(browser, alpha):
+    execution = make_execution(alpha, "FAILED", once(name="Invoice"))
+    make_execution(alpha, "SUCCEEDED", once(name="Report"))
+    client = browser(alpha)
+
+    for query in ("status=FAILED", "q=invoice", f"task={execution.task_id}&window=1h"):
+        [row] = client.get(f"/executions?{query}").context["rows"]
+        assert row["id"] == str(execution.pk)
+
+
+def test_the_window_leaves_out_what_is_older(browser, alpha):
+    make_execution(alpha, "SUCCEEDED", once(database_now() - timedelta(hours=2)))
+    client = browser(alpha)
+
+    assert client.get("/executions?window=1h").context["rows"] == []
+    assert len(client.get("/executions").context["rows"]) == 1
+
+
+def test_other_tenants_executions_are_neither_listed_nor_shown(browser, alpha, beta):
+    execution = make_execution(beta, "FAILED", once(name="Of beta"))
+    client = browser(alpha)
+
+    assert "Of beta" not in client.get(f"/executions?task={execution.task_id}").text
+    assert client.get(f"/executions/{execution.pk}").status_code == 404
+    for action in ("cancel", "retry"):
+        assert "no such" in said(client, f"/executions/{execution.pk}/{action}")
+    assert Execution.objects.filter(tenant=beta).count() == 1
+
+
+@pytest.mark.parametrize(("status", "action"), [("PENDING", "cancel"), ("FAILED", "retry")])
+def test_a_viewer_sees_no_button_and_may_not_act(browser, alpha, status, action):
+    execution = make_execution(alpha, status)
+    client = browser(alpha, role="viewer")
+    path = f"/executions/{execution.pk}"
+
+    assert f"{path}/{action}" not in client.get(path).text
+    assert "data-pick" not in client.get("/executions").text
+    assert client.post(f"{path}/{action}").status_code == 403
+
+
+def test_an_execution_is_cancelled_by_its_button(browser, alpha):
+    execution, client = make_execution(alpha), browser(alpha, role="operator")
+
+    assert said(client, f"/executions/{execution.pk}/cancel") == "Cancelled."
+
+    execution.refresh_from_db()
+    assert execution.status == Status.CANCELLED
+    assert audited(alpha) == [("execution.cancelled", user_of(client))]
+
+
+def test_cancelling_what_runs_says_that_it_is_being_aborted(browser, alpha):
+    execution = make_execution(alpha, "RUNNING")
+
+    message = said(browser(alpha), f"/executions/{execution.pk}/cancel")
+
+    assert message == "Cancelling; the request is being aborted."
+
+
+def test_a_retry_leads_to_the_new_execution_with_the_edited_payload(browser, alpha):
+    execution, client = make_execution(alpha, "FAILED"), browser(alpha)
+
+    answer = client.post(
+        f"/executions/{execution.pk}/retry", {"payload": '{"n": 7}', "payload_before": "{}"}
+    )
+
+    made = Execution.objects.get(parent_id=execution.pk)
+    assert answer.url == f"/executions/{made.pk}"
+    shown = client.get(answer.url)
+    assert '"n": 7' in shown.context["payload_text"]
+    assert f"/executions/{execution.pk}" in shown.text
+    assert audited(alpha) == [("execution.retried", user_of(client))]
+
+
+@pytest.mark.parametrize(
+    ("status", "action", "fields"),
+    [
+        ("SUCCEEDED", "cancel", {}),
+        ("PENDING", "retry", {}),
+        ("FAILED", "retry", {"payload": "not json"}),
+    ],
+)
+def test_what_is_refused_is_a_message_and_changes_nothing(browser, alpha, status, action, fields):
+    execution, client = make_execution(alpha, status), browser(alpha)
+
+    assert said(client, f"/executions/{execution.pk}/{action}", fields)
+
+    execution.refresh_from_db()
+    assert execution.status == status
+    assert audited(alpha) == []
+
+
+def test_a_form_sent_twice_retries_once(browser, alpha):
+    execution, client = make_execution(alpha, "FAILED"), browser(alpha)
+
+    for _ in range(2):
+        client.post(f"/executions/{execution.pk}/retry", {"form_key": "k"})
+
+    assert Execution.objects.filter(parent_id=execution.pk).count() == 1
+
+
+def test_hostile_text_is_shown_as_text(browser, alpha):
+    body = once(name=HOSTILE, payload={"x": HOSTILE}, labels={"a": HOSTILE})
+    make_task(alpha, body)
+    prepare()
+    [row] = release()
+    finish(row, "FAILED", reason="attempts_exhausted", error_message=HOSTILE)
+    client = browser(alpha)
+
+    for path in ("/executions", f"/executions/{row.id}", f"/executions?q={HOSTILE}"):
+        assert is_escaped(client.get(path)), path
+
+
+def test_the_value_of_a_secret_header_is_on_no_page(browser, alpha):
+    target = {"url": "https://api.example.com/r", "headers": {"Authorization": SECRET}}
+    execution = make_execution(alpha, "FAILED", once(target=target))
+    client = browser(alpha)
+
+    for path in ("/executions", f"/executions/{execution.pk}"):
+        assert SECRET not in client.get(path).text
+
+
+def test_the_call_to_copy_is_one_harmless_command(browser, alpha):
+    hostile = "'; touch /tmp/owned; echo '&a=b#c"
+
+    call = browser(alpha).get("/executions", {"q": hostile}).context["as_call"]
+
+    words = shlex.split(call)
+    assert len(words) == 4
+    assert words[3].startswith("http")
+    assert "q=%27%3B+touch" in words[3]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["status=NONE", "task=x", "window=2h", "since=yesterday", "until=%00", "cursor=x", "limit=-1",
+     "q=%00", "since=0000-01-01T00:00:00Z", "since=2026-13-01T00:00:00Z"],
+)  # fmt: skip
+def test_a_bad_query_is_a_page_that_says_so(browser, alpha, query):
+    assert browser(alpha).get(f"/executions?{query}").status_code == 400
+
+
+@pytest.mark.parametrize("query", ["since=1970-01-01T00:00:00Z", "until=9999-12-31T00:00:00Z"])
+def test_far_away_times_are_no_error(browser, alpha, query):
+    assert browser(alpha).get(f"/executions?{query}").status_code == 200
+
+
+def test_a_page_of_executions_costs_the_same_for_one_row_and_for_twenty(browser, alpha):
+    client = browser(alpha)
+    make_execution(alpha, "FAILED")
+    for_one = queries_for(client, "/executions")
+    for _ in range(19):
+        make_task(alpha, once())
+    prepare()
+    for row in release():
+        finish(row)
+
+    assert queries_for(client, "/executions") == for_one <= 15

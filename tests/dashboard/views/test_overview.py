@@ -1,0 +1,96 @@
+"""The overview: the tenant at this moment, and the first steps of a new one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
+from tests.factories import (
+    daily,
+    finish,
+    make_dead_letter,
+    make_execution,
+    make_task,
+    once,
+    prepare,
+    release,
+)
+
+
+def test_a_new_tenant_is_shown_the_first_steps(browser, alpha):
+    answer = browser(alpha).get("/")
+
+    assert answer.status_code == 200
+    assert [step["done"] for step in answer.context["steps"]] == [False] * 4
+    assert "Nothing is scheduled." in answer.text
+    assert "No open dead letters." in answer.text
+
+
+def test_steps_are_ticked_and_go_once_a_task_has_worked(browser, alpha):
+    client = browser(alpha)
+    make_task(alpha, once())
+    assert [step["done"] for step in client.get("/").context["steps"]][:2] == [True, False]
+
+    prepare()
+    finish(release()[0])
+
+    assert client.get("/").context["steps"] == []
+
+
+def test_a_viewer_is_not_sent_where_they_may_not_go(browser, alpha):
+    assert "/tasks/new" not in browser(alpha, role="viewer").get("/").text
+
+
+def test_what_runs_fails_and_comes_next_is_shown(browser, alpha):
+    running = make_execution(alpha, "RUNNING")
+    letter = make_dead_letter(alpha)
+    make_task(alpha, daily(name="Tomorrow"))
+
+    answer = browser(alpha).get("/")
+
+    assert f"/executions/{running.pk}" in answer.text
+    assert answer.context["now"].dead_letters_open == 1
+    assert letter.error_signature in answer.text
+    assert "Tomorrow" in answer.text
+
+
+def test_nothing_of_another_tenant_is_shown_or_counted(browser, alpha, beta):
+    make_execution(beta, "RUNNING")
+    make_dead_letter(beta)
+    make_task(beta, daily(name="Of beta"))
+
+    answer = browser(alpha).get("/")
+
+    assert "Of beta" not in answer.text
+    now = answer.context["now"]
+    assert (now.running, now.dead_letters_open, now.due_now) == (0, 0, 0)
+    assert answer.context["steps"][0]["done"] is False
+
+
+def test_hostile_names_are_shown_as_text(browser, alpha):
+    make_task(alpha, daily(name=HOSTILE))
+
+    assert is_escaped(browser(alpha).get("/"))
+
+
+@pytest.mark.parametrize("role", ["viewer", "owner"])
+def test_a_payload_and_a_secret_are_on_no_overview(browser, alpha, role):
+    target = {"url": "https://api.example.com/r", "headers": {"Authorization": "s3cr3t"}}
+    make_task(alpha, daily(target=target, payload="in-a-coal-mine"))
+    make_dead_letter(alpha, once(target=target, payload="in-a-coal-mine"))
+
+    text = browser(alpha, role=role).get("/").text
+
+    assert "in-a-coal-mine" not in text
+    assert "s3cr3t" not in text
+
+
+def test_the_overview_costs_the_same_for_one_task_and_for_twenty(browser, alpha):
+    client = browser(alpha)
+    make_dead_letter(alpha)
+    make_task(alpha, daily())
+    for_one = queries_for(client, "/")
+    for _ in range(19):
+        make_task(alpha, daily())
+
+    assert queries_for(client, "/") == for_one <= 30

@@ -1,0 +1,68 @@
+"""Signing in and out."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.throttle import MAX_FAILURES
+
+RIGHT = {"username": "ann", "password": "a long password"}
+
+
+@pytest.fixture
+def ann(db):
+    return User.objects.create_user(**RIGHT)
+
+
+def test_the_right_password_signs_in_and_leads_on(client, ann):
+    answer = client.post("/login", {**RIGHT, "next": "/executions"})
+
+    assert answer.url == "/executions"
+    assert client.session["_auth_user_id"] == str(ann.pk)
+
+
+def test_a_wrong_password_says_no_more_than_that(client, ann):
+    wrong_password = client.post("/login", {**RIGHT, "password": "wrong"})
+    no_such_user = client.post("/login", {**RIGHT, "username": "nobody"})
+
+    for answer in (wrong_password, no_such_user):
+        assert "That name and password do not belong together." in answer.text
+    assert "_auth_user_id" not in client.session
+
+
+def test_after_too_many_failures_even_the_right_password_waits(client, ann):
+    for _ in range(MAX_FAILURES):
+        client.post("/login", {**RIGHT, "password": "wrong"})
+
+    answer = client.post("/login", RIGHT)
+
+    assert (answer.status_code, answer["Retry-After"]) == (429, "300")
+    assert "_auth_user_id" not in client.session
+
+
+def test_nobody_is_sent_to_another_site_after_the_login(client, ann):
+    answer = client.post("/login", {**RIGHT, "next": "https://evil.example/"})
+
+    assert answer.url == "/"
+
+
+def test_the_admin_has_no_login_of_its_own(client, db):
+    answer = client.get("/admin/login/?next=/admin/")
+
+    assert answer.url == "/login?next=/admin/"
+
+
+def test_signing_out_ends_the_session(client, ann):
+    client.force_login(ann)
+
+    answer = client.post("/logout")
+
+    assert answer.url == "/login"
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_link_cannot_sign_anybody_out(client, ann):
+    client.force_login(ann)
+
+    assert client.get("/logout").status_code == 405

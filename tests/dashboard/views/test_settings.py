@@ -1,0 +1,179 @@
+"""A member's own settings: saved, tried, and nobody else's."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from notifications.models import NotificationPreference, PushSubscription
+from notifications.transports.errors import TransportError
+from tenants.models import Membership
+from tests.dashboard.asking import HOSTILE, audited, messages_of, said, user_of
+from tests.support.push_sink import PushSink
+
+ENDPOINT = "https://push.example.com/browser-1"
+
+
+@pytest.fixture
+def push_key(monkeypatch):
+    monkeypatch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")
+
+
+def membership_of(client):
+    return Membership.objects.get(user_id=client.session["_auth_user_id"])
+
+
+def test_the_page_shows_the_defaults_of_a_new_member(browser, alpha):
+    answer = browser(alpha, role="viewer").get("/settings")
+
+    assert answer.status_code == 200
+    assert "No message has been sent to you yet." in answer.text
+    assert "None yet." in answer.text
+
+
+def test_every_member_keeps_their_own_preferences(browser, alpha):
+    client, other = browser(alpha, role="viewer"), browser(alpha)
+    fields = {
+        "email_events": ["final_failure"],
+        "email_address": "ada@example.com",
+        "timezone": "Europe/Berlin",
+        "quiet_from": "22:00",
+        "quiet_to": "07:00",
+    }
+
+    assert said(client, "/settings/save", fields, "/settings") == "Saved."
+
+    kept = NotificationPreference.objects.get()
+    assert kept.membership == membership_of(client)
+    assert (kept.email_events, kept.push_events, kept.quiet_except_final) == (
+        ["final_failure"],
+        [],
+        False,
+    )
+    assert 'value="22:00"' in client.get("/settings").text
+    assert "ada@example.com" not in other.get("/settings").text
+    assert audited(alpha) == [("notification_preference.changed", user_of(client))]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"email_address": "no address"},
+        {"email_address": "a@example.com\r\nBcc: b@example.com"},
+        {"timezone": "No/Where"},
+        {"timezone": "\0"},
+        {"quiet_from": "22:00"},
+        {"quiet_from": "25:99", "quiet_to": "07:00"},
+        {"quiet_from": "x", "quiet_to": "y"},
+        {"quiet_from": "22:00", "quiet_to": "22:00"},
+        {"email_events": ["everything"]},
+        {"email_address": "a\0@example.com"},
+        {"email_address": f"{'x' * 300}@example.com"},
+    ],
+    ids=lambda fields: str(fields)[:50],
+)
+def test_wrong_preferences_are_a_message_and_change_nothing(browser, alpha, fields):
+    client = browser(alpha)
+
+    assert said(client, "/settings/save", fields, "/settings") != "Saved."
+    assert not NotificationPreference.objects.exists()
+
+
+def test_a_test_message_goes_to_the_asking_member(browser, alpha, monkeypatch):
+    client = browser(alpha, role="viewer")
+    seen = []
+
+    def send(member, channel, *, actor):
+        seen.append((member, channel, actor.name))
+        return "there"
+
+    monkeypatch.setattr("dashboard.views.settings.send_trial", send)
+
+    assert said(client, "/settings/try", {"channel": "email"}) == "Sent to there."
+    assert seen == [(membership_of(client), "email", user_of(client))]
+
+
+def test_a_test_message_that_fails_says_why(browser, alpha, monkeypatch):
+    def refused(*_, **__):
+        raise TransportError("550 no such mailbox", permanent=True)
+
+    monkeypatch.setattr("dashboard.views.settings.send_trial", refused)
+
+    message = said(browser(alpha), "/settings/try", {"channel": "email"})
+
+    assert message == "It did not get through: 550 no such mailbox"
+
+
+def test_an_unknown_channel_and_a_link_try_nothing(browser, alpha):
+    client = browser(alpha)
+
+    assert client.post("/settings/try", {"channel": "pigeon"}).status_code == 400
+    assert client.get("/settings/try").status_code == 405
+
+
+@pytest.mark.usefixtures("push_key")
+def test_a_browser_is_added_shown_without_its_secret_and_removed(browser, alpha):
+    client, sink = browser(alpha, role="viewer"), PushSink()
+
+    added = said(client, "/settings/push", {"endpoint": ENDPOINT, **sink.keys}, "/settings")
+
+    assert added == "This browser now gets push messages."
+    one = PushSubscription.objects.get()
+    shown = client.get("/settings").text
+    assert "push.example.com" in shown
+    assert sink.keys["auth"] not in shown
+    assert "browser-1" not in shown
+    assert said(client, f"/settings/push/{one.pk}/remove", back="/settings") == "Removed."
+    assert not PushSubscription.objects.exists()
+
+
+@pytest.mark.usefixtures("push_key")
+def test_another_members_browser_is_not_removed(browser, alpha):
+    owner, other = browser(alpha), browser(alpha)
+    said(owner, "/settings/push", {"endpoint": ENDPOINT, **PushSink().keys}, "/settings")
+    one = PushSubscription.objects.get()
+
+    assert said(other, f"/settings/push/{one.pk}/remove") == "There is no such browser."
+    assert said(other, f"/settings/push/{uuid4()}/remove") == "There is no such browser."
+    assert PushSubscription.objects.exists()
+
+
+@pytest.mark.usefixtures("push_key")
+@pytest.mark.parametrize(
+    "change",
+    [{"endpoint": ""}, {"endpoint": "https://127.0.0.1/x"}, {"p256dh": "x"}, {"auth": "\0"}],
+)
+def test_a_browser_that_cannot_be_pushed_to_is_refused(browser, alpha, change):
+    fields = {"endpoint": ENDPOINT, **PushSink().keys, **change}
+
+    assert said(browser(alpha), "/settings/push", fields) != "This browser now gets push messages."
+    assert not PushSubscription.objects.exists()
+
+
+def test_hostile_names_are_shown_as_text(alpha, client):
+    user = User.objects.create_user(HOSTILE)
+    Membership.objects.create(user=user, tenant=alpha, role="viewer")
+    alpha.name = HOSTILE
+    alpha.save()
+    client.force_login(user)
+
+    assert "<script>alert(" not in client.get("/settings").text
+
+
+def test_the_service_worker_stands_for_every_page(client, db):
+    answer = client.get("/push-worker.js")
+
+    assert answer["Content-Type"].startswith("text/javascript")
+    assert "addEventListener" in answer.text
+
+
+def test_saving_stays_on_the_page(browser, alpha):
+    answer = browser(alpha).post(
+        "/settings/save", HTTP_REFERER="http://testserver/settings", follow=True
+    )
+
+    assert answer.redirect_chain == [("/settings", 302)]
+    assert messages_of(answer) == ["Saved."]

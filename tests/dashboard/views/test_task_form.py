@@ -1,0 +1,299 @@
+"""New and edited tasks: saving, pasting, the preview, and the test before saving."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from executions.services.test_delivery import TestResult
+from shared.redaction import MASK
+from tasks.models import Task
+from tasks.revisions import read_definition
+from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
+from tests.factories import daily, make_task, reload
+
+URL = "https://api.example.com/reports"
+SECRET = "Bearer s3cr3t-of-the-receiver"
+TARGET = {"url": URL, "headers": {"Authorization": SECRET}}
+
+
+def form_at(client: Client, path: str, **changes: str) -> dict[str, str]:
+    """Return what a browser would send from the form at the path."""
+    context = client.get(path).context
+    fields = {**context["fields"], "form_key": "a-form", **changes}
+    for name in ("version", "base_of"):
+        if context[name]:
+            fields[name] = str(context[name])
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+@pytest.fixture
+def editor(browser, alpha):
+    return browser(alpha, role="admin")
+
+
+def test_a_task_is_made_and_its_page_shown(editor, alpha):
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *", name="Report")
+
+    answer = editor.post("/tasks/new", fields)
+
+    task = Task.objects.get()
+    assert answer.url == f"/tasks/{task.pk}"
+    assert (task.name, task.tenant) == ("Report", alpha)
+    assert audited(alpha) == [("task.created", user_of(editor))]
+
+
+def test_a_form_sent_twice_makes_one_task(editor):
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *")
+
+    places = [editor.post("/tasks/new", fields)["Location"] for _ in range(2)]
+
+    assert places[0] == places[1]
+    assert Task.objects.count() == 1
+
+
+def test_wrong_fields_keep_their_text_and_say_what_is_wrong(editor):
+    fields = form_at(editor, "/tasks/new", url="ftp://x", cron_expression="99 * * * *", payload="{")
+
+    answer = editor.post("/tasks/new", fields)
+
+    assert answer.status_code == 400
+    assert "payload" in answer.context["errors"]
+    answer = editor.post("/tasks/new", {**fields, "payload": ""})
+    assert {"url", "cron_expression"} <= set(answer.context["errors"])
+    assert 'value="99 * * * *"' in answer.text
+    assert not Task.objects.exists()
+
+
+def test_too_large_a_payload_is_said_at_its_field(editor):
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *")
+
+    answer = editor.post("/tasks/new", {**fields, "payload": f'"{"x" * 300_000}"'})
+
+    assert "300002 bytes" in answer.context["errors"]["payload"]
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"name": "a\0b"}, {"url": "\0"}, {"timezone": "../../etc/passwd"}, {"timezone": "\0"},
+        {"when": "never"}, {"when": "every", "every_count": "9" * 5000}, {"priority": "1e999"},
+        {"when": "at", "run_at": "tomorrow"}, {"when": "after", "delay_seconds": "-1"},
+        {"headers": "no colon"}, {"headers": f"Authorization: {MASK}"}, {"labels": "="},
+        {"payload": "[" * 3000}, {"method": "STEAL"}, {"max_attempts": "nan"},
+        {"start_at": "9999-12-31T23:59"}, {"misfire_policy": "\ufffd"},
+    ],
+    ids=lambda fields: str(fields)[:40],
+)  # fmt: skip
+def test_nonsense_is_a_message_and_never_a_crash(editor, nonsense):
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *")
+
+    answer = editor.post("/tasks/new", {**fields, **nonsense})
+    preview = editor.post("/tasks/preview", {**fields, **nonsense})
+
+    assert (answer.status_code, preview.status_code) == (400, 200)
+    assert answer.context["errors"]
+    assert not Task.objects.exists()
+
+
+def test_an_edit_is_the_next_version_and_nothing_else_changes(editor, alpha):
+    task = make_task(alpha, daily(target=TARGET, retry_policy={"retry_on": ["503"]}))
+    before = read_definition(task)
+    path = f"/tasks/{task.pk}/edit"
+
+    answer = editor.post(path, form_at(editor, path, name="Renamed"))
+
+    after = read_definition(reload(task))
+    assert answer.url == f"/tasks/{task.pk}"
+    assert (reload(task).version, after.name) == (2, "Renamed")
+    assert (after.target, after.retry_policy) == (before.target, before.retry_policy)
+    assert audited(alpha) == [("task.updated", user_of(editor))]
+
+
+def test_saving_without_a_change_makes_no_version(editor, alpha):
+    task = make_task(alpha, daily(target=TARGET))
+    path = f"/tasks/{task.pk}/edit"
+
+    editor.post(path, form_at(editor, path))
+
+    assert reload(task).version == 1
+
+
+def test_a_stale_edit_keeps_the_text_and_says_so(editor, alpha):
+    task = make_task(alpha, daily())
+    path = f"/tasks/{task.pk}/edit"
+    mine = form_at(editor, path, name="Mine")
+    editor.post(path, form_at(editor, path, name="Theirs", form_key="another"))
+
+    answer = editor.post(path, mine)
+
+    assert "Somebody has saved another version" in answer.context["errors"]["form"]
+    assert answer.context["fields"]["name"] == "Mine"
+    assert reload(task).name == "Theirs"
+    again = {**mine, "version": str(answer.context["version"]), "form_key": "a-third"}
+    assert editor.post(path, again).status_code == 302
+    assert (reload(task).name, reload(task).version) == ("Mine", 3)
+
+
+@pytest.mark.parametrize("version", ["", "x", "9" * 5000, "\u0661"])
+def test_a_damaged_version_is_no_crash(editor, alpha, version):
+    task = make_task(alpha, daily())
+    path = f"/tasks/{task.pk}/edit"
+
+    assert editor.post(path, form_at(editor, path, version=version)).status_code == 302
+
+
+def test_a_copy_carries_what_the_form_does_not_show(editor, alpha):
+    task = make_task(alpha, daily(target={**TARGET, "success": {"statuses": ["204"]}}))
+    path = f"/tasks/new?copy={task.pk}"
+
+    assert SECRET not in editor.get(path).text
+    editor.post("/tasks/new", form_at(editor, path))
+
+    copied = read_definition(Task.objects.exclude(pk=task.pk).get())
+    assert copied.name == "Daily report (copy)"
+    assert copied.target == read_definition(task).target
+
+
+def test_other_tenants_tasks_are_neither_edited_nor_copied(editor, beta):
+    task = make_task(beta, daily(target=TARGET))
+
+    assert editor.get(f"/tasks/{task.pk}/edit").status_code == 404
+    assert editor.post(f"/tasks/{task.pk}/edit", {"name": "x"}).status_code == 404
+    assert editor.get(f"/tasks/new?copy={task.pk}").status_code == 404
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *")
+    masked = {**fields, "base_of": str(task.pk), "headers": f"Authorization: {MASK}"}
+    assert editor.post("/tasks/new", masked).status_code == 400
+    assert not Task.objects.filter(tenant__name="Alpha").exists()
+
+
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+def test_only_admins_get_the_form(browser, alpha, role):
+    task = make_task(alpha, daily())
+    client = browser(alpha, role=role)
+
+    for path in ("/tasks/new", f"/tasks/{task.pk}/edit"):
+        assert client.get(path).status_code == 403
+        assert client.post(path, {"name": "x"}).status_code == 403
+    assert client.post("/tasks/test").status_code == 403
+
+
+@pytest.mark.parametrize("query", ["copy=x", "copy=", "example=1", "copy=%00"])
+def test_an_odd_query_shows_a_new_form(editor, query):
+    assert editor.get(f"/tasks/new?{query}").status_code == 200
+
+
+def test_a_paste_fills_the_form_and_saves_nothing(editor):
+    pasted = f"*/5 * * * * curl -X PUT -H 'X-A: 1' -d '{{\"n\": 1}}' {URL}"
+    fields = form_at(editor, "/tasks/new", name="Kept", method="GET")
+
+    filled = editor.post("/tasks/new", {**fields, "paste": "1", "pasted": pasted}).context["fields"]
+
+    assert (filled["cron_expression"], filled["method"]) == ("*/5 * * * *", "PUT")
+    assert (filled["url"], filled["name"], filled["headers"]) == (URL, "Kept", "X-A: 1")
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize("pasted", ["", "nonsense", "curl", "\0", "* * * * *", "x" * 100_000])
+def test_a_paste_that_is_none_says_so(editor, pasted):
+    answer = editor.post("/tasks/new", {"paste": "1", "pasted": pasted, "timezone": "No/Where"})
+
+    assert answer.status_code == 200
+    assert answer.context["paste_error"]
+
+
+def test_the_preview_says_the_schedule_and_its_fires(editor):
+    fields = form_at(editor, "/tasks/new", cron_expression="0 8 * * *", timezone="Europe/Berlin")
+
+    answer = editor.post("/tasks/preview", fields)
+
+    assert len(answer.context["fires"]) == 10
+    assert "about 1 run a day" in answer.text
+    assert "<html" not in answer.text
+
+
+def test_the_preview_is_for_every_member_and_only_posted(browser, alpha):
+    client = browser(alpha, role="viewer")
+
+    assert client.post("/tasks/preview", {"cron_expression": "* * * * *"}).status_code == 200
+    assert client.get("/tasks/preview").status_code == 405
+
+
+def test_a_session_that_ended_leaves_the_form_alone(client, db):
+    answer = client.post("/tasks/preview", HTTP_HX_REQUEST="true")
+
+    assert answer.status_code == 200
+    assert "Your session has ended" in answer.text
+    assert "<html" not in answer.text
+
+
+def sent(**parts: Any) -> TestResult:
+    result: dict[str, Any] = {
+        "outcome": "SUCCEEDED",
+        "would_retry": False,
+        "error_code": "",
+        "error_message": "",
+        "request": {"headers": {"X-Scheduler-Test": "true"}},
+        "response": {"status": 200, "headers": {}, "body": HOSTILE, "truncated": False},
+        "timings": {"total": 12.5},
+    }
+    return TestResult(**{**result, **parts})
+
+
+def spy(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, str]]:
+    """Return body and actor of each test that is sent from now on."""
+    seen: list[tuple[Any, str]] = []
+
+    def send(tenant: Any, body: Any, *, actor: Any) -> TestResult:
+        seen.append((body, actor.name))
+        return sent()
+
+    monkeypatch.setattr("dashboard.views.task_form.send_test", send)
+    return seen
+
+
+def test_a_test_is_sent_and_its_answer_shown_as_text(editor, monkeypatch):
+    seen = spy(monkeypatch)
+
+    answer = editor.post("/tasks/test", form_at(editor, "/tasks/new", url=URL))
+
+    [(body, actor)] = seen
+    assert (body["target"]["url"], actor) == (URL, user_of(editor))
+    assert is_escaped(answer)
+    assert "12.5 ms" in answer.text or "12 ms" in answer.text or "13 ms" in answer.text
+
+
+def test_a_test_that_got_no_answer_says_why(editor, monkeypatch):
+    failed = sent(outcome="FAILED", response=None, error_code="connect", error_message=HOSTILE)
+    monkeypatch.setattr("dashboard.views.task_form.send_test", lambda *_, **__: failed)
+
+    assert is_escaped(editor.post("/tasks/test", form_at(editor, "/tasks/new", url=URL)))
+
+
+def test_a_test_of_a_wrong_form_says_what_is_wrong(editor):
+    answer = editor.post("/tasks/test", form_at(editor, "/tasks/new", url="http://127.0.0.1/"))
+
+    assert answer.status_code == 200
+    assert answer.context["errors"]
+
+
+def test_a_test_knows_the_headers_that_the_form_masks(editor, alpha, monkeypatch):
+    task = make_task(alpha, daily(target=TARGET))
+    seen = spy(monkeypatch)
+
+    editor.post("/tasks/test", form_at(editor, f"/tasks/{task.pk}/edit"))
+
+    assert seen[0][0]["target"]["headers"] == {"Authorization": SECRET}
+
+
+def test_hostile_definitions_are_shown_as_text(editor, alpha):
+    body = daily(name=HOSTILE, payload=HOSTILE, labels={HOSTILE: HOSTILE})
+    task = make_task(alpha, {**body, "target": {"url": URL, "headers": {"X-A": HOSTILE}}})
+
+    for path in (f"/tasks/{task.pk}/edit", f"/tasks/new?copy={task.pk}"):
+        answer = editor.get(path)
+        assert is_escaped(answer)
+        assert '" onload="' not in answer.text

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from events import audit
+from events.audit import Change
+from events.models import AuditChain, AuditEntry, Event
+from shared.actor import Actor
+
+pytestmark = pytest.mark.django_db
+
+ACTOR = Actor("api_key:pk_abc", "192.0.2.7", "a" * 32)
+
+
+def _record(tenant, **after):
+    return audit.record(tenant, ACTOR, "task.updated", "task", uuid4(), {"name": "old"}, after)
+
+
+def test_an_entry_says_who_what_when_and_from_where():
+    tenant, task = uuid4(), uuid4()
+
+    entry = audit.record(tenant, ACTOR, "task.paused", "task", task, None, {"note": "maintenance"})
+
+    stored = AuditEntry.objects.get(pk=entry.pk)
+    assert (stored.tenant_id, stored.object_id, stored.action) == (tenant, str(task), "task.paused")
+    assert (stored.actor, stored.address, stored.trace_id) == (ACTOR.name, ACTOR.address, "a" * 32)
+    assert (stored.before, stored.after) == (None, '{"note":"maintenance"}')
+
+
+def test_a_chain_of_many_entries_verifies():
+    tenant = uuid4()
+    for number in range(5):
+        _record(tenant, number=number, price=1e16, ratio=0.1)
+    audit.record_many(tenant, "system", [Change("task.deleted", "task", n) for n in "abc"])
+
+    assert audit.verify(tenant) == (8, None)
+
+
+def test_tenants_have_chains_of_their_own():
+    first, second = uuid4(), uuid4()
+    _record(first)
+    _record(second)
+    _record(first)
+
+    assert [audit.verify(tenant)[0] for tenant in (first, second)] == [2, 1]
+    assert audit.verify(uuid4()) == (0, None)
+
+
+@pytest.mark.parametrize("statement", ["update", "delete"])
+def test_the_database_refuses_changes_of_entries(statement):
+    entry = _record(uuid4())
+    rows = AuditEntry.objects.filter(pk=entry.pk)
+
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        rows.update(actor="somebody else") if statement == "update" else rows.delete()
+
+
+def test_an_altered_entry_is_found(without_trigger):
+    tenant = uuid4()
+    entries = [_record(tenant, number=number) for number in range(4)]
+
+    AuditEntry.objects.filter(pk=entries[2].pk).update(after='{"number":7}')
+
+    assert audit.verify(tenant) == (2, 3)
+
+
+def test_a_removed_entry_is_found(without_trigger):
+    tenant = uuid4()
+    entries = [_record(tenant, number=number) for number in range(4)]
+
+    AuditEntry.objects.filter(pk=entries[1].pk).delete()
+
+    assert audit.verify(tenant) == (1, 2)
+
+
+def test_a_cut_off_tail_is_found(without_trigger):
+    tenant = uuid4()
+    entries = [_record(tenant, number=number) for number in range(4)]
+
+    AuditEntry.objects.filter(pk=entries[3].pk).delete()
+
+    assert audit.verify(tenant) == (3, 4)
+
+
+def test_secrets_and_payloads_are_masked():
+    entry = audit.record(
+        uuid4(), "command", "task.created", "task", "t", after={"payload": {"a": "canary"}}
+    )
+
+    assert "canary" not in str(entry.after)
+
+
+def test_a_rolled_back_change_leaves_no_entry():
+    tenant = uuid4()
+
+    with transaction.atomic():
+        _record(tenant)
+        transaction.set_rollback(True)
+
+    assert audit.verify(tenant) == (0, None)
+    assert not AuditChain.objects.filter(tenant_id=tenant).exists()
+
+
+@pytest.fixture
+def without_trigger(db):
+    """Be somebody who got around the trigger."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_entries DISABLE TRIGGER USER")
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_entries ENABLE TRIGGER USER")
+
+
+def _told(tenant):
+    return list(Event.objects.filter(tenant_id=tenant).values_list("name", "subject_id", "task_id"))
+
+
+def test_what_people_watch_gets_an_event_with_its_entry():
+    tenant, task, letter = uuid4(), uuid4(), uuid4()
+
+    audit.record(tenant, ACTOR, "task.paused", "task", task)
+    audit.record(tenant, ACTOR, "dead_letter.resolved", "dead_letter", letter)
+    audit.record(tenant, ACTOR, "api_key.created", "api_key", uuid4())
+
+    assert sorted(_told(tenant)) == sorted(
+        [("task.changed", task, task), ("dead_letter.changed", letter, None)]
+    )
+
+
+def test_many_changes_tell_of_each_object_once():
+    tenant, tasks = uuid4(), [uuid4() for _ in range(20)]
+
+    audit.record_many(
+        tenant, ACTOR, [Change("task.updated", "task", task) for task in [*tasks, *tasks]]
+    )
+
+    assert {row[1] for row in _told(tenant)} == set(tasks)
+    assert len(_told(tenant)) == 20

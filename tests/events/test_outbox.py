@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from events import outbox
+from events.models import EventCursor
+from events.outbox import Recorded, append, append_many, consume, consume_tally
+from executions.engine import ledger
+from executions.engine.clocks import database_now
+from shared.ids import new_id
+from shared.sql import statement
+
+TENANT = new_id()
+
+
+def read(consumer: str = "reader", limit: int = 100) -> list[str]:
+    """Return the names of what the consumer has not had yet."""
+    had: list[Recorded] = []
+    count = consume(consumer, limit, had.extend)
+    assert count == len(had)
+    return [event.name for event in had]
+
+
+def write(*names: str) -> None:
+    for name in names:
+        append(TENANT, name, new_id())
+
+
+@contextmanager
+def session() -> Iterator[psycopg.Connection[Any]]:
+    """Give a second session, whose transaction stays open until it is committed."""
+    parameters = connection.get_connection_params()
+    for name in ("cursor_factory", "context"):
+        parameters.pop(name, None)
+    with psycopg.connect(**parameters) as beside:
+        yield beside
+
+
+def write_beside(beside: psycopg.Connection[Any], name: str) -> None:
+    beside.execute(
+        statement("outbox/append"),
+        {"tenant": TENANT, "name": name, "subjects": [new_id()], "tasks": [None], "data": None},
+    )
+
+
+@pytest.fixture
+def started(transactional_db: None) -> None:
+    ledger.ensure_days_ahead(database_now())
+    assert read() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_new_consumer_begins_with_what_happens_from_now_on():
+    ledger.ensure_days_ahead(database_now())
+    write("before")
+
+    assert read("late") == []
+    write("after")
+    assert read("late") == ["after"]
+
+
+def test_every_event_comes_once_and_in_order(started: None):
+    names = [f"event.{number}" for number in range(7)]
+    write(*names)
+
+    assert [read(limit=3), read(limit=3), read(limit=3)] == [names[:3], names[3:6], names[6:]]
+    assert read() == []
+
+
+def test_events_of_one_transaction_may_be_read_in_two_parts(started: None):
+    with transaction.atomic():
+        write("a", "b", "c")
+
+    assert read(limit=2) == ["a", "b"]
+    assert read(limit=2) == ["c"]
+
+
+def test_only_the_names_asked_for_are_handed_over_and_all_are_passed(started: None):
+    write("a", "b", "c", "a", "b", "c", "c")
+    had: list[Recorded] = []
+
+    counts = [consume("reader", 3, had.extend, names=["a", "b"]) for _ in range(4)]
+
+    assert counts == [3, 3, 1, 0]
+    assert [event.name for event in had] == ["a", "b", "a", "b"]
+    assert read() == []
+
+
+def test_a_tally_counts_each_event_once(started: None):
+    other = new_id()
+    write("a", "a", "b", "a")
+    append(other, "a", new_id())
+    tallies: list[Any] = []
+
+    counts = [consume_tally("reader", 3, tallies.append) for _ in range(3)]
+
+    assert counts == [3, 2, 0]
+    assert tallies == [
+        {(TENANT, "a"): 2, (TENANT, "b"): 1},
+        {(TENANT, "a"): 1, (other, "a"): 1},
+    ]
+
+
+def test_an_event_carries_what_it_was_appended_with(started: None):
+    subject, task = new_id(), new_id()
+    append(TENANT, "task.changed", subject, task, {"verb": "paused", "count": 3})
+    had: list[Recorded] = []
+
+    consume("reader", 10, had.extend)
+
+    (event,) = had
+    assert (event.tenant_id, event.name) == (TENANT, "task.changed")
+    assert (event.subject_id, event.task_id) == (subject, task)
+    assert event.data == {"verb": "paused", "count": 3}
+    assert isinstance(event.id, UUID)
+    assert event.at <= database_now()
+
+
+def test_many_events_are_appended_in_one_statement(started: None, django_assert_num_queries: Any):
+    subjects = [(new_id(), None) for _ in range(50)]
+
+    with django_assert_num_queries(1):
+        append_many(TENANT, "task.changed", subjects)
+    append_many(TENANT, "task.changed", [])
+
+    assert len(read()) == 50
+
+
+def test_a_transaction_that_commits_late_is_not_skipped(started: None):
+    with session() as beside:
+        write_beside(beside, "late")
+        write("quick")
+
+        # The quick one waits: whoever passed it could not come back for the late one.
+        assert read() == []
+        beside.commit()
+
+    assert read() == ["late", "quick"]
+
+
+def test_a_late_transaction_may_write_after_others_were_read(started: None):
+    write("first")
+    with session() as beside:
+        write_beside(beside, "late")
+        assert read() == ["first"]
+        write("second")
+        write_beside(beside, "later")
+        assert read() == []
+        beside.commit()
+
+    assert read() == ["late", "later", "second"]
+    assert read() == []
+
+
+def test_an_event_that_is_rolled_back_never_comes(started: None):
+    with session() as beside:
+        write_beside(beside, "undone")
+        beside.rollback()
+    write("kept")
+
+    assert read() == ["kept"]
+
+
+def test_what_a_handler_fails_on_comes_again(started: None):
+    write("one")
+
+    def refuse(events: list[Recorded]) -> None:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        consume("reader", 10, refuse)
+
+    assert read() == ["one"]
+
+
+def test_consumers_do_not_disturb_each_other(started: None):
+    assert read("other") == []
+    write("one")
+
+    assert read() == ["one"]
+    assert read("other") == ["one"]
+
+
+def test_two_processes_do_not_read_as_the_same_consumer_at_once(started: None):
+    write("one")
+    with session() as beside:
+        beside.execute("SELECT 1 FROM event_cursors WHERE consumer = 'reader' FOR UPDATE")
+        assert read() == []
+
+    assert read() == ["one"]
+
+
+def test_an_idle_consumer_writes_nothing(started: None, django_assert_num_queries: Any):
+    place = EventCursor.objects.get(consumer="reader")
+
+    with django_assert_num_queries(2):
+        assert read() == []
+
+    assert EventCursor.objects.get(consumer="reader").read_at == place.read_at
+
+
+def test_a_consumer_that_was_idle_for_long_notes_it(started: None):
+    old = database_now() - timedelta(days=30)
+    EventCursor.objects.update(read_at=old)
+
+    assert read() == []
+
+    assert EventCursor.objects.get().read_at > old + timedelta(days=29)
+
+
+def test_a_cursor_of_another_server_is_restarted(started: None, caplog: Any):
+    EventCursor.objects.update(xid=2**62)
+    write("one")
+
+    with caplog.at_level(logging.WARNING):
+        read()
+    write("two")
+
+    assert "event_cursor_restarted" in caplog.text
+    assert read() == ["two"]
+
+
+def test_a_day_that_was_dropped_is_passed_over(started: None):
+    old = database_now() - timedelta(days=100)
+    ledger.make_days([old])
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE events_{old:%Y%m%d}")
+    EventCursor.objects.update(read_at=old, xid=3)
+    write("one")
+
+    assert read()[-1:] == ["one"]
+
+
+def test_a_missing_day_does_not_refuse_a_change(
+    started: None, monkeypatch: pytest.MonkeyPatch, caplog: Any
+):
+    append_nowhere = statement("outbox/append").replace("'events_'", "'no_such_events_'")
+    monkeypatch.setattr(outbox, "run", lambda _, parameters: _execute(append_nowhere, parameters))
+
+    append(TENANT, "task.changed", new_id())
+
+    assert "events_lost" in caplog.text
+    assert read() == []
+
+
+def _execute(text: str, parameters: dict[str, Any]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(text, parameters)
+        return int(cursor.rowcount)
+
+
+@pytest.mark.django_db
+def test_few_days_are_touched_whatever_the_number_of_days():
+    now = database_now()
+    ledger.make_days(now - ago * timedelta(days=1) for ago in range(60))
+    assert read() == []
+    plans: dict[str, str] = {}
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        for name in ("outbox/read", "outbox/has_news"):
+            if sql == statement(name):
+                with context["connection"].connection.cursor() as cursor:
+                    # Of tables as small as a test's, the planner would read every page.
+                    cursor.execute("SET LOCAL enable_seqscan = off")
+                    cursor.execute("EXPLAIN (FORMAT JSON) " + sql, params)
+                    plans[name] = orjson.dumps(cursor.fetchone()[0]).decode()
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        read()
+        EventCursor.objects.update(read_at=now - timedelta(hours=2))
+        read()
+
+    assert set(plans) == {"outbox/read", "outbox/has_news"}
+    for plan in plans.values():
+        assert "xid_id_idx" in plan
+        assert "Seq Scan" not in plan
+        assert plan.count("Relation Name") <= 4

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executions.models import BulkJob
+from executions.payloads import payload_of
+from tenants.models import Tenant
+from tests.executions.answers import problem
+from tests.executions.services.bulk import counts, run_job
+from tests.factories import (
+    ApiClient,
+    daily,
+    executions_of,
+    make_client,
+    make_task,
+    once,
+    reload,
+)
+
+URL = "/v1/tasks/actions"
+
+
+def act(client: ApiClient, action: str = "pause", key: str = "1", **body: Any) -> Any:
+    return client.post(URL, {"action": action, "filter": {}, **body}, idempotency_key=key)
+
+
+def ran(answer: Any) -> BulkJob:
+    assert answer.status_code == 202, answer.content
+    return run_job(BulkJob.objects.get(pk=answer.json()["id"]))
+
+
+def test_tasks_of_a_label_are_paused(client: ApiClient, alpha: Tenant):
+    task, other = make_task(alpha), make_task(alpha, daily(labels={}))
+
+    job = ran(act(client, filter={"label": "team:billing"}, note="Holiday."))
+
+    assert counts(job) == (1, 0, 0)
+    assert (reload(task).status, reload(task).pause_note) == ("PAUSED", "Holiday.")
+    assert reload(other).status == "SCHEDULED"
+
+
+def test_tasks_run_with_another_payload(client: ApiClient, alpha: Tenant):
+    task = make_task(alpha)
+
+    ran(act(client, "run", filter={"ids": [str(task.id)]}, payload={"n": 9}))
+
+    (execution,) = executions_of(task)
+    assert payload_of(execution) == {"n": 9}
+
+
+def test_tasks_that_have_ended_are_skipped_with_the_reason(client: ApiClient, alpha: Tenant):
+    task = make_task(alpha)
+    ran(act(client, "cancel"))
+    make_task(alpha)
+
+    job = ran(act(client, "pause", key="2"))
+
+    assert counts(job) == (1, 1, 0)
+    assert reload(task).status == "CANCELLED"
+
+
+def test_a_dry_run_shows_the_tasks(client: ApiClient, alpha: Tenant):
+    task = make_task(alpha, once())
+    make_task(alpha)
+
+    shown = act(client, "delete", filter={"type": "ONE_TIME"}, dry_run=True).json()
+
+    assert (shown["count"], shown["tasks"]) == (1, 1)
+    assert shown["sample"][0]["task_name"] == task.name
+    assert reload(task).deleted_at is None
+
+
+def test_deleting_needs_the_scope_write_besides(alpha: Tenant):
+    task = make_task(alpha)
+
+    assert problem(act(make_client(alpha, ["operate"]), "delete")) == (403, "forbidden")
+    assert problem(act(make_client(alpha, ["write"]), "delete")) == (403, "forbidden")
+    ran(act(make_client(alpha, ["operate", "write"]), "delete"))
+    assert reload(task).deleted_at is not None
+
+
+def test_pausing_needs_the_scope_operate(alpha: Tenant, viewer: ApiClient):
+    make_task(alpha)
+
+    assert problem(act(viewer)) == (403, "forbidden")
+    assert act(make_client(alpha, ["operate"])).status_code == 202
+
+
+def test_setting_fields_is_not_supported_yet(client: ApiClient, alpha: Tenant):
+    make_task(alpha)
+
+    assert problem(act(client, "set")) == (400, "not_supported")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"action": "retry"},
+        {"action": ["set"]},
+        {"filter": {"status": []}},
+        {"filter": {"status": "PAUSED"}},
+        {"filter": {"type": "DAILY"}},
+        {"filter": {"task": "x"}},
+        {"resolution": "fixed"},
+        {"canary": 1},
+    ],
+)
+def test_wrong_bodies_are_refused(client: ApiClient, alpha: Tenant, body: dict[str, Any]):
+    make_task(alpha)
+
+    assert act(client, **body).status_code == 400
+    assert not BulkJob.objects.exists()

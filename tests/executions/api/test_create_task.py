@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from events.models import AuditEntry
+from tasks.models import Task, TaskRevision
+from tests.factories import TARGET, daily, make_client, once
+from tests.tasks.bodies import LONG, SHORT
+
+LONG_NOW = {**LONG, "schedule": {**LONG["schedule"], "end_at": "2099-12-31T00:00:00Z"}}
+SHORT_NOW = {**SHORT, "end_date": "2099-12-31T00:00:00Z"}
+
+
+def create(client, body, key="k1", **headers):
+    return client.post("/v1/tasks", body, idempotency_key=key, **headers)
+
+
+@pytest.mark.parametrize("body", [LONG_NOW, SHORT_NOW])
+def test_a_task_is_created_from_either_form_and_answered_in_the_long_one(client, alpha, body):
+    answer = create(client, body)
+
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert answer["Location"] == f"/v1/tasks/{shown['id']}"
+    assert answer["ETag"] == '"1"'
+    assert (shown["status"], shown["version"], shown["type"]) == ("SCHEDULED", 1, "RECURRING")
+    assert shown["target"]["url"] == "https://api.example.com/reports"
+    assert shown["payload"] == {"report_type": "daily"}
+    assert shown["next_execution"].endswith("Z")
+    assert client.get(answer["Location"]).json()["id"] == shown["id"]
+    task = Task.objects.get(pk=UUID(shown["id"]))
+    assert task.tenant_id == alpha.id
+    assert task.revisions.count() == 1
+
+
+def test_what_was_answered_can_be_sent_again(client):
+    shown = create(client, LONG_NOW).json()
+    sent = {key: shown[key] for key in LONG_NOW}
+
+    again = create(client, sent, "k2")
+
+    assert again.status_code == 201
+    assert {key: again.json()[key] for key in LONG_NOW} == sent
+
+
+def test_a_delay_is_answered_as_an_instant(client):
+    shown = create(client, once()).json()
+
+    assert shown["type"] == "ONE_TIME"
+    assert shown["schedule"]["run_at"] == shown["next_execution"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer", "code"),
+    [
+        ({}, "#/schedule", "required"),
+        (daily(oops=1), "#/oops", "unknown_field"),
+        (daily(id="x"), "#/id", None),
+        (daily(priority=10), "#/priority", None),
+        (daily(name=""), "#/name", None),
+        (daily(target={"url": "http://127.0.0.1/"}), "#/target/url", "address_forbidden"),
+        (daily(target={**TARGET, "headers": {"Host": "x"}}), "#/target/headers/Host", None),
+        (daily(schedule={"cron_expression": "61 * * * *"}), "#/schedule/cron_expression", None),
+        (daily(schedule={"cron_expression": "0 0 31 2 *"}), "#/schedule/cron_expression", None),
+        (daily(schedule={"run_at": "2020-01-01T00:00:00Z"}), "#/schedule/run_at", None),
+        (daily(schedule={"every": "PT0S"}), "#/schedule/every", None),
+        (daily(cron_expression="* * * * *"), None, None),
+    ],
+)
+def test_what_is_not_valid_is_refused_and_nothing_is_stored(client, body, pointer, code):
+    answer = create(client, body)
+
+    assert answer.status_code == 400
+    assert answer["Content-Type"] == "application/problem+json"
+    errors = answer.json()["errors"]
+    assert pointer is None or pointer in {error["pointer"] for error in errors}
+    assert code is None or code in {error["code"] for error in errors}
+    assert not Task.objects.exists()
+    assert not TaskRevision.objects.exists()
+
+
+def test_a_payload_over_the_limit_is_413(client, settings):
+    answer = create(client, daily(payload="x" * settings.PUNCTUAL.payload_bytes))
+
+    assert answer.status_code == 413
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"name": NaN}', b"\xff", b'{"name": "\\u0000"}'])
+def test_a_body_that_is_not_a_json_object_is_400(client, body):
+    assert create(client, body).status_code == 400
+
+
+def test_only_json_is_taken(client):
+    assert create(client, b"a=b", content_type="text/plain").status_code == 415
+
+
+def test_a_key_without_write_is_refused(alpha, viewer, nobody):
+    operator = make_client(alpha, ["read", "operate"])
+
+    assert create(nobody, daily()).status_code == 401
+    assert create(viewer, daily()).status_code == 403
+    assert create(operator, daily()).status_code == 403
+    assert not Task.objects.exists()
+
+
+def test_the_same_call_again_is_the_same_task(client):
+    first = create(client, daily())
+    second = create(client, daily())
+
+    assert (second.status_code, second.content) == (201, first.content)
+    assert second["Idempotent-Replayed"] == "true"
+    assert second["Location"] == first["Location"]
+    assert Task.objects.count() == 1
+
+
+def test_the_same_key_for_another_body_is_422(client):
+    create(client, daily())
+
+    assert create(client, daily(name="Other")).status_code == 422
+    assert Task.objects.count() == 1
+
+
+def test_the_same_key_of_another_tenant_is_another_call(client, stranger):
+    create(client, daily())
+
+    assert create(stranger, daily()).status_code == 201
+
+
+def test_a_call_without_a_key_is_400(client):
+    assert client.post("/v1/tasks", daily()).status_code == 400
+    assert not Task.objects.exists()
+
+
+def test_the_creation_is_recorded(client):
+    shown = create(client, daily()).json()
+
+    entry = AuditEntry.objects.get(action="task.created")
+    assert (entry.object_kind, entry.object_id) == ("task", shown["id"])
+    assert entry.actor.startswith("api_key:")

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pytest
+
+from executions.models import DeadLetter, Execution
+from tenants.models import Tenant
+from tests.executions.answers import problem, sealed_answer
+from tests.factories import (
+    ApiClient,
+    finish,
+    make_client,
+    make_dead_letter,
+    make_execution,
+    once,
+    release,
+    start,
+)
+
+URL = "/v1/dlq"
+
+
+def test_a_letter_shows_payload_last_response_and_every_attempt(client: ApiClient, alpha: Tenant):
+    target = {"url": "https://api.example.com/reports", "headers": {"Authorization": "Basic eDp5"}}
+    execution = make_execution(alpha, body=once(target=target))
+    (row,) = release()
+    start([row])
+    finish(row, "RETRYING", sealed_response=sealed_answer(execution.id, b"busy"))
+    (row,) = release()
+    start([row])
+    finish(
+        row,
+        "FAILED",
+        reason="attempts_exhausted",
+        outcome="TIMED_OUT",
+        error_code="timeout_total",
+        response_status=None,
+    )
+    letter = DeadLetter.objects.get()
+
+    shown = client.get(f"{URL}/{letter.id}").json()
+
+    assert shown["payload"] == {"n": 1}
+    assert [attempt["outcome"] for attempt in shown["attempts"]] == ["FAILED", "TIMED_OUT"]
+    first, second = shown["attempts"]
+    assert (first["response"]["body"], second["response"]) == ("busy", None)
+    assert second["request"]["headers"]["Authorization"] == "[redacted]"
+    assert second["request"]["headers"]["X-Scheduler-Attempt"] == "2"
+    # The last answer that there was: the attempt after it got none.
+    assert (shown["last_response"]["status"], shown["last_response"]["body"]) == (500, "busy")
+    assert (shown["error_signature"], shown["edit"]) == ("timeout_total", None)
+
+
+@pytest.mark.parametrize("payload", [{"n": 2}, None])
+def test_a_retried_letter_keeps_the_payload_and_its_edit(
+    client: ApiClient, alpha: Tenant, payload: object
+):
+    letter = make_dead_letter(alpha)
+    made = client.post(f"{URL}/{letter.id}/retry", {"payload": payload}, idempotency_key="1")
+
+    shown = client.get(f"{URL}/{letter.id}").json()
+
+    assert (shown["payload"], shown["edit"]) == ({"n": 1}, {"payload": payload})
+    assert shown["retry_execution_id"] == made.json()["id"]
+    assert (shown["resolved"], shown["resolution"]) == (True, "retried")
+
+
+def test_the_snapshot_stays_what_was_sent_when_the_task_changes(client: ApiClient, alpha: Tenant):
+    letter = make_dead_letter(alpha)
+    edited = client.patch(f"/v1/tasks/{letter.task_id}", {"payload": {"n": 99}})
+    assert edited.status_code == 200, edited.content
+
+    assert client.get(f"{URL}/{letter.id}").json()["payload"] == {"n": 1}
+
+
+def test_the_payload_of_an_override_is_its_own_snapshot(client: ApiClient, alpha: Tenant):
+    first = make_dead_letter(alpha)
+    made = client.post(f"{URL}/{first.id}/retry", {"payload": "edited"}, idempotency_key="1").json()
+    (row,) = release()
+    start([row])
+    finish(row, "FAILED")
+    second = DeadLetter.objects.get(execution_id=made["id"])
+    Execution.objects.filter(pk=made["id"]).delete()
+
+    shown = client.get(f"{URL}/{second.id}").json()
+
+    assert shown["payload"] == "edited"
+
+
+@pytest.mark.parametrize("path", [f"{URL}/01a1fa7a-b5a5-75e2-b563-27366f1a90a5", f"{URL}/x"])
+def test_an_unknown_letter_is_404(client: ApiClient, path: str):
+    assert problem(client.get(path)) == (404, "not_found")
+
+
+def test_another_tenants_letter_is_404(stranger: ApiClient, alpha: Tenant):
+    letter = make_dead_letter(alpha)
+
+    assert problem(stranger.get(f"{URL}/{letter.id}")) == (404, "not_found")
+
+
+def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
+    letter = make_dead_letter(alpha)
+    path = f"{URL}/{letter.id}"
+
+    assert problem(nobody.get(path)) == (401, "not_authenticated")
+    assert problem(make_client(alpha, ["operate"]).get(path)) == (403, "forbidden")
+    assert viewer.get(path).status_code == 200

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from executions.engine.partitions import Partitions
+from tenants.models import Tenant
+from tests.factories import ApiClient, make_client
+
+pytestmark = pytest.mark.django_db
+PATH = "/v1/schedulers"
+
+
+def test_schedulers_and_their_partitions_are_listed(client: ApiClient):
+    partitions = Partitions()
+    partitions.run_once()
+
+    shown = client.get(PATH).json()
+
+    (node,) = shown["schedulers"]
+    assert (node["id"], node["live"], node["partitions"]) == (str(partitions.node), True, 256)
+    assert [row["partition"] for row in shown["partitions"]] == list(range(256))
+    assert {row["owner"] for row in shown["partitions"]} == {str(partitions.node)}
+    assert all(row["epoch"] >= 1 and row["expires_at"] for row in shown["partitions"])
+
+
+def test_partitions_without_an_owner_say_so(client: ApiClient):
+    shown = client.get(PATH).json()
+
+    assert shown["schedulers"] == []
+    assert {row["owner"] for row in shown["partitions"]} == {None}
+
+
+def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
+    assert nobody.get(PATH).status_code == 401
+    assert make_client(alpha, ["write"]).get(PATH).status_code == 403
+    assert viewer.get(PATH).status_code == 200

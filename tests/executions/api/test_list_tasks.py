@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from executions.services import changing
+from tasks.services import Pause
+from tests.factories import ACTOR, daily, make_client, make_task, once
+
+
+def names(answer):
+    assert answer.status_code == 200, answer.content
+    return [task["name"] for task in answer.json()["tasks"]]
+
+
+def test_tasks_are_listed_newest_first(client, alpha):
+    for name in "abc":
+        make_task(alpha, daily(name=name))
+
+    answer = client.get("/v1/tasks")
+
+    assert names(answer) == ["c", "b", "a"]
+    assert answer.json()["pagination"] == {
+        "limit": 20,
+        "page": 1,
+        "total": 3,
+        "total_estimated": False,
+        "next_cursor": None,
+    }
+    assert answer.json()["tasks"][0]["payload"] == {"report": 1}
+
+
+def test_a_page_costs_the_same_whatever_it_holds(client, alpha, django_assert_max_num_queries):
+    for number in range(12):
+        make_task(alpha, daily(name=str(number)))
+    client.get("/v1/tasks")
+
+    with django_assert_max_num_queries(7):
+        assert len(names(client.get("/v1/tasks"))) == 12
+
+
+@pytest.mark.parametrize("ordering", ["-created_at", "name", "-name", "updated_at", "priority"])
+def test_a_cursor_goes_on_where_the_page_ended(client, alpha, ordering):
+    for number in range(5):
+        make_task(alpha, daily(name=str(number), priority=number % 2))
+    whole = names(client.get(f"/v1/tasks?ordering={ordering}"))
+
+    path = f"/v1/tasks?ordering={ordering}&limit=2"
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        answer = client.get(path + (f"&cursor={cursor}" if cursor else ""))
+        found += names(answer)
+        cursor = answer.json()["pagination"]["next_cursor"]
+
+    assert found == whole
+    assert names(client.get(path + "&page=2")) == whole[2:4]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("status=PAUSED", ["paused"]),
+        ("status=PAUSED,CANCELLED", ["cancelled", "paused"]),
+        ("status=PAUSED&status=CANCELLED", ["cancelled", "paused"]),
+        ("type=ONE_TIME", ["once"]),
+        ("label=team:billing", ["paused"]),
+        ("label=team", ["cancelled", "paused"]),
+        ("label=team:other", []),
+        ("label=a:b:c", ["cancelled"]),
+        ("q=PAUS", ["paused"]),
+        ("q=billing", ["paused"]),
+        ("q=%25", []),
+        ("q=paused&type=ONE_TIME", []),
+        ("ordering=name", ["cancelled", "once", "paused"]),
+    ],
+)
+def test_filters_narrow_the_list(client, alpha, query, expected):
+    paused = make_task(alpha, daily(name="paused", labels={"team": "billing"}))
+    changing.pause_task(alpha.id, paused.id, Pause(), actor=ACTOR)
+    labels = {"team": "web", "a:b": "c"}
+    cancelled = make_task(alpha, daily(name="cancelled", labels=labels))
+    changing.cancel_task(alpha.id, cancelled.id, actor=ACTOR)
+    make_task(alpha, once(labels={}) | {"name": "once"})
+
+    assert sorted(names(client.get(f"/v1/tasks?{query}"))) == expected
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "page=0",
+        "cursor=abc",
+        "page=1&cursor=abc",
+        "status=paused",
+        "type=DAILY",
+        "ordering=payload",
+        "oops=1",
+        "q=%00",
+        "label=" + "x" * 300,
+    ],
+)
+def test_parameters_that_are_not_valid_are_400(client, query):
+    answer = client.get(f"/v1/tasks?{query}")
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"]
+
+
+def test_deleted_tasks_and_other_tenants_are_not_listed(client, stranger, alpha):
+    task = make_task(alpha)
+    assert names(stranger.get("/v1/tasks")) == []
+
+    changing.delete_task(alpha.id, task.id, actor=ACTOR)
+
+    assert names(client.get("/v1/tasks")) == []
+    assert client.get(f"/v1/tasks?q={uuid4()}").json()["pagination"]["total"] == 0
+
+
+def test_a_key_without_read_is_refused(alpha, nobody):
+    assert nobody.get("/v1/tasks").status_code == 401
+    assert make_client(alpha, ["write"]).get("/v1/tasks").status_code == 403

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+
+from events.models import AuditEntry
+from tests.factories import (
+    executions_of,
+    make_client,
+    make_task,
+    once,
+    pass_guard,
+    prepare,
+    release,
+    reload,
+)
+
+
+@pytest.fixture
+def task(alpha):
+    return make_task(alpha)
+
+
+def pause(client, task, body=None, **headers):
+    return client.post(f"/v1/tasks/{task.id}/pause", body, **headers)
+
+
+@pytest.mark.parametrize("body", [None, {}, {"until": None, "note": ""}])
+def test_a_task_is_paused_until_it_is_resumed(client, task, body):
+    answer = pause(client, task, body)
+
+    assert answer.status_code == 200
+    assert answer["ETag"] == '"1"'
+    shown = answer.json()
+    assert (shown["status"], shown["paused_until"], shown["pause_note"]) == ("PAUSED", None, "")
+
+
+def test_a_pause_takes_an_end_a_note_and_what_resuming_does(client, task):
+    body = {"until": "2099-01-01T00:00:00+01:00", "note": "Maintenance", "on_resume": "replay"}
+
+    shown = pause(client, task, body).json()
+
+    assert shown["paused_until"] == "2098-12-31T23:00:00.000Z"
+    assert shown["pause_note"] == "Maintenance"
+    assert reload(task).on_resume == "replay"
+
+
+def test_work_handed_to_a_worker_does_not_start(client, alpha):
+    task = make_task(alpha, once())
+    prepare()
+    handed = release()
+
+    assert pause(client, task).status_code == 200
+
+    assert pass_guard(handed) == [0]
+    assert [(row.status, row.held) for row in executions_of(task)] == [("PENDING", True)]
+
+
+def test_redis_away_is_503_and_changes_nothing(client, alpha, no_redis):
+    task = make_task(alpha, once())
+    prepare()
+    release()
+    no_redis()
+
+    assert pause(client, task).status_code == 503
+    assert reload(task).status == "SCHEDULED"
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"until": "2020-01-01T00:00:00Z"}, "#/until"),
+        ({"until": "2099-01-01"}, "#/until"),
+        ({"until": 5}, "#/until"),
+        ({"note": None}, "#/note"),
+        ({"note": "x" * 1001}, "#/note"),
+        ({"on_resume": "later"}, "#/on_resume"),
+        ({"unti": None}, "#/unti"),
+    ],
+)
+def test_what_is_not_valid_is_refused_and_nothing_changes(client, task, body, pointer):
+    answer = pause(client, task, body)
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["pointer"] == pointer
+    assert reload(task).status == "SCHEDULED"
+
+
+def test_a_task_that_has_ended_is_409(client, task):
+    client.post(f"/v1/tasks/{task.id}/cancel")
+
+    assert pause(client, task).status_code == 409
+
+
+def test_a_key_without_operate_is_refused(alpha, viewer, nobody, task):
+    assert pause(nobody, task).status_code == 401
+    assert pause(viewer, task).status_code == 403
+    assert pause(make_client(alpha, ["operate"]), task).status_code == 200
+
+
+def test_another_tenants_task_is_404(stranger, task):
+    assert pause(stranger, task).status_code == 404
+    assert reload(task).status == "SCHEDULED"
+
+
+def test_the_same_call_again_is_one_pause(client, task):
+    first = pause(client, task, {"note": "a"}, idempotency_key="p1")
+    second = pause(client, task, {"note": "a"}, idempotency_key="p1")
+
+    assert second.content == first.content
+    assert AuditEntry.objects.filter(action="task.paused").count() == 1
+    assert pause(client, task, {"note": "b"}, idempotency_key="p1").status_code == 422

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from events.models import AuditEntry
+from tests.factories import executions_of, make_client, make_task, once, prepare, release, reload
+
+
+@pytest.fixture
+def task(client, alpha):
+    task = make_task(alpha, once())
+    prepare()
+    client.post(f"/v1/tasks/{task.id}/pause")
+    return task
+
+
+def resume(client, task, body=None, **headers):
+    return client.post(f"/v1/tasks/{task.id}/resume", body, **headers)
+
+
+def test_a_paused_task_goes_on(client, task):
+    answer = resume(client, task)
+
+    assert answer.status_code == 200
+    assert (answer.json()["status"], answer["ETag"]) == ("SCHEDULED", '"1"')
+    assert not executions_of(task)[0].held
+    assert len(release()) == 1
+
+
+def test_resuming_needs_no_redis(client, task, no_redis):
+    no_redis()
+
+    assert resume(client, task).status_code == 200
+
+
+def test_a_task_that_is_not_paused_stays_as_it_is(client, task):
+    resume(client, task)
+
+    assert resume(client, task).status_code == 200
+    assert AuditEntry.objects.filter(action="task.resumed").count() == 1
+
+
+def test_a_task_that_has_ended_is_409(client, task):
+    client.post(f"/v1/tasks/{task.id}/cancel")
+
+    assert resume(client, task).status_code == 409
+
+
+def test_fields_are_refused(client, task):
+    assert resume(client, task, {"note": ""}).status_code == 400
+    assert reload(task).status == "PAUSED"
+
+
+def test_a_key_without_operate_is_refused(alpha, viewer, nobody, task):
+    assert resume(nobody, task).status_code == 401
+    assert resume(viewer, task).status_code == 403
+    assert resume(make_client(alpha, ["operate"]), task).status_code == 200
+
+
+def test_another_tenants_task_is_404(stranger, task):
+    assert resume(stranger, task).status_code == 404
+    assert reload(task).status == "PAUSED"
+
+
+def test_the_same_call_again_is_answered_the_same(client, task):
+    first = resume(client, task, idempotency_key="r1")
+    second = resume(client, task, idempotency_key="r1")
+
+    assert second.content == first.content
+    assert second["Idempotent-Replayed"] == "true"

@@ -1,0 +1,176 @@
+"""``POST /v1/tasks/test`` and ``POST /v1/tasks/{id}/test``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection
+from pytest_django import Settings
+
+from executions.delivery.http_client import HttpClient
+from executions.models import Execution
+from shared.conf import conf
+from tasks.models import Task
+from tenants.models import IdempotencyRecord, Tenant
+from tests.factories import ApiClient, make_client, make_task, once
+from tests.support.http_receiver import HttpReceiver, http_receiver
+
+pytestmark = pytest.mark.django_db
+PATH = "/v1/tasks/test"
+
+
+@pytest.fixture
+def receiver(settings: Settings) -> Iterator[HttpReceiver]:
+    settings.PUNCTUAL = replace(conf(), webhook_allowed_networks=("127.0.0.0/8",))
+    with http_receiver() as found:
+        yield found
+
+
+def body(receiver: HttpReceiver, **parts: Any) -> dict[str, Any]:
+    return once(target={"url": receiver.url}, **parts)
+
+
+def test_a_definition_is_tested_without_making_a_task(client: ApiClient, receiver: HttpReceiver):
+    answer = client.post(PATH, body(receiver))
+
+    assert answer.status_code == 200
+    shown = answer.json()
+    assert (shown["outcome"], shown["error"], shown["would_retry"]) == ("SUCCEEDED", None, False)
+    assert (shown["response"]["status"], shown["response"]["body"]) == (200, "ok")
+    assert shown["request"]["headers"]["X-Scheduler-Test"] == "true"
+    assert shown["timings"]["total_ms"] > 0
+    assert shown["timings"]["tls_ms"] is None
+    assert not Task.objects.exists()
+
+
+def test_the_short_form_is_taken(client: ApiClient, receiver: HttpReceiver):
+    short = {"payload": {"webhook_url": receiver.url, "body": {"a": 1}}, "delay_seconds": 5}
+
+    assert client.post(PATH, short).json()["outcome"] == "SUCCEEDED"
+    assert receiver.requests[0].body == b'{"a":1}'
+
+
+def test_a_task_is_tested(client: ApiClient, alpha: Tenant, receiver: HttpReceiver):
+    task = make_task(alpha, body(receiver))
+    receiver.status = 500
+
+    shown = client.post(f"/v1/tasks/{task.id}/test").json()
+
+    assert (shown["outcome"], shown["error"]["code"]) == ("FAILED", "http_status")
+    assert shown["would_retry"]
+    assert not Execution.objects.exists()
+
+
+def test_what_is_not_valid_is_refused_and_nothing_is_sent(
+    client: ApiClient, alpha: Tenant, receiver: HttpReceiver
+):
+    task = make_task(alpha, body(receiver))
+
+    assert client.post(PATH, {"oops": 1}).status_code == 400
+    assert client.post(PATH, once(target={"url": "http://10.0.0.1/"})).status_code == 400
+    assert client.post(f"/v1/tasks/{task.id}/test", {"oops": 1}).status_code == 400
+    assert receiver.requests == []
+
+
+def test_testing_needs_the_scope_write(
+    alpha: Tenant, viewer: ApiClient, nobody: ApiClient, receiver: HttpReceiver
+):
+    task = make_task(alpha, body(receiver))
+    for path, sent in ((PATH, body(receiver)), (f"/v1/tasks/{task.id}/test", None)):
+        assert nobody.post(path, sent).status_code == 401
+        assert viewer.post(path, sent).status_code == 403
+        assert make_client(alpha, ["operate"]).post(path, sent).status_code == 403
+    assert receiver.requests == []
+
+
+def test_another_tenants_task_is_404(stranger: ApiClient, alpha: Tenant, receiver: HttpReceiver):
+    task = make_task(alpha, body(receiver))
+
+    assert stranger.post(f"/v1/tasks/{task.id}/test").status_code == 404
+    assert receiver.requests == []
+
+
+def test_the_same_key_sends_once(client: ApiClient, receiver: HttpReceiver):
+    first = client.post(PATH, body(receiver), idempotency_key="k")
+    second = client.post(PATH, body(receiver), idempotency_key="k")
+
+    assert second.content == first.content
+    assert second["Idempotent-Replayed"] == "true"
+    assert len(receiver.requests) == 1
+    assert client.post(PATH, body(receiver, name="Other"), idempotency_key="k").status_code == 422
+
+
+def test_a_refusal_is_given_again_under_its_key(client: ApiClient, receiver: HttpReceiver):
+    bad = once(target={"url": "http://10.0.0.1/"})
+
+    first = client.post(PATH, bad, idempotency_key="k")
+    second = client.post(PATH, bad, idempotency_key="k")
+
+    assert (first.status_code, second.status_code) == (400, 400)
+    assert second["Idempotent-Replayed"] == "true"
+
+
+def test_too_many_tests_at_once_are_429_and_may_be_sent_again(
+    client: ApiClient, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+):
+    class Full:
+        def acquire(self, blocking: bool = True) -> bool:
+            return False
+
+    with monkeypatch.context() as patched:
+        patched.setattr("executions.services.test_delivery._AT_ONCE", Full())
+        refused = client.post(PATH, body(receiver), idempotency_key="k")
+
+    assert (refused.status_code, refused.json()["code"]) == (429, "too_many_tests")
+    assert refused["Retry-After"] == "2"
+    assert not IdempotencyRecord.objects.exists()
+    assert client.post(PATH, body(receiver), idempotency_key="k").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_under_its_key_waits_in_no_transaction_and_holds_the_key(
+    client: ApiClient, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+):
+    open_then: list[bool] = []
+    send = HttpClient.send
+
+    async def noted(self: HttpClient, request: Any) -> Any:
+        open_then.append(connection.in_atomic_block)
+        return await send(self, request)
+
+    monkeypatch.setattr(HttpClient, "send", noted)
+
+    assert client.post(PATH, body(receiver), idempotency_key="k").status_code == 200
+
+    assert open_then == [False]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+        assert cursor.fetchone()[0] == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_call_under_a_key_in_use_is_409_and_sends_nothing(
+    client: ApiClient, receiver: HttpReceiver, monkeypatch: pytest.MonkeyPatch
+):
+    meanwhile: list[Any] = []
+    send = HttpClient.send
+
+    def call_again() -> None:
+        meanwhile.append(client.post(PATH, body(receiver), idempotency_key="k"))
+        connection.close()
+
+    async def noted(self: HttpClient, request: Any) -> Any:
+        await asyncio.to_thread(call_again)
+        return await send(self, request)
+
+    monkeypatch.setattr(HttpClient, "send", noted)
+
+    assert client.post(PATH, body(receiver), idempotency_key="k").status_code == 200
+
+    assert [answer.status_code for answer in meanwhile] == [409]
+    assert meanwhile[0].json()["code"] == "idempotency_in_progress"
+    assert len(receiver.requests) == 1

@@ -1,0 +1,231 @@
+"""One attempt: what is sent, and what each ending is reported as."""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import Any, cast
+from uuid import uuid4
+
+import orjson
+import pytest
+from pytest_django import Settings
+from standardwebhooks import Webhook
+
+from executions.delivery.attempt import Deliverer, Remembered
+from executions.delivery.errors import DeliveryError
+from executions.delivery.http_client import HttpClient, Request, Response
+from shared.addresses import AllowList
+from shared.encryption import open_json, seal, seal_json
+from tenants.signing import new_signing_secret
+
+TENANT = str(uuid4())
+TASK = str(uuid4())
+
+
+class Client:
+    """Keeps what it is asked to send, and answers or raises as it is told."""
+
+    def __init__(self, result: Any = None) -> None:
+        self.result = result or Response(200, [("A", "b")], b"ok", False, {"total": 1.0}, "1.1.1.1")
+        self.requests: list[Request] = []
+
+    async def send(self, request: Request) -> Response:
+        self.requests.append(request)
+        if isinstance(self.result, Exception):
+            raise self.result
+        return cast(Response, self.result)
+
+
+def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: Any) -> Any:
+    """Return an entry as dispatch makes it; target fields by name."""
+    target = {
+        "method": "POST",
+        "url": "https://api.example.com/hook",
+        "success": {"statuses": ["2xx"]},
+        "timeout_seconds": 30,
+        "connect_timeout_seconds": 5,
+        **parts.pop("target", {}),
+    }
+    content = {"headers": headers or {}, "payload": payload}
+    return {
+        "id": str(uuid4()),
+        "tenant": TENANT,
+        "task": TASK,
+        "revision": 1,
+        "token": 7,
+        "attempt": 1,
+        "max_attempts": 3,
+        "scheduled_for": 1_700_000_000.0,
+        "target": target,
+        "retry_policy": {
+            "backoff": "fixed",
+            "initial_delay_seconds": 2,
+            "factor": 2,
+            "max_delay_seconds": 60,
+            "jitter": "none",
+            "retry_on": ["5xx", "429", "timeout"],
+        },
+        "sealed": text(seal_json(content, f"revision:{TASK}:1".encode())),
+        "payload": None,
+        **parts,
+    }
+
+
+def batch(*secrets: str) -> dict[str, Any]:
+    sealed = [text(seal(one.encode(), f"signing-secret:{TENANT}".encode())) for one in secrets]
+    return {"offset": 0.25, "secrets": {TENANT: sealed}}
+
+
+def text(blob: bytes) -> str:
+    return base64.b64encode(blob).decode()
+
+
+async def deliver(client: Client, given: Any, *secrets: str, at: float = 0.0) -> dict[str, Any]:
+    deliverer = Deliverer(cast(HttpClient, client), AllowList())
+    return await deliverer.deliver(given, batch(*secrets), at or time.time())
+
+
+async def test_the_payload_is_sent_signed_and_the_answer_is_captured_sealed() -> None:
+    client, secret, given = Client(), new_signing_secret(), entry({"n": 1}, {"X-Team": "billing"})
+
+    outcome = await deliver(client, given, secret)
+
+    (request,) = client.requests
+    headers = {name.lower(): value for name, value in request.headers}
+    assert Webhook(secret).verify(request.body, headers) == {"n": 1}
+    assert (headers["webhook-id"], headers["x-team"]) == (given["id"], "billing")
+    assert (outcome["verb"], outcome["status"]) == ("succeeded", 200)
+    captured = open_json(base64.b64decode(outcome["sealed"]), f"response:{given['id']}".encode())
+    assert base64.b64decode(captured["body"]) == b"ok"
+
+
+async def test_the_timestamp_is_of_the_databases_clock() -> None:
+    client = Client()
+
+    await deliver(client, entry(), at=1000.2)
+
+    assert dict(client.requests[0].headers)["webhook-timestamp"] == "999"
+
+
+async def test_an_execution_may_carry_a_payload_of_its_own() -> None:
+    client, given = Client(), entry({"n": 1})
+    given["payload"] = text(seal_json({"n": 2}, f"execution:{given['id']}".encode()))
+
+    await deliver(client, given)
+
+    assert orjson.loads(client.requests[0].body) == {"n": 2}
+
+
+@pytest.mark.parametrize(
+    ("payload", "method", "body"),
+    [(None, "POST", b""), ({"n": 1}, "GET", b""), ({"n": 1}, "HEAD", b""), (0, "PUT", b"0")],
+)
+async def test_no_payload_and_methods_without_one_have_no_body(
+    payload: Any, method: str, body: bytes
+) -> None:
+    client = Client()
+
+    await deliver(client, entry(payload, target={"method": method}))
+
+    assert client.requests[0].body == body
+
+
+@pytest.mark.parametrize(
+    ("result", "attempt", "expected"),
+    [
+        (Response(503, [], b"", False, {}, ""), 1, ("retrying", "FAILED", "http_status", 2.0)),
+        (Response(503, [], b"", False, {}, ""), 3, ("failed", "FAILED", "http_status", None)),
+        (Response(404, [], b"", False, {}, ""), 1, ("failed", "FAILED", "http_status", None)),
+        (
+            Response(429, [("Retry-After", "9")], b"", False, {}, ""),
+            1,
+            ("retrying", "FAILED", "http_status", 9.0),
+        ),
+        (
+            DeliveryError("timeout_total", "late", {"total": 5.0}),
+            1,
+            ("retrying", "TIMED_OUT", "timeout_total", 2.0),
+        ),
+    ],
+)
+async def test_endings_are_retried_as_the_policy_says(
+    result: Any, attempt: int, expected: tuple[Any, ...]
+) -> None:
+    outcome = await deliver(Client(result), entry(attempt=attempt))
+
+    found = (
+        outcome["verb"],
+        outcome["outcome"],
+        outcome["error_code"],
+        outcome.get("retry_in"),
+    )
+    assert found == expected
+    if isinstance(result, DeliveryError):
+        assert outcome["timings"] == {"total": 5.0}
+
+
+async def test_a_header_that_cannot_be_framed_fails_for_good() -> None:
+    client = Client(ValueError("a header value holds CR, LF or NUL"))
+
+    outcome = await deliver(client, entry())
+
+    assert (outcome["verb"], outcome["error_code"]) == ("failed", "internal")
+    assert outcome["reason"] == "not_retryable"
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://127.0.0.1:9000/", "address_forbidden"),
+        ("http://api.example.com:22/", "address_forbidden"),
+        ("ftp://api.example.com/", "internal"),
+    ],
+)
+async def test_a_url_that_may_not_be_called_any_more_fails_for_good(url: str, code: str) -> None:
+    client = Client()
+
+    outcome = await deliver(client, entry(target={"url": url}))
+
+    assert client.requests == []
+    assert (outcome["verb"], outcome["error_code"]) == ("failed", code)
+
+
+async def test_what_cannot_be_opened_is_tried_again_without_being_sent() -> None:
+    client, given = Client(), entry()
+    given["sealed"] = text(b"\x01\x04testnothing that opens, but long enough")
+
+    outcome = await deliver(client, given)
+
+    assert client.requests == []
+    assert (outcome["verb"], outcome["error_code"]) == ("retrying", "internal")
+
+
+async def test_a_message_never_holds_what_cannot_be_stored() -> None:
+    outcome = await deliver(Client(DeliveryError("tls_failed", "bad \0 and \ud800")), entry())
+
+    assert outcome["error_message"] == "bad  and ?"
+
+
+async def test_a_definition_is_opened_once_per_revision(settings: Settings) -> None:
+    client = Client()
+    deliverer = Deliverer(cast(HttpClient, client), AllowList())
+    given = entry({"n": 1})
+
+    await deliverer.deliver(given, batch(), time.time())
+    # Sealed so that it would not open: the second attempt has it already.
+    await deliverer.deliver({**given, "sealed": "AAAA"}, batch(), time.time())
+
+    assert [request.body for request in client.requests] == [b'{"n":1}'] * 2
+
+
+def test_what_is_remembered_is_bounded_by_its_size() -> None:
+    kept: Remembered[str] = Remembered(10)
+
+    for key in "abc":
+        kept.keep(key, key, 4)
+    kept.keep("huge", "huge", 11)
+
+    assert [kept.get(key) for key in ("a", "b", "c", "huge")] == [None, None, None, None]
+    kept.keep("d", "d", 10)
+    assert kept.get("d") == "d"

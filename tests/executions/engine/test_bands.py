@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from executions.engine.bands import Bands
+
+
+def test_a_share_is_kept_for_each_lower_band():
+    assert Bands().kept("default", 1000) == [0, 100, 100]
+
+
+def test_a_small_claim_goes_to_urgent_work_first():
+    assert Bands().kept("default", 1) == [0, 0, 0]
+
+
+def test_parts_of_a_place_add_up_until_every_band_gets_one():
+    bands = Bands()
+
+    got = [
+        sum(column) for column in zip(*(bands.kept("default", 1) for _ in range(24)), strict=True)
+    ]
+
+    assert got[0] == 0
+    assert got[1] >= 2
+    assert got[2] >= 2
+    assert sum(got) <= 6
+
+
+def test_pools_do_not_share_what_is_owed():
+    bands = Bands()
+    for _ in range(9):
+        bands.kept("slow", 1)
+
+    assert bands.kept("default", 1) == [0, 0, 0]
+
+
+@given(st.lists(st.integers(min_value=0, max_value=50), max_size=30))
+def test_never_more_is_kept_than_is_wanted(claims: list[int]):
+    bands = Bands()
+
+    for wanted in claims:
+        kept = bands.kept("default", wanted)
+        assert sum(kept) <= wanted
+        assert min(kept) == 0

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import time
+from typing import Any, cast
+
+import pytest
+
+from executions.engine import guard
+from shared.exceptions import Unavailable
+from shared.redis_client import INCARNATION_KEY, client, lua
+from tests.support.closed_redis import closed_redis
+
+pytestmark = pytest.mark.usefixtures("django_db_setup")
+
+FAR = 2**45
+
+
+def ask(
+    tokens: list[int],
+    *,
+    incarnation: str | None = None,
+    worker: str = "w1",
+    start_by: int = FAR,
+    nonce: str = "n",
+) -> list[int]:
+    arguments: list[Any] = [incarnation or guard.current_incarnation(), worker]
+    for token in tokens:
+        arguments += [token, start_by, nonce]
+    return cast(list[int], client().eval(lua("start"), 1, INCARNATION_KEY, *arguments))
+
+
+def test_a_token_starts_once():
+    assert ask([1, 2]) == [guard.GO, guard.GO]
+    assert ask([1, 3], worker="w2", nonce="other") == [guard.VOID, guard.GO]
+
+
+def test_a_question_asked_again_gets_the_same_answer():
+    assert ask([1], nonce="a") == [guard.GO]
+    assert ask([1], nonce="a") == [guard.GO]
+    # A second copy of the message, also in the same worker, has a nonce of its own.
+    assert ask([1], nonce="b") == [guard.VOID]
+
+
+def test_a_voided_token_never_starts():
+    assert guard.void([1]) == [""]
+
+    assert ask([1]) == [guard.VOID]
+
+
+def test_voiding_what_has_started_answers_its_worker():
+    ask([1], worker="worker-1@host:7")
+
+    assert guard.void([1, 2]) == ["worker-1@host:7", ""]
+    assert guard.void([2]) == [""]
+
+
+def test_work_of_another_incarnation_does_not_start():
+    current = guard.current_incarnation()
+
+    assert ask([1], incarnation="former:1") == [guard.STALE]
+    client().delete(INCARNATION_KEY)
+    assert ask([1], incarnation=current) == [guard.STALE]
+
+
+def test_what_is_asked_too_late_does_not_start():
+    past = int(time.time() * 1000) - 1000
+
+    assert ask([1], start_by=past) == [guard.LATE]
+    # It left no mark: whoever takes it back finds it unstarted.
+    assert guard.void([1]) == [""]
+
+
+def test_voiding_nothing_asks_nobody(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guard, "client", lambda: pytest.fail("asked"))
+
+    assert guard.void([]) == []
+    guard.settle([])
+
+
+def test_voiding_without_redis_is_unavailable(monkeypatch: pytest.MonkeyPatch):
+    nowhere = closed_redis()
+    monkeypatch.setattr(guard, "client", lambda: nowhere)
+
+    with pytest.raises(Unavailable):
+        guard.void([1])
+
+
+def test_settled_marks_go_after_a_while_but_not_at_once():
+    ask([1])
+
+    guard.settle([1])
+
+    assert ask([1], nonce="copy") == [guard.VOID]
+    assert 0 < client().ttl("punctual:guard:1") <= 60
+
+
+def test_marks_do_not_stay_for_ever():
+    ask([1])
+    guard.void([2])
+
+    for token in (1, 2):
+        assert client().ttl(f"punctual:guard:{token}") > 0
+
+
+def test_the_incarnation_stands_until_redis_loses_it():
+    first = guard.current_incarnation()
+    assert guard.current_incarnation() == first
+
+    client().flushall()
+
+    assert guard.current_incarnation() != first
+
+
+def test_a_restarted_server_has_a_new_incarnation():
+    client().set(INCARNATION_KEY, "another-run-id:1234")
+
+    renewed = guard.current_incarnation()
+
+    assert renewed.startswith(str(cast(dict[str, object], client().info("server"))["run_id"]))
+    assert guard.current_incarnation() == renewed

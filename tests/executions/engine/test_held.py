@@ -1,0 +1,37 @@
+"""What a worker holds is ordered by time, then band; a fault of its own is tried again."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from executions.engine.held import Held, internal_failure
+
+
+def held(due: float, band: int, token: int) -> Held:
+    return Held(due, band, token, {}, {})
+
+
+def test_the_sooner_comes_first_then_the_more_urgent_then_the_older() -> None:
+    ordered = [held(1.0, 2, 9), held(2.0, 0, 5), held(2.0, 1, 3), held(2.0, 1, 4)]
+    mixed = random.sample(ordered, len(ordered))
+
+    assert [one.token for one in sorted(mixed)] == [9, 5, 3, 4]
+
+
+def test_two_copies_of_a_message_are_told_apart() -> None:
+    assert held(1.0, 1, 7).nonce != held(1.0, 1, 7).nonce
+
+
+@pytest.mark.parametrize(("attempt", "verb"), [(1, "retrying"), (2, "retrying"), (3, "failed")])
+def test_a_fault_of_our_own_uses_an_attempt_like_any_other(attempt: int, verb: str) -> None:
+    outcome: dict[str, Any] = internal_failure({"attempt": attempt, "max_attempts": 3})
+
+    assert (outcome["verb"], outcome["outcome"], outcome["error_code"]) == (
+        verb,
+        "FAILED",
+        "internal",
+    )
+    assert (outcome.get("retry_in", 0) > 0) == (verb == "retrying")

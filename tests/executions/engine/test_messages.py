@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+
+from executions.engine.messages import message, split, weight
+from executions.engine.transitions import Claimed
+from shared.conf import conf
+
+DUE = datetime(2027, 1, 1, 12, 0, 0, 250000, tzinfo=UTC)
+TENANT = UUID(int=1)
+
+
+def claimed(**parts: Any) -> Claimed:
+    defaults: dict[str, Any] = {
+        "id": uuid4(),
+        "tenant_id": TENANT,
+        "task_id": uuid4(),
+        "revision": 3,
+        "scheduled_for": DUE - timedelta(seconds=1),
+        "due_at": DUE,
+        "attempt": 1,
+        "max_attempts": 5,
+        "token": 77,
+        "lease_expires_at": DUE + timedelta(seconds=10),
+        "band": 1,
+        "sealed_payload": None,
+        # Named statements answer jsonb as text.
+        "target": '{"url": "https://example.com/", "method": "POST"}',
+        "retry_policy": '{"max_attempts": 5}',
+        "sealed": b"sealed",
+    }
+    return Claimed(**{**defaults, **parts})
+
+
+def test_an_entry_holds_what_the_worker_needs():
+    row = claimed()
+
+    (entry,) = message([row], "run:1", {}, 0.0)["executions"]
+
+    assert entry["id"] == str(row.id)
+    assert (entry["token"], entry["revision"], entry["band"]) == (77, 3, 1)
+    # The attempt that this delivery will be.
+    assert (entry["attempt"], entry["max_attempts"]) == (2, 5)
+    assert entry["target"]["url"] == "https://example.com/"
+    assert entry["retry_policy"] == {"max_attempts": 5}
+    assert entry["payload"] is None
+
+
+def test_times_are_on_redis_clock_and_the_nominal_time_is_not():
+    (entry,) = message([claimed()], "run:1", {}, 2.5)["executions"]
+
+    assert entry["due"] == DUE.timestamp() + 2.5
+    assert entry["start_by"] == (DUE.timestamp() + 9 + 2.5) * 1000
+    assert entry["scheduled_for"] == (DUE - timedelta(seconds=1)).timestamp()
+
+
+def test_a_message_carries_only_the_secrets_of_its_tenants():
+    other = UUID(int=2)
+
+    sent = message([claimed()], "run:1", {TENANT: [b"a", b"b"], other: [b"c"]}, 0.0)
+
+    assert sent["secrets"] == {str(TENANT): ["YQ==", "Yg=="]}
+    assert sent["incarnation"] == "run:1"
+
+
+def test_a_tenant_without_secrets_has_none():
+    assert message([claimed()], "run:1", {}, 0.0)["secrets"] == {str(TENANT): []}
+
+
+def test_a_message_holds_at_most_so_many_executions():
+    parts = list(split([claimed() for _ in range(450)]))
+
+    assert [len(part) for part in parts] == [200, 200, 50]
+
+
+def test_an_execution_that_is_larger_than_a_message_travels_alone():
+    huge = claimed(sealed_payload=b"x" * conf().message_bytes)
+
+    assert [len(part) for part in split([claimed(), huge, claimed()])] == [1, 1, 1]
+
+
+def test_nothing_is_split_into_nothing():
+    assert list(split([])) == []
+
+
+@given(
+    st.lists(
+        st.builds(
+            claimed,
+            sealed_payload=st.one_of(
+                st.none(), st.integers(0, 400_000).map(lambda size: b"p" * size)
+            ),
+            target=st.integers(0, 20_000).map(lambda size: f'{{"url": "{"u" * size}"}}'),
+        ),
+        max_size=12,
+    )
+)
+def test_messages_keep_to_their_size_and_lose_nothing(batch: list[Claimed]):
+    parts = list(split(batch))
+
+    assert [row for part in parts for row in part] == batch
+    for part in parts:
+        sent = message(part, "run:1", {}, 0.0)
+        assert len(part) == 1 or sent["bytes"] <= conf().message_bytes
+        assert len(orjson.dumps(sent)) <= sent["bytes"] + 1024
+
+
+def test_the_weight_of_an_execution_is_not_below_its_bytes():
+    row = claimed(sealed_payload=b"p" * 1000, sealed=b"s" * 500)
+
+    (entry,) = message([row], "run:1", {}, 0.0)["executions"]
+
+    assert weight(row) >= len(orjson.dumps(entry))

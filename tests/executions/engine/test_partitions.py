@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from django.db.models import F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from executions.engine import partitions as module
+from executions.engine.clocks import database_now
+from executions.engine.partitions import NEGLECTED_AFTER_SECONDS, Partitions, fair_share
+from executions.models import PartitionLease, SchedulerNode
+from shared.conf import conf
+
+NODES = st.lists(st.uuids(), min_size=1, max_size=6, unique=True)
+
+
+class Time:
+    """A monotonic clock that stands still until told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
+    clock = Time()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+def expire(*nodes: Partitions) -> None:
+    """Let the nodes be dead for as long as a lease lasts."""
+    ago = timedelta(seconds=conf().partition_lease_seconds + 1)
+    ids = [node.node for node in nodes]
+    SchedulerNode.objects.filter(id__in=ids).update(heartbeat_at=F("heartbeat_at") - ago)
+    PartitionLease.objects.filter(owner__in=ids).update(expires_at=F("expires_at") - ago)
+
+
+@given(NODES)
+def test_every_partition_has_exactly_one_fair_owner(nodes: list[UUID]):
+    shares = [fair_share(node, nodes, 64) for node in nodes]
+
+    assert sorted(partition for share in shares for partition in share) == list(range(64))
+
+
+@given(NODES, st.uuids())
+def test_a_node_that_joins_moves_only_what_it_takes(nodes: list[UUID], new: UUID):
+    if new in nodes:
+        return
+    before = {node: fair_share(node, nodes, 64) for node in nodes}
+    taken = fair_share(new, [*nodes, new], 64)
+
+    for node in nodes:
+        assert fair_share(node, [*nodes, new], 64) == before[node] - taken
+
+
+@given(NODES)
+def test_the_order_in_which_nodes_are_seen_does_not_matter(nodes: list[UUID]):
+    assert fair_share(nodes[0], nodes, 64) == fair_share(nodes[0], nodes[::-1], 64)
+
+
+@pytest.mark.django_db
+def test_a_scheduler_alone_holds_every_partition():
+    alone = Partitions()
+
+    wait = alone.run_once()
+
+    assert set(alone.held) == set(range(conf().partition_count))
+    assert wait == conf().partition_renew_seconds
+
+
+@pytest.mark.django_db
+def test_two_schedulers_come_to_hold_each_partition_once():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+
+    second.run_once()
+    assert not second.held  # the first has not given its surplus up yet
+    first.run_once()
+    second.run_once()
+
+    assert set(first.held) | set(second.held) == set(range(256))
+    assert not set(first.held) & set(second.held)
+    owners = dict(PartitionLease.objects.values_list("partition", "owner"))
+    assert all(owners[partition] == first.node for partition in first.held)
+    assert all(owners[partition] == second.node for partition in second.held)
+
+
+@pytest.mark.django_db
+def test_the_epoch_rises_with_every_owner_and_stays_while_one_renews():
+    first = Partitions()
+    first.run_once()
+    before = dict(first.held)
+    first.run_once()
+    assert first.held == before
+
+    expire(first)
+    second = Partitions()
+    second.run_once()
+
+    assert {partition: epoch - 1 for partition, epoch in second.held.items()} == before
+
+
+@pytest.mark.django_db
+def test_a_partition_is_not_taken_before_its_lease_has_ended():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+    SchedulerNode.objects.filter(id=first.node).update(
+        heartbeat_at=database_now() - timedelta(seconds=60)
+    )
+
+    wait = second.run_once()
+
+    assert not second.held
+    # It comes back when the first lease ends, or at the next heartbeat.
+    assert 0 < wait <= conf().partition_renew_seconds
+
+
+@pytest.mark.django_db
+def test_the_next_look_falls_on_the_end_of_a_dead_schedulers_lease():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+    SchedulerNode.objects.filter(id=first.node).update(
+        heartbeat_at=database_now() - timedelta(seconds=60)
+    )
+    PartitionLease.objects.update(expires_at=database_now() + timedelta(seconds=0.5))
+
+    assert 0.1 < second.run_once() < 0.6
+
+
+@pytest.mark.django_db
+def test_what_was_taken_over_is_not_renewed():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+    expire(first)
+    second.run_once()
+    ends = list(PartitionLease.objects.values_list("expires_at"))
+
+    first.run_once()
+
+    assert not set(first.held) & set(second.held)
+    assert list(PartitionLease.objects.values_list("expires_at")) == ends
+
+
+@pytest.mark.django_db
+def test_a_lease_that_has_ended_is_not_renewed_but_taken_anew():
+    alone = Partitions()
+    alone.run_once()
+    before = dict(alone.held)
+    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
+
+    alone.run_once()
+
+    assert alone.held == {partition: epoch + 1 for partition, epoch in before.items()}
+
+
+@pytest.mark.django_db
+def test_trust_ends_before_the_lease_does(clock: Time):
+    alone = Partitions()
+    alone.run_once()
+
+    clock.now += conf().partition_lease_seconds - 1.1
+    assert alone.held
+    clock.now += 0.2
+
+    assert not alone.held
+    assert alone.parameters()["partitions"] == []
+    assert not alone.ready
+
+
+@pytest.mark.django_db
+def test_a_slow_renewal_does_not_prolong_the_trust(clock: Time, monkeypatch: pytest.MonkeyPatch):
+    alone = Partitions()
+    alone.run_once()
+    renew = alone._renew
+
+    def slowly(ttl: float) -> dict[int, int]:
+        clock.now += 6.5
+        return renew(ttl)
+
+    monkeypatch.setattr(alone, "_renew", slowly)
+    alone.run_once()
+
+    assert alone.held
+    # Counted from the start of the call, of which half a second is left.
+    clock.now += 0.6
+    assert not alone.held
+
+
+@pytest.mark.django_db
+def test_a_warm_stop_lets_the_others_take_over_at_once():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+    second.run_once()
+
+    first.release_all()
+    second.run_once()
+
+    assert set(second.held) == set(range(256))
+    assert not second.neglected
+    assert not SchedulerNode.objects.filter(id=first.node).exists()
+
+
+@pytest.mark.django_db
+def test_a_released_scheduler_owns_nothing_any_more():
+    first = Partitions()
+    first.run_once()
+
+    first.release_all()
+
+    assert not first.held
+    assert not PartitionLease.objects.filter(owner=first.node).exists()
+
+
+@pytest.mark.django_db
+def test_partitions_without_an_owner_for_long_are_neglected_and_not_ready():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+    expire(first)
+    since = database_now() - timedelta(seconds=NEGLECTED_AFTER_SECONDS + 5)
+    PartitionLease.objects.update(expires_at=since)
+    PartitionLease.objects.filter(partition=7).update(
+        expires_at=database_now() - timedelta(seconds=20)
+    )
+
+    second.run_once()
+
+    assert set(second.neglected) == set(range(256)) - {7}
+    # The dead owner's last lease counts too: it may have died right after it renewed.
+    assert second.neglected[0] == since - timedelta(seconds=conf().partition_lease_seconds)
+    assert second.ready == [7]
+
+
+@pytest.mark.django_db
+def test_partitions_that_never_had_an_owner_are_not_neglected():
+    alone = Partitions(uuid4())
+
+    alone.run_once()
+
+    assert not alone.neglected
+
+
+@pytest.mark.django_db
+def test_schedulers_that_were_silent_for_an_hour_are_forgotten():
+    gone, here = Partitions(), Partitions()
+    gone.run_once()
+    SchedulerNode.objects.update(heartbeat_at=database_now() - timedelta(hours=2))
+
+    here.run_once()
+
+    assert [node.id for node in SchedulerNode.objects.all()] == [here.node]

@@ -1,0 +1,333 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+import redis
+from django.db.models import F
+
+from executions.engine import guard, rescue, silence
+from executions.engine.clocks import database_now
+from executions.engine.complete import Recorder
+from executions.engine.outcome_stream import ensure_group
+from executions.engine.partitions import Partitions
+from executions.engine.rescue import Rescuer
+from executions.models import Attempt, DeadLetter, Execution
+from shared.conf import conf
+from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM, client
+from tenants.models import Tenant
+from tests.executions.workers.test_registry import beat
+from tests.executions.workers.test_registry import silence as silent
+from tests.factories import WORKER, finish, make_execution, pass_guard, release
+from tests.support.closed_redis import closed_redis
+
+pytestmark = pytest.mark.django_db
+
+
+class Time:
+    """A monotonic clock that stands still until told."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
+    clock = Time()
+    monkeypatch.setattr(rescue, "time", clock)
+    monkeypatch.setattr(silence, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def rescuer(clock: Time, db: None) -> Rescuer:
+    """Return a rescuer that has been looking for a while, with its recorders up to date."""
+    beat(WORKER)
+    ensure_group()
+    rescuer = Rescuer(Partitions())
+    take_partitions(rescuer)
+    rescuer.run_once()
+    clock.now += conf().worker_lost_seconds + 1
+    rescuer.run_once()
+    rescuer.partitions.release_all()
+    return rescuer
+
+
+def take_partitions(rescuer: Rescuer) -> None:
+    rescuer.partitions.run_once()
+    assert rescuer.partitions.held
+
+
+def run(rescuer: Rescuer) -> int:
+    take_partitions(rescuer)
+    return rescuer.run_once().done
+
+
+def expire(execution: Execution, seconds: float = 60.0) -> None:
+    Execution.objects.filter(id=execution.id).update(
+        lease_expires_at=F("lease_expires_at") - timedelta(seconds=seconds)
+    )
+
+
+def test_released_work_within_its_lease_is_left_alone(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "QUEUED")
+
+    assert run(rescuer) == 0
+
+    execution.refresh_from_db()
+    assert execution.status == "QUEUED"
+
+
+def test_released_work_that_nobody_started_comes_back_without_an_attempt(
+    alpha: Tenant, rescuer: Rescuer
+):
+    execution = make_execution(alpha, "QUEUED")
+    expire(execution)
+
+    assert run(rescuer) == 1
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.attempt) == ("PENDING", 0)
+    assert not Attempt.objects.exists()
+    # The message that is still about somewhere can no longer start.
+    assert guard.void([execution.fencing_token or 0]) == [""]
+
+
+def test_what_came_back_goes_out_again_under_a_new_token(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "QUEUED")
+    expire(execution)
+    run(rescuer)
+
+    (again,) = release()
+
+    assert again.token > (execution.fencing_token or 0)
+    assert again.attempt == 0
+
+
+def test_released_work_that_has_started_counts_as_running(alpha: Tenant, rescuer: Rescuer):
+    make_execution(alpha)
+    claimed = release()
+    assert pass_guard(claimed) == [guard.GO]
+    execution = Execution.objects.get()
+    expire(execution)
+
+    assert run(rescuer) == 0
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.worker, execution.attempt) == ("RUNNING", WORKER, 1)
+    assert execution.lease_expires_at is not None
+    assert execution.lease_expires_at > database_now()
+
+
+def test_work_of_a_former_incarnation_comes_back_before_its_lease_ends(
+    alpha: Tenant, rescuer: Rescuer, clock: Time
+):
+    execution = make_execution(alpha, "QUEUED")
+    client().delete(INCARNATION_KEY)
+
+    # Whoever has started it gets a moment to say so.
+    assert run(rescuer) == 0
+    clock.now += 2.1
+    assert run(rescuer) == 1
+
+    execution.refresh_from_db()
+    assert execution.status == "PENDING"
+
+
+def test_a_running_execution_of_a_live_worker_is_left_alone(alpha: Tenant, rescuer: Rescuer):
+    make_execution(alpha, "RUNNING")
+    beat(WORKER)
+
+    assert run(rescuer) == 0
+
+
+def test_a_lost_workers_execution_is_retried(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "RUNNING")
+    silent(WORKER, conf().worker_lost_seconds + 1)
+
+    assert run(rescuer) == 1
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.reason) == ("RETRYING", "worker_lost")
+    assert (execution.attempt, execution.lost_count) == (1, 1)
+    attempt = Attempt.objects.get()
+    assert (attempt.number, attempt.outcome) == (1, "WORKER_LOST")
+    assert attempt.worker == WORKER
+
+
+def test_a_lost_workers_last_attempt_goes_to_the_dead_letters(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "RUNNING")
+    Execution.objects.update(attempt=F("max_attempts"))
+    silent(WORKER, 60)
+
+    run(rescuer)
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.reason) == ("FAILED", "attempts_exhausted")
+    assert DeadLetter.objects.get().error_signature == "worker_lost"
+
+
+def test_a_payload_that_three_workers_died_of_is_poisoned(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "RUNNING")
+    Execution.objects.update(lost_count=2)
+    silent(WORKER, 60)
+
+    run(rescuer)
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.reason) == ("FAILED", "poisoned")
+    assert execution.attempt < execution.max_attempts
+    assert DeadLetter.objects.filter(execution_id=execution.id).exists()
+
+
+def test_an_execution_that_was_to_be_cancelled_ends_with_its_worker(
+    alpha: Tenant, rescuer: Rescuer
+):
+    execution = make_execution(alpha, "RUNNING")
+    Execution.objects.update(cancel_requested_at=database_now())
+    silent(WORKER, 60)
+
+    run(rescuer)
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.reason) == ("CANCELLED", "cancelled")
+
+
+def test_a_running_execution_past_its_lease_is_lost_also_with_a_live_worker(
+    alpha: Tenant, rescuer: Rescuer
+):
+    execution = make_execution(alpha, "RUNNING")
+    beat(WORKER)
+    expire(execution)
+
+    run(rescuer)
+
+    execution.refresh_from_db()
+    assert execution.status == "RETRYING"
+
+
+def say_something() -> None:
+    client().xadd(OUTCOME_STREAM, {"d": orjson.dumps({"outcomes": []})})
+
+
+def record_everything() -> None:
+    Recorder("r1", block_seconds=0.01).run_once()
+
+
+def test_nothing_is_lost_before_the_recorder_has_read_what_was_said(
+    alpha: Tenant, rescuer: Rescuer
+):
+    execution = make_execution(alpha, "RUNNING")
+    silent(WORKER, 60)
+    expire(execution)
+    say_something()
+
+    # Its outcome may be in the stream.
+    assert run(rescuer) == 0
+    record_everything()
+
+    assert run(rescuer) == 1
+
+
+def test_a_flushed_registry_does_not_declare_everybody_lost_at_once(
+    alpha: Tenant, rescuer: Rescuer, clock: Time
+):
+    execution = make_execution(alpha, "RUNNING")
+    client().flushall()
+    ensure_group()
+
+    assert run(rescuer) == 0
+    beat(WORKER)
+    clock.now += conf().worker_lost_seconds + 1
+    assert run(rescuer) == 0
+
+    client().flushall()
+    ensure_group()
+    assert run(rescuer) == 0
+    clock.now += conf().worker_lost_seconds + 1
+    assert run(rescuer) == 1
+    execution.refresh_from_db()
+    assert execution.status == "RETRYING"
+
+
+def test_workers_that_had_no_redis_to_beat_in_are_not_lost_when_it_returns(
+    alpha: Tenant, rescuer: Rescuer, clock: Time, monkeypatch: pytest.MonkeyPatch
+):
+    make_execution(alpha, "RUNNING")
+    nowhere = closed_redis()
+    with monkeypatch.context() as patched:
+        patched.setattr(guard, "client", lambda: nowhere)
+        with pytest.raises(redis.ConnectionError):
+            run(rescuer)
+    # Redis was away for a minute, and came back with the heartbeats of then.
+    clock.now += 60
+    silent(WORKER, 60)
+
+    assert run(rescuer) == 0
+    beat(WORKER)
+    clock.now += conf().worker_lost_seconds + 1
+    assert run(rescuer) == 0
+
+
+def test_a_worker_that_stays_silent_after_redis_returned_is_lost(
+    alpha: Tenant, rescuer: Rescuer, clock: Time
+):
+    make_execution(alpha, "RUNNING")
+    rescuer.silence.interrupted()
+    silent(WORKER, 60)
+
+    assert run(rescuer) == 0
+    clock.now += conf().worker_lost_seconds + 0.1
+
+    assert run(rescuer) == 1
+
+
+def test_only_held_partitions_are_rescued(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "QUEUED")
+    expire(execution)
+    take_partitions(rescuer)
+    del rescuer.partitions._held[execution.partition]
+
+    assert rescuer.run_once().done == 0
+
+
+def test_a_scheduler_without_partitions_rescues_nothing(alpha: Tenant):
+    assert Rescuer(Partitions()).run_once().done == 0
+
+
+def test_an_outcome_that_comes_after_the_rescue_changes_nothing(alpha: Tenant, rescuer: Rescuer):
+    make_execution(alpha)
+    claimed = release()
+    pass_guard(claimed)
+    execution = Execution.objects.get()
+    expire(execution)
+    run(rescuer)
+    expire(execution)
+    Execution.objects.update(lease_expires_at=database_now() - timedelta(seconds=300))
+    assert run(rescuer) == 1
+
+    finish(claimed[0])
+
+    execution.refresh_from_db()
+    assert execution.status == "RETRYING"
+    assert [attempt.outcome for attempt in Attempt.objects.all()] == ["WORKER_LOST"]
+
+
+def test_rescue_needs_redis_and_changes_nothing_without(
+    alpha: Tenant, rescuer: Rescuer, monkeypatch: pytest.MonkeyPatch
+):
+    execution = make_execution(alpha, "QUEUED")
+    expire(execution)
+    nowhere: Any = closed_redis()
+    monkeypatch.setattr(guard, "client", lambda: nowhere)
+
+    with pytest.raises(redis.ConnectionError):
+        run(rescuer)
+
+    execution.refresh_from_db()
+    assert execution.status == "QUEUED"

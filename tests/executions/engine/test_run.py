@@ -1,0 +1,374 @@
+"""The worker's runner: heap, start guard, slots, hand-back; with a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import redis
+from pytest_django import Settings
+
+from executions.engine import guard
+from executions.engine.run import Question, Runner
+from shared.conf import conf
+
+
+class Clock:
+    """Redis' time as the test says it."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def now(self) -> float:
+        return self.time
+
+
+class Outbox:
+    """Outcomes, and a way to wait for a number of them."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[dict[str, Any]] = []
+        self._came = asyncio.Event()
+
+    def put(self, outcome: dict[str, Any]) -> None:
+        self.outcomes.append(outcome)
+        self._came.set()
+
+    async def until(self, count: int) -> list[dict[str, Any]]:
+        async with asyncio.timeout(5):
+            while len(self.outcomes) < count:
+                self._came.clear()
+                await self._came.wait()
+        return self.outcomes
+
+
+class Bench:
+    """A runner with fakes around it."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.outbox = Outbox()
+        self.asked: list[list[Question]] = []
+        self.verdict: Callable[[Question], int] = lambda question: guard.GO
+        self.guard_error: Exception | None = None
+        self.refused = asyncio.Event()
+        self.delivered: list[tuple[str, float]] = []
+        self.started = asyncio.Event()
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.runner = Runner("w1", self.clock, self.outbox, self.deliver, self.ask)  # type: ignore[arg-type]  # fakes
+
+    async def ask(self, incarnation: str, asked: Sequence[Question]) -> list[int]:
+        if self.guard_error:
+            self.refused.set()
+            raise self.guard_error
+        self.asked.append(list(asked))
+        return [self.verdict(question) for question in asked]
+
+    async def deliver(
+        self, entry: dict[str, Any], batch: dict[str, Any], started: float
+    ) -> dict[str, Any]:
+        self.delivered.append((entry["id"], started))
+        self.started.set()
+        await self.gate.wait()
+        if entry["id"] == "broken":
+            raise RuntimeError("planted")
+        return {"verb": "succeeded", "outcome": "SUCCEEDED"}
+
+    async def until_delivered(self, count: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.delivered) < count:
+                self.started.clear()
+                await self.started.wait()
+
+    def take(self, *entries: dict[str, Any]) -> None:
+        self.runner.accept({"incarnation": "r:1", "executions": list(entries)}, 100)
+
+
+def entry(name: str, token: int, *, due: float = 1000.0, band: int = 1) -> dict[str, Any]:
+    return {
+        "id": name,
+        "token": token,
+        "due": due,
+        "band": band,
+        "start_by": int((due + 10) * 1000),
+        "attempt": 1,
+        "max_attempts": 2,
+    }
+
+
+def use(settings: Settings, **knobs: Any) -> None:
+    settings.PUNCTUAL = replace(conf(), **knobs)
+
+
+async def test_due_work_is_delivered_and_its_outcome_names_token_and_worker() -> None:
+    bench = Bench()
+
+    bench.take(entry("a", 7))
+    (outcome,) = await bench.outbox.until(1)
+
+    assert (outcome["id"], outcome["token"], outcome["worker"]) == ("a", 7, "w1")
+    assert outcome["verb"] == "succeeded"
+
+
+async def test_nothing_starts_before_its_time() -> None:
+    bench = Bench()
+
+    bench.take(entry("later", 1, due=1000.02), entry("now", 2))
+    await bench.outbox.until(1)
+    # The loop's timer may fire; what is not due by Redis' clock waits on.
+    assert [name for name, _ in bench.delivered] == ["now"]
+    assert bench.runner.held_count == 1
+    bench.clock.time = 1000.03
+    await bench.outbox.until(2)
+
+    assert bench.delivered[1] == ("later", 1000.03)
+
+
+async def test_all_that_is_due_in_a_tick_is_asked_in_one_question() -> None:
+    bench = Bench()
+
+    bench.take(*(entry(f"e{number}", number) for number in range(5)))
+    await bench.outbox.until(5)
+
+    assert [len(asked) for asked in bench.asked] == [5]
+
+
+async def test_urgent_work_overtakes_what_waits_for_a_slot(settings: Settings) -> None:
+    use(settings, worker_capacity=1)
+    bench = Bench()
+    bench.gate.clear()
+
+    bench.take(entry("first", 1))
+    bench.take(entry("low", 2, band=2), entry("high", 3, band=0))
+    bench.gate.set()
+    await bench.outbox.until(3)
+
+    assert [name for name, _ in bench.delivered] == ["first", "high", "low"]
+
+
+async def test_slots_bound_what_is_in_flight(settings: Settings) -> None:
+    use(settings, worker_capacity=2)
+    bench = Bench()
+    bench.gate.clear()
+
+    bench.take(*(entry(f"e{number}", number) for number in range(6)))
+    await bench.until_delivered(2)
+    assert (len(bench.runner.flying), bench.runner.held_count) == (2, 4)
+    bench.gate.set()
+    await bench.outbox.until(6)
+
+    assert len(bench.delivered) == 6
+
+
+@pytest.mark.parametrize(
+    ("verdict", "verbs"),
+    [(guard.VOID, []), (guard.STALE, ["released"]), (guard.LATE, ["released"])],
+)
+async def test_what_the_guard_refuses_is_not_sent(verdict: int, verbs: list[str]) -> None:
+    bench = Bench()
+    bench.verdict = lambda question: verdict
+
+    bench.take(entry("a", 1))
+    await bench.runner.drain(1)
+
+    assert bench.delivered == []
+    assert [outcome["verb"] for outcome in bench.outbox.outcomes] == verbs
+
+
+async def test_a_batch_beyond_the_hold_is_handed_back_at_once(settings: Settings) -> None:
+    use(settings, worker_hold=1)
+    bench = Bench()
+
+    bench.take(entry("a", 1, due=2000.0), entry("b", 2, due=2000.0))
+
+    assert [outcome["verb"] for outcome in bench.outbox.outcomes] == ["released", "released"]
+    assert bench.runner.held_count == 0
+
+
+async def test_bytes_are_bounded_too(settings: Settings) -> None:
+    use(settings, worker_hold_bytes=150)
+    bench = Bench()
+
+    bench.take(entry("a", 1, due=2000.0))
+    bench.take(entry("b", 2, due=2000.0))
+
+    assert [outcome["id"] for outcome in bench.outbox.outcomes] == ["b"]
+
+
+async def test_a_question_whose_answer_was_lost_is_asked_again_with_the_same_nonce() -> None:
+    bench = Bench()
+    bench.guard_error = redis.ConnectionError("away")
+    bench.take(entry("a", 1), entry("b", 2))
+    await asyncio.wait_for(bench.refused.wait(), 5)
+
+    bench.guard_error = None
+    bench.clock.time += 1
+    await bench.outbox.until(2)
+
+    nonces = {nonce for asked in bench.asked for _, _, nonce in asked}
+    assert len(nonces) == 2
+    assert sorted(name for name, _ in bench.delivered) == ["a", "b"]
+
+
+async def test_work_that_cannot_start_in_time_is_handed_back_while_redis_is_away() -> None:
+    bench = Bench()
+    bench.guard_error = redis.ConnectionError("away")
+    bench.clock.time = 1011.0
+
+    bench.take(entry("a", 1))
+    (outcome,) = await bench.outbox.until(1)
+
+    assert outcome["verb"] == "released"
+
+
+async def test_draining_hands_back_what_is_held_and_waits_for_what_flies() -> None:
+    bench = Bench()
+    bench.gate.clear()
+    bench.take(entry("flying", 1), entry("held", 2, due=2000.0))
+    await bench.until_delivered(1)
+
+    draining = asyncio.create_task(bench.runner.drain(5))
+    await bench.outbox.until(1)
+    assert not draining.done()
+    bench.gate.set()
+
+    assert await draining == 0
+    assert [(row["id"], row["verb"]) for row in bench.outbox.outcomes] == [
+        ("held", "released"),
+        ("flying", "succeeded"),
+    ]
+    bench.take(entry("late", 3))
+    assert bench.outbox.outcomes[-1]["verb"] == "released"
+
+
+async def test_a_drain_that_runs_out_of_time_says_what_it_left() -> None:
+    bench = Bench()
+    bench.gate.clear()
+    bench.take(entry("slow", 1))
+    await bench.until_delivered(1)
+
+    assert await bench.runner.drain(0.01) == 1
+    bench.gate.set()
+    await bench.outbox.until(1)
+
+
+async def test_a_cancelled_request_reports_cancelled() -> None:
+    bench = Bench()
+    bench.gate.clear()
+    bench.take(entry("a", 1), entry("b", 2))
+    await bench.until_delivered(2)
+
+    bench.runner.cancel([1, 99])
+    (outcome,) = await bench.outbox.until(1)
+
+    assert (outcome["id"], outcome["verb"], outcome["outcome"]) == ("a", "cancelled", "CANCELLED")
+    bench.gate.set()
+    await bench.outbox.until(2)
+
+
+async def test_a_long_request_is_announced_once() -> None:
+    bench = Bench()
+    bench.gate.clear()
+    bench.take(entry("slow", 1))
+    await bench.until_delivered(1)
+
+    bench.runner.announce_running()
+    assert bench.outbox.outcomes == []
+    bench.clock.time += 1
+    bench.runner.announce_running()
+    bench.runner.announce_running()
+
+    assert [(row["verb"], row["at"]) for row in bench.outbox.outcomes] == [("started", 1000.0)]
+    bench.gate.set()
+    await bench.outbox.until(2)
+
+
+async def test_a_fault_of_our_own_is_reported_and_tried_again() -> None:
+    bench = Bench()
+
+    bench.take(entry("broken", 1), {**entry("broken", 2), "attempt": 2})
+    outcomes = await bench.outbox.until(2)
+
+    assert {(row["verb"], row["error_code"]) for row in outcomes} == {
+        ("retrying", "internal"),
+        ("failed", "internal"),
+    }
+
+
+@pytest.mark.parametrize(
+    "error", [redis.ResponseError("NOPERM"), redis.TimeoutError("slow"), RuntimeError("a bug")]
+)
+async def test_whatever_keeps_the_guard_from_answering_costs_no_slot(
+    settings: Settings, error: Exception
+) -> None:
+    use(settings, worker_capacity=1)
+    bench = Bench()
+    bench.guard_error = error
+    bench.take(entry("a", 1))
+    await asyncio.wait_for(bench.refused.wait(), 5)
+
+    bench.guard_error = None
+    bench.clock.time += 1
+    bench.take(entry("b", 2))
+    await bench.outbox.until(2)
+
+    assert sorted(name for name, _ in bench.delivered) == ["a", "b"]
+
+
+async def test_a_message_that_cannot_be_read_leaves_no_half_behind() -> None:
+    bench = Bench()
+    broken = {key: value for key, value in entry("b", 2).items() if key != "due"}
+
+    with pytest.raises(KeyError):
+        bench.take(entry("a", 1), broken)
+
+    assert bench.runner.held_count == 0
+
+
+async def test_long_requests_are_announced_by_themselves_and_quick_ones_are_not() -> None:
+    bench = Bench()
+    bench.take(entry("quick", 1))
+    await bench.outbox.until(1)
+    bench.gate.clear()
+    bench.take(entry("slow", 2))
+    await bench.until_delivered(2)
+
+    bench.clock.time += 1
+    outcomes = await bench.outbox.until(2)
+
+    assert [(row["id"], row["verb"]) for row in outcomes] == [
+        ("quick", "succeeded"),
+        ("slow", "started"),
+    ]
+    bench.gate.set()
+    await bench.outbox.until(3)
+
+
+async def test_a_free_slot_goes_to_the_most_urgent_of_what_is_due(settings: Settings) -> None:
+    use(settings, worker_capacity=1)
+    bench = Bench()
+    bench.gate.clear()
+    bench.take(entry("first", 1))
+    await bench.until_delivered(1)
+    bench.take(entry("low", 2, band=2), entry("high", 3, due=1000.0, band=0))
+
+    bench.gate.set()
+    await bench.outbox.until(3)
+
+    assert [name for name, _ in bench.delivered] == ["first", "high", "low"]
+
+
+async def test_work_of_two_incarnations_is_asked_for_apart() -> None:
+    bench = Bench()
+    bench.clock.time = 999.0
+    bench.runner.accept({"incarnation": "a:1", "executions": [entry("a", 1)]}, 10)
+    bench.runner.accept({"incarnation": "b:1", "executions": [entry("b", 2)]}, 10)
+    bench.clock.time = 1000.0
+
+    await bench.outbox.until(2)
+
+    assert [len(asked) for asked in bench.asked] == [1, 1]

@@ -1,0 +1,137 @@
+"""The scheduler class inside Celery beat: what it runs, what wakes it and how it stops."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Iterator
+
+import pytest
+from django.db import OperationalError
+from django_celery_beat.schedulers import DatabaseScheduler
+
+from executions.beat import PunctualScheduler
+from executions.models import PartitionLease
+from scheduler_site.celery import app
+from shared.sql import run
+
+# Committing: the listener hears commits only, and a failing stage drops every connection.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def scheduler() -> Iterator[PunctualScheduler]:
+    usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    made = PunctualScheduler(app=app)
+    yield made
+    if made._listener:
+        made._listener.close()
+    os.close(made._wake_read)
+    os.close(made._wake_write)
+    for number, handler in usual.items():
+        signal.signal(number, handler)
+
+
+def owned() -> int:
+    return PartitionLease.objects.exclude(owner=None).count()
+
+
+def tick(scheduler: PunctualScheduler) -> float:
+    """Tick once without waiting for time to pass: a byte in the pipe is a wake-up."""
+    os.write(scheduler._wake_write, b"x")
+    return scheduler.tick()
+
+
+def test_a_tick_takes_partitions_and_lets_beat_call_again_at_once(
+    scheduler: PunctualScheduler,
+) -> None:
+    assert tick(scheduler) == 0.0
+
+    assert owned() == len(scheduler.partitions.held) == 256
+
+
+def test_a_stop_is_a_flag_until_the_next_tick_then_releases_everything(
+    scheduler: PunctualScheduler,
+) -> None:
+    tick(scheduler)
+    scheduler._take_signals()
+
+    os.kill(os.getpid(), signal.SIGTERM)
+    # Nothing was interrupted; the wait that follows ends at once.
+    assert owned() == 256
+    assert select.select([scheduler._wake_read], [], [], 0)[0]
+    with pytest.raises(SystemExit) as ending:
+        scheduler.tick()
+
+    assert (ending.value.code, owned()) == (0, 0)
+
+
+def test_a_second_signal_ends_it_at_once(scheduler: PunctualScheduler) -> None:
+    scheduler._ask_to_stop(signal.SIGTERM, None)
+
+    with pytest.raises(SystemExit) as ending:
+        scheduler._ask_to_stop(signal.SIGTERM, None)
+
+    assert ending.value.code == 128 + signal.SIGTERM
+
+
+def test_it_stops_without_a_database_too(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away() -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(scheduler.partitions, "release_all", away)
+    scheduler._ask_to_stop(signal.SIGTERM, None)
+
+    with pytest.raises(SystemExit) as ending:
+        scheduler.tick()
+
+    assert ending.value.code == 0
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_only_the_holder_of_the_first_partition_fires_the_housekeeping_entries(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    fired: list[int] = []
+    monkeypatch.setattr(DatabaseScheduler, "tick", lambda self: fired.append(1))
+    tick(scheduler)
+    fired.clear()
+    if not held:
+        scheduler.partitions.release_all()
+
+    scheduler._housekeeping()
+
+    assert bool(fired) == held
+
+
+def test_a_notification_wakes_it(scheduler: PunctualScheduler) -> None:
+    tick(scheduler)
+    assert scheduler._listener is not None
+
+    run("leases/wake")
+
+    assert select.select([scheduler._listener], [], [], 5)[0]
+    scheduler._hear()
+    due = {stage.name for stage in scheduler._agenda._stages if stage.next_at == 0.0}
+    assert {"materialize", "dispatch"} <= due
+
+
+def test_a_lost_listener_is_opened_again(scheduler: PunctualScheduler) -> None:
+    tick(scheduler)
+    lost = scheduler._listener
+    assert lost is not None
+    lost.close()
+
+    scheduler._hear()
+    assert scheduler._listener is None
+    tick(scheduler)
+
+    assert scheduler._listener is not None
+
+
+def test_publishing_does_not_wait_for_the_broker_beforehand(scheduler: PunctualScheduler) -> None:
+    assert scheduler._ensure_connected() is scheduler.connection
+    assert not scheduler.connection.connected

@@ -1,0 +1,66 @@
+"""Publishing: the message arrives as it was, and a broker that is away is told at once."""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+import redis
+
+from executions.broker import DELIVER, RUN_BULK_JOB, publish, publish_system_job
+from scheduler_site.broker import broker_url
+from scheduler_site.celery import app
+from shared.redis_client import client
+from tests.support.killable_valkey import KillableValkey
+
+pytestmark = pytest.mark.usefixtures("django_db_setup")
+
+
+def test_a_message_waits_in_its_queue_as_json_without_a_due_time() -> None:
+    publish("default.high", {"executions": [{"id": "a", "due": 1.5}], "bytes": 10})
+
+    envelope = orjson.loads(client().lrange("default.high", 0, 0)[0])
+    args, _, _ = orjson.loads(base64.b64decode(envelope["body"]))
+    headers = envelope["headers"]
+    assert args == [{"executions": [{"id": "a", "due": 1.5}], "bytes": 10}]
+    assert (headers["task"], headers["eta"], headers["ignore_result"]) == (DELIVER, None, True)
+    assert envelope["content-type"] == "application/x-orjson"
+
+
+def test_a_job_for_the_system_worker_waits_in_its_queue() -> None:
+    publish_system_job(RUN_BULK_JOB, "a", "b")
+
+    envelope = orjson.loads(client().lrange("system", 0, 0)[0])
+    args, _, _ = orjson.loads(base64.b64decode(envelope["body"]))
+    assert (args, envelope["headers"]["task"]) == (["a", "b"], RUN_BULK_JOB)
+
+
+def test_bands_do_not_share_a_queue() -> None:
+    publish("default.high", {})
+    publish("default.low", {})
+
+    assert [client().llen(f"default.{band}") for band in ("high", "normal", "low")] == [1, 0, 1]
+
+
+def test_a_broker_that_is_away_is_told_at_once_and_used_again_when_it_is_back(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    valkey = KillableValkey(Path(tmp_path_factory.mktemp("broker")))
+    usual, app.conf.broker_url = app.conf.broker_url, broker_url(valkey.url)
+    try:
+        publish("default.high", {})
+        valkey.kill()
+        for _ in range(3):
+            started = time.monotonic()
+            with pytest.raises(redis.ConnectionError):
+                publish("default.high", {})
+            # Kombu's own way waits for 2, 4, 6 s: a scheduler would lose its partitions.
+            assert time.monotonic() - started < 0.5
+        valkey.start()
+        publish("default.high", {})
+    finally:
+        app.conf.broker_url = usual
+        valkey.remove()

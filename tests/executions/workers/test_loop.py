@@ -1,0 +1,382 @@
+"""The worker's loop on a real Valkey and a real receiver."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from pytest_django import Settings
+
+from executions.engine import guard
+from executions.workers.loop import WorkerLoop
+from executions.workers.registry import WorkerInfo, workers
+from shared import redis_client
+from shared.conf import conf
+from shared.encryption import seal_json
+from shared.redis_client import CONTROL_CHANNEL, INCARNATION_KEY, OUTCOME_STREAM, client
+from tests.support.killable_valkey import KillableValkey
+from tests.support.raw_receiver import Conversation, RawReceiver, raw_receiver
+from tests.support.waiting import until
+
+TENANT, TASK = str(uuid4()), str(uuid4())
+_tokens = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def own_valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KillableValkey]:
+    valkey = KillableValkey(tmp_path_factory.mktemp("valkey"))
+    yield valkey
+    valkey.remove()
+
+
+@pytest.fixture
+def valkey(own_valkey: KillableValkey, settings: Settings) -> Iterator[KillableValkey]:
+    """Point everything at the module's own server, which is empty."""
+    settings.REDIS_URL = own_valkey.url
+    settings.PUNCTUAL = replace(conf(), webhook_allowed_networks=("127.0.0.0/8",))
+    redis_client.client.cache_clear()
+    client().flushall()
+    yield own_valkey
+    client().close()
+    redis_client.client.cache_clear()
+
+
+@asynccontextmanager
+async def running(on_fault: Callable[[], Any] | None = None) -> AsyncIterator[WorkerLoop]:
+    loop = WorkerLoop("default", on_fault=on_fault or _unexpected)
+    await asyncio.to_thread(loop.start)
+    try:
+        yield loop
+    finally:
+        await asyncio.to_thread(loop.drain, 5.0)
+
+
+def _unexpected() -> None:
+    raise AssertionError("the loop reported a fault")
+
+
+def message(
+    receiver: RawReceiver | None,
+    *,
+    due_in: float = 0.0,
+    incarnation: str | None = None,
+    **parts: Any,
+) -> dict[str, Any]:
+    """Return a batch of one execution as dispatch sends it."""
+    due = now() + due_in
+    sealed = seal_json({"headers": {}, "payload": {"n": 1}}, f"revision:{TASK}:1".encode())
+    entry = {
+        "id": str(uuid4()),
+        "tenant": TENANT,
+        "task": TASK,
+        "revision": 1,
+        "token": next(_tokens),
+        "attempt": 1,
+        "max_attempts": 1,
+        "band": 1,
+        "due": due,
+        "start_by": int((due + 10) * 1000),
+        "scheduled_for": due,
+        "target": {
+            "method": "POST",
+            "url": f"http://127.0.0.1:{receiver.port if receiver else 9}/",
+            "success": {"statuses": ["2xx"]},
+            "timeout_seconds": 10,
+            "connect_timeout_seconds": 5,
+        },
+        "retry_policy": {"retry_on": []},
+        "sealed": base64.b64encode(sealed).decode(),
+        "payload": None,
+        **parts,
+    }
+    return {
+        "incarnation": incarnation or guard.current_incarnation(),
+        "offset": 0.0,
+        "secrets": {TENANT: []},
+        "executions": [entry],
+    }
+
+
+def now() -> float:
+    seconds, microseconds = client().time()
+    return float(seconds + microseconds / 1e6)
+
+
+async def outcomes(count: int) -> list[dict[str, Any]]:
+    """Wait until workers have said this much, and return it."""
+
+    def said() -> list[dict[str, Any]]:
+        found: Any = client().xrange(OUTCOME_STREAM)
+        return [row for _, fields in found for row in orjson.loads(fields[b"d"])["outcomes"]]
+
+    await asyncio.to_thread(until, lambda: len(said()) >= count)
+    return said()
+
+
+async def beaten(check: Callable[[WorkerInfo], bool]) -> WorkerInfo:
+    """Wait until a worker has said something of itself, and return it."""
+    await asyncio.to_thread(until, lambda: any(check(worker) for worker in workers()), 10.0)
+    return next(worker for worker in workers() if check(worker))
+
+
+async def _answer(conversation: Conversation) -> None:
+    while True:
+        await conversation.read_request()
+        await conversation.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+
+async def _hold(conversation: Conversation) -> None:
+    await conversation.read_request()
+    await conversation.hold()
+
+
+async def test_an_execution_starts_at_its_time_and_its_outcome_is_streamed(
+    valkey: KillableValkey,
+) -> None:
+    async with raw_receiver(_answer) as receiver, running() as loop:
+        batch = message(receiver, due_in=0.15)
+        loop.accept(batch, 100)
+        (outcome,) = await outcomes(1)
+
+    assert (outcome["verb"], outcome["status"]) == ("succeeded", 200)
+    assert outcome["worker"] == loop.worker
+    assert 0 <= outcome["started"] - batch["executions"][0]["due"] < 0.05
+    assert outcome["timings"]["total"] > 0
+
+
+async def test_a_doubled_message_runs_once(valkey: KillableValkey) -> None:
+    async with raw_receiver(_answer) as receiver, running() as loop:
+        batch = message(receiver)
+        loop.accept(batch, 100)
+        loop.accept(orjson.loads(orjson.dumps(batch)), 100)
+        loop.accept(message(receiver), 100)
+        said = await outcomes(2)
+
+    assert [row["verb"] for row in said] == ["succeeded", "succeeded"]
+    assert receiver.connections <= 2
+
+
+async def test_a_voided_token_never_starts(valkey: KillableValkey) -> None:
+    async with raw_receiver(_answer) as receiver, running() as loop:
+        voided, other = message(receiver, due_in=0.1), message(receiver, due_in=0.1)
+        assert guard.void([voided["executions"][0]["token"]]) == [""]
+        loop.accept(voided, 100)
+        loop.accept(other, 100)
+        (outcome,) = await outcomes(1)
+
+    assert outcome["token"] == other["executions"][0]["token"]
+
+
+async def test_what_has_started_cannot_be_voided_and_names_its_worker(
+    valkey: KillableValkey,
+) -> None:
+    async with raw_receiver(_hold) as receiver, running() as loop:
+        batch = message(receiver, target=_target(receiver, timeout=0.5))
+        loop.accept(batch, 100)
+        await receiver.connected.wait()
+
+        assert guard.void([batch["executions"][0]["token"]]) == [loop.worker]
+
+
+async def test_a_flushed_redis_voids_what_was_sent_before(valkey: KillableValkey) -> None:
+    async with raw_receiver(_answer) as receiver, running() as loop:
+        batch = message(receiver, due_in=0.2)
+        loop.accept(batch, 100)
+        client().flushall()
+        guard.current_incarnation()
+        (outcome,) = await outcomes(1)
+
+    assert (outcome["verb"], receiver.connections) == ("released", 0)
+
+
+async def test_work_of_another_run_of_the_server_is_handed_back(valkey: KillableValkey) -> None:
+    async with raw_receiver(_answer) as receiver, running() as loop:
+        # The value came back with the data, but the marks of the last second did not.
+        client().set(INCARNATION_KEY, "another-run:1")
+        loop.accept(message(receiver, incarnation="another-run:1"), 100)
+        (outcome,) = await outcomes(1)
+
+    assert (outcome["verb"], receiver.connections) == ("released", 0)
+
+
+async def test_it_goes_on_after_the_server_was_killed_and_came_back(valkey: KillableValkey) -> None:
+    async with raw_receiver(_answer) as receiver, running() as loop:
+        loop.accept(message(receiver), 100)
+        await outcomes(1)
+        sent_before = message(receiver, due_in=1.0)
+        loop.accept(sent_before, 100)
+        valkey.kill()
+        valkey.start()
+        redis_client.client.cache_clear()
+
+        loop.accept(message(receiver, due_in=0.1), 100)
+        said = {row["token"]: row["verb"] for row in await outcomes(3)}
+        await beaten(lambda worker: worker.id == loop.worker)
+
+    assert said.pop(sent_before["executions"][0]["token"]) == "released"
+    assert set(said.values()) == {"succeeded"}
+
+
+async def test_outcomes_wait_while_the_server_is_away(valkey: KillableValkey) -> None:
+    async with raw_receiver(_hold) as receiver, running() as loop:
+        loop.accept(message(receiver, target=_target(receiver, timeout=0.4)), 100)
+        await receiver.connected.wait()
+        valkey.kill()
+        await asyncio.wait_for(receiver.script_ended.wait(), 5)
+        valkey.start()
+        redis_client.client.cache_clear()
+
+        said = await outcomes(1)
+
+    assert said[-1]["error_code"] == "timeout_total"
+
+
+async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
+    valkey: KillableValkey, settings: Settings
+) -> None:
+    settings.PUNCTUAL = replace(conf(), worker_heartbeat_seconds=0.05)
+    async with raw_receiver(_hold) as receiver, running() as loop:
+        loop.accept(message(receiver, target=_target(receiver, timeout=2.0)), 100)
+        loop.accept(message(receiver, due_in=60.0), 100)
+
+        beat = await beaten(lambda worker: worker.details["running"] == 1)
+
+        assert (beat.id, beat.pool, beat.details["pid"]) == (loop.worker, "default", os.getpid())
+        assert (beat.slots, beat.hold, beat.details["held"]) == (512, 4000, 1)
+        assert beat.takes_work
+    assert workers() == []
+
+
+async def test_a_cancel_on_the_control_channel_aborts_the_request(valkey: KillableValkey) -> None:
+    async with raw_receiver(_hold) as receiver, running() as loop:
+        batch = message(receiver)
+        loop.accept(batch, 100)
+        await receiver.connected.wait()
+        for nonsense in ("not json", "[]", '{"cancel": 5}', '{"stop": [1]}'):
+            client().publish(CONTROL_CHANNEL, nonsense)
+
+        token = batch["executions"][0]["token"]
+        client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [token]}))
+        await asyncio.wait_for(receiver.script_ended.wait(), 5)
+        said = await outcomes(1)
+
+    assert [row["verb"] for row in said if row["verb"] != "started"] == ["cancelled"]
+
+
+async def test_cancelling_works_again_after_the_connection_was_lost(valkey: KillableValkey) -> None:
+    async with raw_receiver(_hold) as receiver, running() as loop:
+        await asyncio.to_thread(until, _listened)
+        client().execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+        batch = message(receiver)
+        loop.accept(batch, 100)
+        await receiver.connected.wait()
+        await asyncio.to_thread(until, _listened)
+
+        token = batch["executions"][0]["token"]
+        client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [token]}))
+        await asyncio.wait_for(receiver.script_ended.wait(), 5)
+
+
+async def test_draining_hands_back_what_is_held_finishes_what_flies_and_says_goodbye(
+    valkey: KillableValkey,
+) -> None:
+    async with raw_receiver(_hold) as receiver:
+        async with running() as loop:
+            flying = message(receiver, target=_target(receiver, timeout=0.5))
+            held = message(receiver, due_in=60.0)
+            loop.accept(flying, 100)
+            loop.accept(held, 100)
+            await receiver.connected.wait()
+            loop.stop_taking()
+            late = message(receiver)
+            loop.accept(late, 100)
+        said = {row["token"]: row for row in await outcomes(3)}
+
+    assert said[held["executions"][0]["token"]]["verb"] == "released"
+    assert said[late["executions"][0]["token"]]["verb"] == "released"
+    assert said[flying["executions"][0]["token"]]["error_code"] == "timeout_total"
+    assert workers() == []
+
+
+async def test_a_worker_says_that_it_drains_before_it_hands_anything_back(
+    valkey: KillableValkey,
+) -> None:
+    async with raw_receiver(_hold) as receiver, running() as loop:
+        loop.accept(message(receiver, target=_target(receiver, timeout=1.0)), 100)
+        loop.accept(message(receiver, due_in=60.0), 100)
+        await receiver.connected.wait()
+
+        loop.stop_taking()
+        await outcomes(1)
+
+        assert [worker.takes_work for worker in workers()] == [False]
+
+
+async def test_draining_without_redis_still_waits_for_what_flies(
+    valkey: KillableValkey, settings: Settings
+) -> None:
+    async with raw_receiver(_hold) as receiver:
+        loop = WorkerLoop("default", on_fault=_unexpected)
+        await asyncio.to_thread(loop.start)
+        loop.accept(message(receiver, target=_target(receiver, timeout=0.5)), 100)
+        await receiver.connected.wait()
+        valkey.kill()
+        started = time.monotonic()
+
+        drained = asyncio.create_task(asyncio.to_thread(loop.drain, 1.0))
+        await asyncio.wait_for(receiver.script_ended.wait(), 5)
+        took = time.monotonic() - started
+        valkey.start()
+        redis_client.client.cache_clear()
+        await drained
+
+        # To its own end, not cut off by the stop; and its outcome found Redis again.
+        assert took > 0.4
+        assert (await outcomes(1))[-1]["error_code"] == "timeout_total"
+
+
+async def test_a_part_that_dies_is_reported(
+    valkey: KillableValkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported = asyncio.Event()
+    here = asyncio.get_running_loop()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr("executions.engine.run.Runner.cancel", broken)
+    async with running(lambda: here.call_soon_threadsafe(reported.set)):
+        await asyncio.to_thread(until, _listened)
+        client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [1]}))
+        await asyncio.wait_for(reported.wait(), 5)
+
+
+def test_a_loop_that_cannot_be_set_up_says_so(valkey: KillableValkey, settings: Settings) -> None:
+    settings.PUNCTUAL = replace(conf(), webhook_allowed_networks=("nonsense",))
+
+    with pytest.raises(ValueError, match="nonsense"):
+        WorkerLoop("default", on_fault=_unexpected).start()
+
+
+def _target(receiver: RawReceiver, timeout: float) -> dict[str, Any]:
+    return {
+        "method": "POST",
+        "url": f"http://127.0.0.1:{receiver.port}/",
+        "success": {"statuses": ["2xx"]},
+        "timeout_seconds": timeout,
+        "connect_timeout_seconds": 5,
+    }
+
+
+def _listened() -> bool:
+    return bool(client().pubsub_numsub(CONTROL_CHANNEL)[0][1])

@@ -1,0 +1,94 @@
+"""Outcomes are gathered, sent in bounded entries, and kept while Redis is away."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import orjson
+import pytest
+import redis
+from pytest_django import Settings
+
+from executions.workers.outbox import Outbox
+from shared.conf import conf
+
+
+class Stream:
+    """Takes entries, and fails as often as it is told."""
+
+    def __init__(self, failures: int = 0, error: Exception | None = None) -> None:
+        self.failures = failures
+        self.error = error or redis.ConnectionError("away")
+        self.entries: list[list[dict[str, Any]]] = []
+
+    async def xadd(self, name: str, fields: dict[str, bytes]) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise self.error
+        self.entries.append(orjson.loads(fields["d"])["outcomes"])
+
+
+async def send(stream: Stream, count: int) -> None:
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
+    sender = asyncio.create_task(outbox.run())
+    for number in range(count):
+        outbox.put({"token": number})
+    await asyncio.wait_for(outbox.flushed(), 5)
+    sender.cancel()
+    assert len(outbox) == 0
+
+
+async def test_outcomes_that_come_together_travel_in_one_entry() -> None:
+    stream = Stream()
+
+    await send(stream, 3)
+
+    assert stream.entries == [[{"token": 0}, {"token": 1}, {"token": 2}]]
+
+
+async def test_an_entry_is_bounded(settings: Settings) -> None:
+    settings.PUNCTUAL = replace(conf(), outcome_batch=2)
+    stream = Stream()
+
+    await send(stream, 5)
+
+    assert [len(entry) for entry in stream.entries] == [2, 2, 1]
+
+
+async def test_nothing_is_lost_or_reordered_while_redis_is_away() -> None:
+    stream = Stream(failures=2)
+
+    await send(stream, 4)
+
+    assert [row["token"] for entry in stream.entries for row in entry] == [0, 1, 2, 3]
+
+
+async def test_an_entry_is_bounded_by_size_too() -> None:
+    stream = Stream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
+    for _ in range(3):
+        outbox.put({"sealed": "x" * 700_000})
+    sender = asyncio.create_task(outbox.run())
+    await asyncio.wait_for(outbox.flushed(), 5)
+    sender.cancel()
+
+    assert [len(entry) for entry in stream.entries] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        redis.ResponseError("OOM command not allowed when used memory > 'maxmemory'."),
+        redis.exceptions.ReadOnlyError("You can't write against a read only replica."),
+        redis.TimeoutError("slow"),
+        BrokenPipeError(),
+    ],
+)
+async def test_it_outlives_a_server_that_cannot_take_outcomes_now(error: Exception) -> None:
+    stream = Stream(failures=1, error=error)
+
+    await send(stream, 2)
+
+    assert [len(entry) for entry in stream.entries] == [2]

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import orjson
+import pytest
+
+from executions.workers import registry
+from executions.workers.registry import WorkerInfo, beat_script, workers
+from shared.conf import conf
+from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
+
+pytestmark = pytest.mark.usefixtures("django_db_setup")
+
+
+def beat(name: str, **details: Any) -> None:
+    description = orjson.dumps({"pool": "default", "slots": 4, "hold": 10, **details})
+    client().eval(beat_script(), 2, WORKERS_KEY, WORKER_INFO_KEY, name, description)
+
+
+def silence(name: str, seconds: float) -> None:
+    client().zadd(WORKERS_KEY, {name: time.time() - seconds})
+
+
+def one(name: str) -> WorkerInfo:
+    return next(worker for worker in workers() if worker.id == name)
+
+
+def test_nobody_is_there_before_the_first_beat():
+    assert workers() == []
+
+
+def test_a_worker_is_what_it_said_of_itself():
+    beat("w1", pool="slow", running=3)
+
+    worker = one("w1")
+
+    assert (worker.pool, worker.slots, worker.hold) == ("slow", 4, 10)
+    assert worker.details["running"] == 3
+    assert worker.silent_seconds < 1
+    assert worker.live
+    assert worker.takes_work
+
+
+def test_a_worker_that_is_silent_for_long_is_not_live():
+    beat("w1")
+    silence("w1", conf().worker_lost_seconds + 0.5)
+
+    assert not one("w1").live
+    assert not one("w1").takes_work
+
+
+def test_a_draining_worker_lives_but_takes_no_work():
+    beat("w1", draining=True)
+
+    assert one("w1").live
+    assert not one("w1").takes_work
+
+
+def test_a_worker_without_a_description_takes_nothing():
+    silence("w1", 0)
+
+    assert one("w1").slots == 0
+
+
+def test_a_worker_that_stopped_in_order_is_forgotten():
+    beat("w1")
+    beat("w2")
+
+    registry.remove("w1")
+
+    assert [worker.id for worker in workers()] == ["w2"]
+    assert client().hkeys(WORKER_INFO_KEY) == [b"w2"]
+
+
+def test_workers_silent_for_a_day_are_forgotten():
+    beat("old")
+    beat("new")
+    silence("old", 90_000)
+
+    assert registry.forget_old() == 1
+
+    assert [worker.id for worker in workers()] == ["new"]
+    assert registry.forget_old() == 0

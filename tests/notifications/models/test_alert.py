@@ -1,0 +1,30 @@
+"""An alert in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from notifications.models import Alert
+
+
+@pytest.mark.parametrize(
+    ("count", "tasks", "attempt", "title"),
+    [
+        (1, 1, 5, "nightly: HTTP 503 from x after 5 attempts"),
+        (1, 1, 1, "nightly: HTTP 503 from x after 1 attempt"),
+        (344, 1, 5, "344 failures: nightly: HTTP 503 from x"),
+        (344, 12, 5, "344 failures: 12 tasks: HTTP 503 from x"),
+    ],
+)
+def test_the_title_says_how_much_failed_and_why(
+    count: int, tasks: int, attempt: int, title: str
+) -> None:
+    alert = Alert(
+        task_name="nightly",
+        cause="HTTP 503 from x",
+        count=count,
+        task_count=tasks,
+        attempt=attempt,
+    )
+
+    assert alert.title == title

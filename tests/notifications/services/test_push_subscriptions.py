@@ -1,0 +1,96 @@
+"""Browsers that subscribe: only to places that may be called."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings
+
+from events.models import AuditEntry
+from notifications.models import PushSubscription
+from notifications.services import push_subscriptions
+from notifications.services.push_subscriptions import subscribe, unsubscribe
+from shared.encryption import open_sealed
+from shared.exceptions import Conflict, InvalidInput, NotFound
+from tests.factories import ACTOR, make_tenant
+from tests.notifications.cast import make_member
+from tests.support.push_sink import PushSink
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("vapid")]
+ENDPOINT = "https://push.example.com/browser-1"
+
+
+def test_a_browsers_secret_is_sealed_and_not_audited() -> None:
+    tenant = make_tenant()
+    sink = PushSink()
+
+    made = subscribe(tenant.id, make_member(tenant).pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+
+    stored = PushSubscription.objects.get()
+    assert open_sealed(stored.sealed_auth, f"push:{made.id}".encode()).decode() == sink.keys["auth"]
+    entry = AuditEntry.objects.get(action="push_subscription.created")
+    assert "browser-1" not in (entry.after or "")
+
+
+def test_a_known_browser_gets_its_new_keys_and_its_new_member() -> None:
+    tenant = make_tenant()
+    first, second = make_member(tenant), make_member(tenant, "bob")
+    subscribe(tenant.id, first.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+
+    subscribe(tenant.id, second.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+
+    assert PushSubscription.objects.get().membership == second
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"endpoint": "https://127.0.0.1/x"}, "#/endpoint"),
+        ({"endpoint": "http://push.example.com/x"}, "#/endpoint"),
+        ({"p256dh": "AAAA"}, "#/keys/p256dh"),
+        ({"auth": "short"}, "#/keys/auth"),
+    ],
+    ids=["inside", "plain", "point", "auth"],
+)
+def test_what_cannot_be_pushed_to_is_refused(change: dict[str, str], pointer: str) -> None:
+    tenant = make_tenant()
+    given = {"endpoint": ENDPOINT, **PushSink().keys, **change}
+
+    with pytest.raises(InvalidInput) as caught:
+        subscribe(tenant.id, make_member(tenant).pk, actor=ACTOR, **given)
+
+    assert [error.pointer for error in caught.value.errors] == [pointer]
+
+
+def test_a_member_has_a_bounded_number_of_browsers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(push_subscriptions, "_MOST_PER_MEMBER", 1)
+    tenant = make_tenant()
+    member = make_member(tenant)
+    subscribe(tenant.id, member.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+
+    with pytest.raises(Conflict):
+        subscribe(tenant.id, member.pk, endpoint=f"{ENDPOINT}2", actor=ACTOR, **PushSink().keys)
+
+
+def test_without_a_key_nobody_can_subscribe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "VAPID_PRIVATE_KEY", "")
+    tenant = make_tenant()
+
+    with pytest.raises(Conflict) as caught:
+        subscribe(
+            tenant.id, make_member(tenant).pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys
+        )
+
+    assert caught.value.code == "push_not_configured"
+
+
+def test_another_tenant_cannot_remove_a_browser() -> None:
+    alpha, beta = make_tenant("Alpha"), make_tenant("Beta")
+    made = subscribe(
+        alpha.id, make_member(alpha).pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys
+    )
+
+    with pytest.raises(NotFound):
+        unsubscribe(beta.id, made.id, actor=ACTOR)
+    unsubscribe(alpha.id, made.id, actor=ACTOR)
+
+    assert not PushSubscription.objects.exists()

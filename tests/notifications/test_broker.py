@@ -1,0 +1,19 @@
+"""Wake-ups of senders through the broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from notifications.broker import SEND, wake_sender
+from shared.ids import new_id
+from shared.redis_client import client
+
+
+@pytest.mark.usefixtures("django_db_setup")
+def test_a_wake_up_lies_in_the_queue_of_the_system_worker() -> None:
+    delivery = new_id()
+
+    wake_sender(delivery)
+
+    [message] = client().lrange("system", 0, -1)
+    assert SEND.encode() in message

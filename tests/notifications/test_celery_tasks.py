@@ -1,0 +1,23 @@
+"""The Celery function only opens the door."""
+
+from __future__ import annotations
+
+import pytest
+
+from notifications import celery_tasks
+from shared.ids import new_id
+
+
+def test_the_function_sends_the_delivery_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(celery_tasks, "send_delivery", asked.append)
+    delivery = new_id()
+
+    celery_tasks.send(str(delivery))
+
+    assert asked == [delivery]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_wake_up_for_what_is_gone_does_nothing() -> None:
+    celery_tasks.send(str(new_id()))

@@ -1,0 +1,60 @@
+"""One sender at a time, and growing waits."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from executions.engine.clocks import database_now
+from notifications.alerter import Alerter
+from notifications.claims import claim_delivery, failed
+from notifications.models import Delivery
+from notifications.transports.errors import TransportError
+from shared.ids import new_id
+from tests.factories import make_tenant
+from tests.notifications.cast import begin, fail, make_member, pass_time
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def owed() -> Delivery:
+    tenant = make_tenant()
+    make_member(tenant)
+    begin()
+    fail(tenant)
+    Alerter().run_once()
+    pass_time(seconds=1)
+    Alerter().run_once()
+    return Delivery.objects.get(channel="email")
+
+
+def test_of_two_claims_at_once_one_gets_the_delivery() -> None:
+    delivery = owed()
+
+    first, second = claim_delivery(delivery.id), claim_delivery(delivery.id)
+
+    assert first is not None
+    assert second is None
+
+
+def test_what_does_not_exist_cannot_be_claimed() -> None:
+    assert claim_delivery(new_id()) is None
+
+
+def test_waits_grow_and_a_server_that_asks_for_more_gets_it() -> None:
+    delivery = owed()
+    waits = []
+    for retry_after in (None, None, 600.0):
+        claim = claim_delivery(delivery.id)
+        assert claim is not None
+        failed(claim, TransportError("away", retry_after=retry_after))
+        delivery.refresh_from_db()
+        assert delivery.next_attempt_at is not None
+        waits.append(delivery.next_attempt_at - database_now())
+        pass_time(minutes=20)
+
+    first, second, third = waits
+    assert timedelta(0) < first <= timedelta(seconds=5)
+    assert timedelta(seconds=4) < second <= timedelta(seconds=10)
+    assert third > timedelta(minutes=9)

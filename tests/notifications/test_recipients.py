@@ -1,0 +1,94 @@
+"""Who is told, and what keeps a message back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+
+from notifications.models import AlertMute, AlertTask, NotificationPreference
+from notifications.recipients import (
+    in_quiet_hours,
+    kept_back,
+    preference_of,
+    recipient_of,
+    recipients_of,
+)
+from tests.factories import make_tenant
+from tests.notifications.cast import make_member
+from tests.notifications.test_notices import make_alert
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 20, 22, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "zone", "quiet"),
+    [
+        (time(22), time(23), "UTC", True),
+        (time(22), time(7), "UTC", True),
+        (time(23), time(7), "UTC", False),
+        (time(23), time(7), "Europe/Berlin", True),
+        (time(8), time(22), "UTC", False),
+        (None, None, "UTC", False),
+    ],
+)
+def test_quiet_hours_go_by_the_members_clock_and_over_midnight(
+    start: time | None, end: time | None, zone: str, quiet: bool
+) -> None:
+    wish = NotificationPreference(quiet_from=start, quiet_to=end, timezone=zone)
+
+    assert in_quiet_hours(wish, "first_failure", NOW) is quiet
+
+
+def test_final_failures_come_through_quiet_hours_unless_told_otherwise() -> None:
+    wish = NotificationPreference(quiet_from=time(22), quiet_to=time(7))
+    assert not in_quiet_hours(wish, "final_failure", NOW)
+
+    wish.quiet_except_final = False
+
+    assert in_quiet_hours(wish, "final_failure", NOW)
+
+
+def test_an_alert_whose_every_task_is_muted_is_kept_back() -> None:
+    tenant = make_tenant()
+    member = make_member(tenant)
+    alert = make_alert(tenant)
+    AlertTask.objects.create(alert=alert, task_id=alert.task_id)
+    NotificationPreference.objects.create(membership=member, muted_task_ids=[alert.task_id])
+    recipient = recipient_of(member.pk)
+    assert recipient is not None
+    assert kept_back(recipient, "email", alert, NOW) == "muted"
+
+    AlertTask.objects.create(alert=alert, task_id=tenant.id)
+
+    assert kept_back(recipient, "email", alert, NOW) == ""
+
+
+def test_a_members_own_mute_is_theirs_alone() -> None:
+    tenant = make_tenant()
+    muted, other = make_member(tenant), make_member(tenant, "bob", email="bob@example.com")
+    alert = make_alert(tenant)
+    AlertMute.objects.create(alert=alert, membership=muted, until=NOW + timedelta(hours=1))
+
+    found = {one.membership: one for one in recipients_of([tenant.id])[tenant.id]}
+
+    assert kept_back(found[muted], "email", alert, NOW) == "muted"
+    assert kept_back(found[other], "email", alert, NOW) == ""
+
+
+def test_a_member_without_a_row_has_the_defaults() -> None:
+    member = make_member(make_tenant())
+
+    wish = preference_of(member)
+
+    assert wish.email_events == ["final_failure"]
+    assert wish.push_events == wish.console_events == ["first_failure", "final_failure"]
+
+
+def test_an_inactive_user_is_no_recipient() -> None:
+    tenant = make_tenant()
+    member = make_member(tenant, is_active=False)
+
+    assert recipient_of(member.pk) is None
+    assert recipients_of([tenant.id]) == {}

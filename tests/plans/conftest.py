@@ -1,0 +1,201 @@
+"""A ledger of 400 days, and the plans of the statements that the stages really run on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+
+from executions.engine.clocks import database_now
+from shared.ids import first_id_at
+from shared.sql import load, rows
+from tests.factories import make_tenant
+
+DAYS = 400
+#: Rows of a day long past, and of each of the last two.
+_FEW, _MANY = 20, 6000
+_DAY = timedelta(days=1)
+_CHUNK = 50
+_PARTITIONED = ("executions", "attempts")
+
+
+@dataclass
+class Plan:
+    """What PostgreSQL would do: the tables it would touch, and those it would read whole."""
+
+    statement: str
+    touched: set[str] = field(default_factory=set)
+    read_whole: set[str] = field(default_factory=set)
+
+    def add(self, node: dict[str, Any]) -> None:
+        table = node.get("Relation Name")
+        if table:
+            self.touched.add(table)
+            if node["Node Type"] == "Seq Scan":
+                self.read_whole.add(table)
+        for child in node.get("Plans", []):
+            self.add(child)
+
+    def days(self, parent: str) -> set[str]:
+        return {table for table in self.touched if table.startswith(f"{parent}_2")}
+
+
+class Plans:
+    """The plans of the named statements that ran."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[Plan]] = {}
+        self._names = {
+            text: f"{stage}/{name}"
+            for stage in ("materialize", "dispatch", "rescue", "complete", "changing", "statistics")
+            for name, text in load(stage).items()
+        }
+
+    def explain(self, execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
+        name = self._names.get(sql)
+        if name:
+            with context["connection"].connection.cursor() as cursor:
+                cursor.execute("EXPLAIN (FORMAT JSON) " + sql, params)
+                answer = cursor.fetchone()[0]
+            plan = Plan(name)
+            parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
+            plan.add(parsed[0]["Plan"])
+            self.found.setdefault(name, []).append(plan)
+        return execute(sql, params, many, context)
+
+    def check(self, *names: str) -> None:
+        """Assert of each statement that it ran, reads no large table whole, touches few days."""
+        for name in names:
+            assert name in self.found, f"{name} did not run"
+            for plan in self.found[name]:
+                large = {table for table in plan.read_whole if _is_large(table)}
+                assert not large, f"{name} reads {large} from end to end"
+                for parent in _PARTITIONED:
+                    days = plan.days(parent)
+                    assert len(days) <= 4, f"{name} touches {len(days)} days of {parent}"
+
+
+def _is_large(table: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE relname = %s", [table])
+        return bool(cursor.fetchone()[0] > 1000)
+
+
+@pytest.fixture
+def plans(db: None) -> Callable[[], Any]:
+    """Gather the plans of what runs within ``with plans() as found``."""
+
+    @contextmanager
+    def gather() -> Iterator[Plans]:
+        found = Plans()
+        with connection.execute_wrapper(found.explain):
+            yield found
+
+    return gather
+
+
+@pytest.fixture(scope="package", autouse=True)
+def full_ledger(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Fill the days; commit, since one transaction cannot hold the locks of so many tables."""
+    with django_db_blocker.unblock():
+        now = database_now()
+        days = [now - ago * _DAY for ago in range(DAYS)]
+        present = {row[0] for row in rows("prune/existing_days", {"parent": "executions"})}
+        made = [day for day in days if f"executions_{day:%Y%m%d}" not in present]
+        tenant = make_tenant("Full")
+        try:
+            _in_chunks(made, _create)
+            _fill(tenant.id, days)
+            yield
+        finally:
+            _empty()
+            _in_chunks(made, _drop)
+            tenant.delete()
+            connection.close()
+
+
+def _in_chunks(days: list[datetime], work: Callable[[Any, str, datetime], None]) -> None:
+    for start in range(0, len(days), _CHUNK):
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN")
+            for day in days[start : start + _CHUNK]:
+                for parent in _PARTITIONED:
+                    work(cursor, parent, day)
+            cursor.execute("COMMIT")
+
+
+def _create(cursor: Any, parent: str, day: datetime) -> None:
+    midnight = day.replace(hour=0, minute=0, second=0, microsecond=0)
+    cursor.execute(
+        f"CREATE TABLE {parent}_{day:%Y%m%d} PARTITION OF {parent} FOR VALUES"
+        f" FROM ('{first_id_at(midnight)}') TO ('{first_id_at(midnight + _DAY)}')"
+    )
+
+
+def _drop(cursor: Any, parent: str, day: datetime) -> None:
+    cursor.execute(f"DROP TABLE {parent}_{day:%Y%m%d}")
+
+
+_TASKS = """
+INSERT INTO tasks (id, tenant_id, name, type, status, version, partition, priority, schedule,
+    labels, next_run_at, occurrence_count, pause_note, on_resume, last_execution_status)
+SELECT uuidv7(), %(tenant)s, 'task', 'RECURRING', 'SCHEDULED', 1, n %% 256, 5,
+    '{"every": "PT1H"}', '{}', now() + (60 + n) * interval '1 minute', 0, '', 'skip', ''
+FROM generate_series(1, 30000) AS n
+"""
+_REVISIONS = """
+INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by)
+SELECT id, 1, '{}', '', 'test' FROM tasks WHERE tenant_id = %(tenant)s
+"""
+_EXECUTIONS = """
+INSERT INTO executions (id, tenant_id, task_id, partition, band, pool, revision, status, reason,
+    trigger, scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
+    timeout_seconds, incarnation, worker, held, error_code, error_message)
+SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0')
+        || '8000' || '8' || lpad(to_hex(n), 15, '0'))::uuid,
+    %(tenant)s, tasks.id, tasks.partition, 1, 'default', 1, 'SUCCEEDED', '', 'schedule',
+    at, at, at, 1, 5, 0, 30, '', 'w', false, '', ''
+FROM (
+    SELECT n, %(start)s::timestamptz + (n %% 600) * interval '1 second' AS at
+    FROM generate_series(1, %(count)s) AS n
+) AS r
+JOIN (
+    SELECT id, partition, row_number() OVER () AS number FROM tasks
+    WHERE tenant_id = %(tenant)s
+) AS tasks ON tasks.number = r.n %% 5000 + 1
+"""
+_ATTEMPTS = """
+INSERT INTO attempts (id, execution_id, tenant_id, number, fencing_token, worker, outcome,
+    error_code, error_message, timings)
+SELECT id, id, tenant_id, 1, 1, 'w', 'SUCCEEDED', '', '', '{}' FROM executions
+WHERE tenant_id = %(tenant)s
+"""
+
+
+def _fill(tenant: Any, days: list[datetime]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(_TASKS, {"tenant": tenant})
+        cursor.execute(_REVISIONS, {"tenant": tenant})
+        for ago, day in enumerate(days):
+            start = day.replace(hour=0, minute=0, second=0, microsecond=0)
+            count = _MANY if ago < 2 else _FEW
+            cursor.execute(_EXECUTIONS, {"tenant": tenant, "start": start, "count": count})
+        cursor.execute(_ATTEMPTS, {"tenant": tenant})
+        for table in ("tasks", "task_revisions", *_recent(days)):
+            cursor.execute(f"ANALYZE {table}")
+
+
+def _recent(days: list[datetime]) -> list[str]:
+    return [f"{parent}_{day:%Y%m%d}" for parent in _PARTITIONED for day in days[:2]]
+
+
+def _empty() -> None:
+    with connection.cursor() as cursor:
+        for table in ("attempts", "executions", "task_revisions", "tasks", "dead_letters"):
+            cursor.execute(f"DELETE FROM {table}")

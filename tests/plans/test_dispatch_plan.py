@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executions.engine.dispatch import Dispatcher
+from executions.engine.partitions import Partitions
+from executions.models import Execution
+from tenants.services import active_signing_secrets
+from tests.executions.workers.test_registry import beat
+from tests.factories import make_task, make_tenant, once, prepare
+
+pytestmark = pytest.mark.django_db
+
+
+def test_claiming_touches_the_days_with_unfinished_work_only(plans: Any):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+    prepare()
+    beat("w1", slots=100)
+    partitions = Partitions()
+    partitions.run_once()
+    dispatcher = Dispatcher(partitions, lambda queue, message: None, active_signing_secrets)
+
+    with plans() as found:
+        assert dispatcher.run_once().done == 30
+
+    assert Execution.objects.filter(status="QUEUED").count() == 30
+    found.check("dispatch/claim_due", "dispatch/next_due", "dispatch/in_flight")

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from executions.engine import ledger, materialize, neglected
+from executions.engine.clocks import database_now
+from executions.engine.partitions import Partitions
+from executions.models import LedgerFloor
+from shared.ids import first_id_at
+from tests.factories import every_second, make_task, make_tenant
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def partitions(db: None) -> Partitions:
+    partitions = Partitions()
+    partitions.run_once()
+    return partitions
+
+
+def test_due_tasks_are_found_and_advanced_by_their_index(plans: Any, partitions: Partitions):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, every_second(name=str(number)))
+
+    with plans() as found:
+        assert materialize.run_once(partitions).done == 30
+        # A further second may have come into the horizon meanwhile.
+        while materialize.run_once(partitions).done:
+            pass
+
+    found.check(
+        "materialize/lock_due_tasks",
+        "materialize/insert_executions",
+        "materialize/advance_tasks",
+        "materialize/next_due_task",
+    )
+
+
+def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions):
+    partitions.neglected = dict.fromkeys(partitions.held, database_now() - timedelta(hours=1))
+
+    with plans() as found:
+        neglected.take_up(partitions)
+
+    found.check("materialize/unprepare_neglected")
+
+
+def test_the_floor_rises_over_full_days_by_their_indexes(plans: Any):
+    now = database_now()
+    LedgerFloor.objects.update(floor_id=first_id_at(now - timedelta(days=30)))
+
+    with plans() as found:
+        ledger.raise_floor(now)
+
+    assert len(found.found["materialize/has_open"]) >= 28
+    found.check("materialize/has_open")

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executions.models import Execution
+from executions.stats import (
+    dead_letter_sparklines,
+    fire_histogram,
+    next_fires,
+    overview,
+    run_strips,
+    running_now,
+)
+from tasks.models import Task
+from tenants.models import Tenant
+from tests.factories import finish, make_task, make_tenant, once, prepare, release, start
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def full(db: None) -> Tenant:
+    """Return the tenant of the full ledger."""
+    return Tenant.objects.get(name="Full")
+
+
+def test_open_work_is_found_without_the_history(plans: Any, full: Tenant):
+    with plans() as found:
+        overview(full.id)
+        running_now(full.id)
+
+    found.check("statistics/open_work", "statistics/running_now")
+
+
+def test_what_comes_is_found_without_reading_all_tasks(plans: Any, full: Tenant):
+    with plans() as found:
+        assert len(next_fires(full.id)) == 20
+        assert len(fire_histogram(full.id)) == 60
+
+    found.check(
+        "statistics/next_of_tasks",
+        "statistics/next_prepared",
+        "statistics/next_by_minute",
+        "statistics/prepared_by_minute",
+    )
+
+
+def test_strips_of_runs_are_found_by_task(plans: Any, full: Tenant):
+    recent = Execution.objects.filter(tenant_id=full.id).order_by("-id")[:100]
+    tasks = list({execution.task_id for execution in recent})
+
+    with plans() as found:
+        strips = run_strips(full.id, tasks)
+
+    assert all(strips.values())
+    near, far = found.found["statistics/latest_runs"]
+    assert len(near.days("executions")) <= 4
+    assert len(far.days("executions")) <= 37
+    for plan in (near, far):
+        assert "tasks" not in plan.touched
+
+
+def test_strips_of_busy_tasks_touch_few_days(plans: Any, full: Tenant):
+    recent = Execution.objects.filter(tenant_id=full.id).order_by("-id").first()
+    assert recent is not None
+
+    with plans() as found:
+        run_strips(full.id, [recent.task_id], runs=1)
+
+    found.check("statistics/latest_runs")
+
+
+def test_letters_are_counted_by_index(plans: Any, full: Tenant):
+    with plans() as found:
+        dead_letter_sparklines(full.id, ["timeout_total"])
+
+    found.check("statistics/letters_by_hour")
+
+
+def test_minutes_are_added_to_by_their_key(plans: Any):
+    alpha = make_tenant("Alpha")
+    make_task(alpha, once())
+    prepare()
+    (row,) = [row for row in release() if row.tenant_id == alpha.id]
+    start([row])
+
+    with plans() as found:
+        finish(row)
+
+    found.check("statistics/add_to_minutes")
+    assert Task.objects.filter(tenant_id=alpha.id).exists()

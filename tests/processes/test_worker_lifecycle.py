@@ -1,0 +1,200 @@
+"""Workers: what becomes of what they hold and of what is in flight when they stop or die."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db.models import Q
+
+from executions.engine.clocks import database_now
+from executions.models import Attempt, Execution
+from executions.workers.registry import workers
+from scheduler_site.broker import broker_url
+from scheduler_site.celery import app
+from shared import redis_client
+from tasks.models import Task
+from tenants.models import Tenant
+from tests.factories import make_task, make_tenant, once
+from tests.support.killable_valkey import KillableValkey
+from tests.support.processes import Process, Processes, Receiver, processes
+from tests.support.waiting import until
+
+QUICK_RETRY = {"max_attempts": 3, "backoff": "fixed", "initial_delay_seconds": 0.1}
+
+
+@pytest.fixture
+def tenant(transactional_db: None) -> Tenant:
+    return make_tenant()
+
+
+def webhooks(
+    tenant: Tenant, receiver: Receiver, path: str, count: int, in_seconds: float = 0.0
+) -> list[Task]:
+    """Create one-time tasks that call the receiver so many seconds from now."""
+    at = database_now() + timedelta(seconds=in_seconds)
+    return [
+        make_task(
+            tenant,
+            once(
+                at, target={"url": receiver.url(path)}, retry_policy=QUICK_RETRY, name=f"{path} {n}"
+            ),
+        )
+        for n in range(count)
+    ]
+
+
+def statuses(tasks: Iterable[Task]) -> Counter[str]:
+    found = Execution.objects.filter(task_id__in=[task.id for task in tasks])
+    return Counter(found.values_list("status", flat=True))
+
+
+def all_are(tasks: list[Task], status: str) -> bool:
+    return statuses(tasks) == {status: len(tasks)}
+
+
+def requests_of(receiver: Receiver, tasks: list[Task]) -> Counter[str]:
+    """Return how often each task's webhook was answered."""
+    ids = {str(task.id) for task in tasks}
+    return Counter(line["task_id"] for line in receiver.lines() if line["task_id"] in ids)
+
+
+def worker_takes_work(process: Process) -> bool:
+    return any(one.takes_work and one.details["pid"] == process.pid for one in workers())
+
+
+def nothing_on_its_way() -> bool:
+    """Say whether every message has reached a worker."""
+    redis = redis_client.client()
+    return not redis.llen("default.normal") and not redis.hlen("unacked")
+
+
+def attempts_of(tasks: list[Task]) -> list[tuple[int, str]]:
+    """Return number and outcome of every attempt, a crowd of equal ones once."""
+    executions = Execution.objects.filter(task_id__in=[task.id for task in tasks])
+    found = Attempt.objects.filter(execution_id__in=executions.values("id"))
+    return sorted(set(found.values_list("number", "outcome")))
+
+
+def test_a_stop_hands_back_what_is_held_at_once_and_finishes_what_flies(
+    run: Processes, tenant: Tenant
+) -> None:
+    receiver = run.receiver()
+    run.start("scheduler")
+    run.start("recorder")
+    worker = run.start("worker", WORKER_CAPACITY="3")
+    until(lambda: worker_takes_work(worker))
+    flying = webhooks(tenant, receiver, "/slow?ms=12000", 3)
+    until(lambda: all_are(flying, "RUNNING"))
+    held = webhooks(tenant, receiver, "/ok", 20)
+    until(lambda: all_are(held, "QUEUED") and nothing_on_its_way())
+
+    worker.ask_to_stop()
+
+    until(lambda: all_are(held, "PENDING"))
+    assert statuses(flying) == {"RUNNING": 3}
+    assert worker.popen.wait(30) == 0
+    until(lambda: all_are(flying, "SUCCEEDED"))
+    assert workers() == []
+    # Handed back is not lost, and it costs no attempt.
+    run.start("worker")
+    until(lambda: all_are(held, "SUCCEEDED"))
+    assert attempts_of([*flying, *held]) == [(1, "SUCCEEDED")]
+    assert set(requests_of(receiver, [*flying, *held]).values()) == {1}
+
+
+def test_a_crash_with_requests_in_flight_loses_none_and_doubles_only_those(
+    run: Processes, tenant: Tenant
+) -> None:
+    receiver = run.receiver()
+    run.start("scheduler")
+    run.start("recorder")
+    worker = run.start("worker", WORKER_CAPACITY="5")
+    until(lambda: worker_takes_work(worker))
+    done = webhooks(tenant, receiver, "/ok", 10)
+    until(lambda: all_are(done, "SUCCEEDED"))
+    flying = webhooks(tenant, receiver, "/slow?ms=8000", 5)
+    until(lambda: all_are(flying, "RUNNING"))
+    held = webhooks(tenant, receiver, "/ok", 10)
+    until(lambda: all_are(held, "QUEUED"))
+
+    worker.kill()
+    run.start("worker")
+
+    until(lambda: all_are([*done, *flying, *held], "SUCCEEDED"), timeout=60.0)
+    assert attempts_of(flying) == [(1, "WORKER_LOST"), (2, "SUCCEEDED")]
+    assert attempts_of([*done, *held]) == [(1, "SUCCEEDED")]
+    assert set(requests_of(receiver, [*done, *held]).values()) == {1}
+    # The receiver's answer to the first went to nobody; both carry the same key.
+    lines = [line for line in receiver.lines("/slow") if line["task_id"] == str(flying[0].id)]
+    assert len({line["webhook_id"] for line in lines}) == 1
+
+
+@pytest.fixture
+def valkey(tmp_path_factory: pytest.TempPathFactory, settings: Any) -> Iterator[KillableValkey]:
+    """Point the test at a server of its own."""
+    own = KillableValkey(Path(tmp_path_factory.mktemp("valkey")))
+    shared_broker, settings.REDIS_URL = app.conf.broker_url, own.url
+    app.conf.broker_url = broker_url(own.url)
+    redis_client.client.cache_clear()
+    yield own
+    app.conf.broker_url = shared_broker
+    redis_client.client.cache_clear()
+    own.remove()
+
+
+def test_after_a_crash_of_redis_everything_goes_on_by_itself(
+    transactional_db: None, tenant: Tenant, valkey: KillableValkey, tmp_path: Path
+) -> None:
+    with processes(tmp_path, valkey.url) as run:
+        receiver = run.receiver()
+        run.start("scheduler")
+        run.start("recorder")
+        worker = run.start("worker", WORKER_CAPACITY="3")
+        until(lambda: worker_takes_work(worker))
+        before = webhooks(tenant, receiver, "/ok", 10)
+        until(lambda: all_are(before, "SUCCEEDED"))
+        flying = webhooks(tenant, receiver, "/slow?ms=2500", 3)
+        until(lambda: all_are(flying, "RUNNING"))
+        held = webhooks(tenant, receiver, "/ok", 10)
+        until(lambda: all_are(held, "QUEUED"))
+
+        valkey.kill()
+        until(lambda: len(receiver.lines("/slow")) == 3)
+        valkey.start()
+        redis_client.client.cache_clear()
+
+        until(lambda: all_are([*flying, *held], "SUCCEEDED"), timeout=30.0)
+        after = webhooks(tenant, receiver, "/ok", 10)
+        until(lambda: all_are(after, "SUCCEEDED"))
+        everything = [*before, *flying, *held, *after]
+        assert attempts_of(everything) == [(1, "SUCCEEDED")]
+        assert set(requests_of(receiver, everything).values()) == {1}
+        assert worker.popen.poll() is None
+
+
+def test_unfinished_work_is_never_left_behind(run: Processes, tenant: Tenant) -> None:
+    receiver = run.receiver()
+    run.start("scheduler")
+    run.start("recorder")
+    tasks = webhooks(tenant, receiver, "/ok", 200, in_seconds=1.0)
+    first, second = run.start("worker"), run.start("worker")
+    until(lambda: worker_takes_work(first) and worker_takes_work(second))
+
+    until(lambda: statuses(tasks)["SUCCEEDED"] > 0)
+    first.stop()
+
+    until(lambda: all_are(tasks, "SUCCEEDED"))
+    assert not Execution.objects.filter(~Q(status="SUCCEEDED")).exists()
+    assert set(requests_of(receiver, tasks).values()) == {1}
+
+
+def test_a_worker_that_cannot_deliver_ends_instead_of_taking_work(run: Processes) -> None:
+    worker = run.start("worker", WEBHOOK_ALLOWED_NETWORKS="nonsense")
+
+    assert worker.popen.wait(30) == 1
+    assert "worker_loop_cannot_start" in worker.output

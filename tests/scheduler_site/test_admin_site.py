@@ -1,0 +1,170 @@
+"""The admin as a whole: every model is there, every page answers, nothing sealed is shown."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db import models
+
+from events.models import EventCursor
+from executions.engine.clocks import database_now
+from executions.models import BulkJob, SchedulerNode
+from notifications.models import (
+    Alert,
+    AlertMute,
+    AlertTask,
+    Delivery,
+    NotificationPreference,
+    PushSubscription,
+)
+from shared.admin import ProductAdmin
+from shared.encryption import seal
+from tenants.models import IdempotencyRecord
+from tenants.services import set_member
+from tests.architecture import tree
+from tests.factories import ACTOR, make_dead_letter, make_execution, make_key, make_tenant, once
+from tests.support.admin import AdminBrowser, make_admin
+
+pytestmark = pytest.mark.django_db
+
+CANARY = "canary-4711"
+_OURS = [
+    model
+    for app in tree.production_packages()
+    if app in apps.app_configs
+    for model in apps.get_app_config(app).get_models()
+]
+_REGISTERED = [model for model in _OURS if admin.site.is_registered(model)]
+_BY_DJANGO = [User, *(model for model in admin.site._registry if model not in _OURS)]
+
+
+@pytest.fixture
+def browser(db: None) -> AdminBrowser:
+    return make_admin()
+
+
+@pytest.fixture
+def full(browser: AdminBrowser) -> None:
+    """Fill every model with a row; whatever is secret holds the canary."""
+    alpha = make_tenant("Alpha")
+    now = database_now()
+    body = once(
+        payload={"card": CANARY},
+        target={
+            "url": "https://api.example.com/reports",
+            "headers": {"Authorization": CANARY, "X-Api-Key": CANARY},
+        },
+    )
+    execution = make_execution(alpha, "FAILED", body)
+    make_dead_letter(alpha, body)
+    make_key(alpha)
+    member = set_member(alpha.id, browser.user.pk, "owner", actor=ACTOR)
+    SchedulerNode.objects.create(id=uuid4(), name="node", pid=1)
+    EventCursor.objects.get_or_create(
+        consumer="test", defaults={"xid": 1, "event_id": uuid4(), "read_at": now}
+    )
+    sealed = seal(CANARY.encode(), b"test")
+    IdempotencyRecord.objects.create(
+        tenant=alpha,
+        key="k",
+        fingerprint=b"f",
+        status=200,
+        sealed_body=sealed,
+        headers={"X-Secret": CANARY},
+        expires_at=now + timedelta(days=1),
+    )
+    BulkJob.objects.create(
+        tenant=alpha, kind="tasks", action="pause", total=0, next_at=now, created_by="test"
+    )
+    _fill_notifications(alpha, execution, member, sealed)
+
+
+def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes) -> None:
+    now = database_now()
+    alert = Alert.objects.create(
+        tenant=tenant,
+        kind="final_failure",
+        error_signature="http_status 500",
+        cause="500",
+        task_id=execution.task_id,
+        task_name="Once",
+        execution_id=execution.pk,
+        first_at=now,
+        last_at=now,
+    )
+    AlertTask.objects.create(alert=alert, task_id=execution.task_id)
+    AlertMute.objects.create(alert=alert, membership=member, until=now)
+    Delivery.objects.create(
+        alert=alert, membership=member, channel="email", notice_number=1, status="SENT"
+    )
+    NotificationPreference.objects.create(membership=member)
+    PushSubscription.objects.create(
+        membership=member,
+        endpoint=f"https://push.example.com/{CANARY}",
+        p256dh=CANARY,
+        sealed_auth=sealed,
+    )
+
+
+def test_every_model_of_the_product_is_registered():
+    # Django refuses models with a key of several columns.
+    composite = {m for m in _OURS if isinstance(m._meta.pk, models.CompositePrimaryKey)}
+
+    missing = {m for m in _OURS if not admin.site.is_registered(m)} - composite
+
+    assert not missing
+    assert {model.__name__ for model in composite} <= {"BulkJobItem", "MinuteStat"}
+
+
+def test_every_door_is_bounded():
+    for model in _REGISTERED:
+        door = admin.site._registry[model]
+        assert isinstance(door, ProductAdmin), model
+        assert not door.show_full_result_count
+        assert not door.date_hierarchy
+        assert not door.list_select_related
+
+
+def test_every_page_answers_and_shows_nothing_sealed(browser, full):
+    seen = 0
+    for model in _REGISTERED:
+        rows = model._default_manager.all()[:3]
+        assert rows, f"no row of {model.__name__}"
+        for answer in (browser.list(model), *(browser.page(row) for row in rows)):
+            assert answer.status_code == 200, model
+            page = answer.content.decode()
+            assert CANARY not in page, model
+            assert "whsec_" not in page, model
+            _assert_nothing_inline(page)
+            seen += 1
+    assert seen > 2 * len(_REGISTERED)
+
+
+def test_djangos_own_pages_answer_too(browser):
+    for model in _BY_DJANGO:
+        assert browser.list(model).status_code == 200, model
+    for path in ("/admin/", "/admin/auth/user/add/", "/admin/tenants/apikey/add/"):
+        answer = browser.client.get(path)
+        assert answer.status_code == 200
+        _assert_nothing_inline(answer.content.decode())
+
+
+def test_every_list_leads_back_to_the_console(browser):
+    page = browser.client.get("/admin/").content.decode()
+
+    assert '<a href="/">Back to the console</a>' in page
+    assert "/static/css/admin.css" in page
+
+
+def _assert_nothing_inline(page: str) -> None:
+    scripts = re.findall(r"<script(?![^>]*\bsrc=)([^>]*)>", page)
+    assert all('type="application/json"' in attributes for attributes in scripts), scripts
+    assert "<style" not in page
+    assert not re.search(r"<[^>]+\s(style|on[a-z]+)=", page)

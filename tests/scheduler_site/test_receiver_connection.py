@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from scheduler_site import receiver_connection
+from tests.scheduler_site.receiver_calls import ask, request, running, send, until_recorded
+
+CLOSE = request("/ok", connection="close")
+
+
+async def test_pipelined_requests_are_answered_in_their_order():
+    async with running() as receiver:
+        answer = await send(
+            receiver,
+            request("/slow?ms=50") + request("/status/201") + request("/500") + CLOSE,
+        )
+
+    statuses = [part.split()[0] for part in answer.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"201", b"500", b"200"]
+
+
+async def test_thousands_of_pipelined_requests_are_all_answered():
+    async with running() as receiver:
+        answer = await send(receiver, request("/ok") * 3000 + CLOSE)
+
+        assert answer.count(b"HTTP/1.1 200 OK") == 3001
+        assert (await ask(receiver, "/requests?limit=1"))[1]["total"] == 3001
+
+
+async def test_a_request_may_come_byte_by_byte():
+    async with running() as receiver:
+        data = request("/ok", "POST", b'{"a": 1}', connection="close")
+        answer = await send(receiver, *(data[i : i + 1] for i in range(len(data))))
+
+        kept = (await ask(receiver, "/requests"))[1]["requests"]
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert kept[0]["body"] == '{"a": 1}'
+
+
+async def test_dripped_bodies_arrive_whole():
+    async with running() as receiver:
+        answer = await send(receiver, request("/drip?ms=1&bytes=4", connection="close"))
+
+    assert answer.endswith(b"\r\n\r\n....")
+
+
+async def test_timeout_never_answers_but_is_recorded():
+    async with running() as receiver:
+        reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
+        writer.write(request("/timeout"))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(reader.read(1), 0.05)
+        writer.close()
+
+        kept = (await ask(receiver, "/requests"))[1]["requests"]
+
+    assert kept[0]["path"] == "/timeout"
+    assert kept[0]["status"] is None
+
+
+async def test_a_client_that_leaves_early_leaves_nothing_behind():
+    async with running() as receiver:
+        _, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
+        writer.write(request("/slow?ms=60000"))
+        await until_recorded(receiver, 1)
+        writer.transport.abort()
+
+        await asyncio.wait_for(receiver.unconnected.wait(), 20)
+
+    assert receiver.connections == set()
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"NONSENSE\r\n\r\n", b"400"),
+        (b"\x16\x03\x01\x02\x00\x01\x00", b"400"),
+        (b"GET /ok HTTP/1.1\r\ncontent-length: x\r\n\r\n", b"400"),
+        (b"GET /ok HTTP/1.1\r\n" + b"a: b\r\n" * 201 + b"\r\n", b"431"),
+        (b"GET /ok HTTP/1.1\r\na: " + b"x" * 1_000_000, b"431"),
+    ],
+)
+async def test_requests_that_cannot_be_used_are_refused_and_closed(data: bytes, status: bytes):
+    async with running() as receiver:
+        try:
+            answer = await send(receiver, data)
+        except ConnectionError:  # closed while more was on its way, as it should
+            answer = b"HTTP/1.1 " + status
+
+    assert answer.split()[1] == status
+
+
+async def test_bodies_over_the_bound_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(receiver_connection, "MAX_BODY", 100)
+    async with running() as receiver:
+        answer = await send(receiver, request("/ok", "POST", b"x" * 101))
+
+    assert answer.split()[1] == b"413"
+
+
+async def test_clients_that_expect_it_are_told_to_continue():
+    async with running() as receiver:
+        data = request("/ok", "POST", b"{}", expect="100-continue", connection="close")
+        answer = await send(receiver, data)
+
+    assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from executions.engine.clocks import database_now
+from executions.engine.partitions import Partitions
+from executions.models import Execution
+from executions.workers import registry
+from executions.workers.registry import WorkerInfo
+from scheduler_site import health, status
+from shared.redis_client import OUTCOME_STREAM, client
+from tests.factories import make_dead_letter, make_execution, make_tenant
+from tests.support.recorder import ask_for_outcomes
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def waiting(db: None) -> Execution:
+    """Return an execution that is due since half a minute."""
+    return _due_since(make_execution(make_tenant()), 30)
+
+
+@pytest.fixture
+def running(monkeypatch):
+    """Let a scheduler, a worker and a recorder live."""
+    worker = WorkerInfo("worker-1@host:1", 1.0, "default", 512, 4000, {})
+    monkeypatch.setattr(registry, "workers", lambda: [worker])
+    monkeypatch.setattr(health, "workers", lambda: [worker])
+    ask_for_outcomes()
+    Partitions().run_once()
+
+
+def test_an_idle_installation_is_healthy(running):
+    found = status.read_status()
+
+    assert found.healthy
+    assert (found.schedulers, found.workers, found.worker_slots, found.recorders) == (1, 1, 512, 1)
+    assert found.partitions_owned == found.partitions_total == 256
+    assert found.start_delay_ms == {"p50": None, "p95": None, "p99": None}
+
+
+def test_open_work_is_counted_by_what_it_does():
+    tenant = make_tenant()
+    for state in ("QUEUED", "RUNNING", "SUCCEEDED"):
+        make_execution(tenant, state)
+    make_dead_letter(tenant)
+    _due_since(make_execution(tenant), 0.5)
+
+    found = status.read_status()
+
+    assert (found.due, found.queued, found.running) == (1, 1, 1)
+    assert (found.succeeded_last_hour, found.failed_last_hour) == (1, 1)
+    assert found.dead_letters_open == 1
+    assert found.start_delay_ms["p99"] is not None
+
+
+@pytest.mark.parametrize("state", ["PENDING", "QUEUED"])
+def test_work_counts_as_late_from_a_second_on(state):
+    execution = make_execution(make_tenant(), state)
+    assert status.read_status().late == 0
+
+    _due_since(execution, 2)
+    assert status.read_status().late == 1
+
+
+def test_nothing_alive_is_said_in_words(monkeypatch):
+    found = status.read_status()
+
+    assert not found.healthy
+    assert found.problems == [
+        "0 of 256 partitions have a live scheduler",
+        "no live worker takes work",
+        "no live recorder writes outcomes",
+    ]
+
+
+def test_work_that_is_stuck_makes_it_unhealthy(waiting, running):
+    (problem,) = status.read_status().problems
+
+    assert problem.startswith(f"execution {waiting.id} is due since 30 s")
+
+
+def test_outcomes_that_nobody_writes_make_it_unhealthy(running):
+    minute_ago = int((database_now() - timedelta(minutes=1)).timestamp() * 1000)
+    client().xadd(OUTCOME_STREAM, {"d": b"{}"}, id=f"{minute_ago}-0")
+
+    assert status.read_status().problems == ["outcomes are not written since 60 s"]
+
+
+def _due_since(execution: Execution, seconds: float) -> Execution:
+    due = database_now() - timedelta(seconds=seconds)
+    Execution.objects.filter(pk=execution.id).update(due_at=due)
+    return execution

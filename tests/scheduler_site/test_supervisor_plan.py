@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from scheduler_site.embedded import Placement
+from scheduler_site.embedded_postgres import EmbeddedPostgres
+from scheduler_site.embedded_valkey import EmbeddedValkey
+from scheduler_site.supervisor_plan import (
+    DRAIN_ORDER,
+    UpOptions,
+    answers_ok,
+    make_stages,
+    read_options,
+)
+
+SECRETS = {"postgres_password": "p", "valkey_password": "v"}
+VARIABLES = (
+    "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "REDIS_URL", "SCHEDULERS", "WORKERS",
+    "RECORDERS", "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY", "ADMIN_PASSWORD",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(f"{name}_FILE", raising=False)
+
+
+@pytest.fixture
+def external(tmp_path) -> UpOptions:
+    return replace(
+        read_options(),
+        data_dir=tmp_path,
+        database_url="postgresql://somewhere/db",
+        redis_url="redis://somewhere",
+    )
+
+
+def specs(stages):
+    started = [spec for stage in stages for spec in stage.processes]
+    commands = [command.spec for stage in stages for command in stage.commands]
+    return {spec.name: spec for spec in (*started, *commands)}
+
+
+def test_defaults_are_one_of_each_on_the_loopback_address():
+    options = read_options()
+
+    assert (options.host, options.port, options.receiver_port) == ("127.0.0.1", 8000, 8001)
+    assert (options.schedulers, options.workers, options.recorders) == (1, 1, 1)
+    assert options.public_url == "http://127.0.0.1:8000"
+    assert options.receiver_url == "http://127.0.0.1:8001/"
+
+
+def test_highest_port_leaves_a_valid_one_for_the_receiver(monkeypatch):
+    monkeypatch.setenv("PORT", "65535")
+
+    assert read_options().receiver_port == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("PORT", "0"), ("PORT", "http"), ("WORKERS", "-1"), ("SCHEDULERS", "257")]
+)
+def test_values_that_cannot_be_used_are_named(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(ImproperlyConfigured, match=name):
+        read_options()
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:8000"),
+        ("::", "http://[::1]:8000"),
+        ("10.0.0.7", "http://10.0.0.7:8000"),
+    ],
+)
+def test_public_url_is_one_that_can_be_opened(external, host, url):
+    assert replace(external, host=host).public_url == url
+
+
+def test_every_kind_runs_in_the_numbers_asked_for(external):
+    options = replace(external, schedulers=2, workers=3, recorders=2)
+
+    assert set(specs(make_stages(options, {}))) == {
+        "migrate", "bootstrap", "web-1", "receiver-1", "scheduler-1", "scheduler-2", "worker-1",
+        "worker-2", "worker-3", "system-worker-1", "recorder-1", "recorder-2",
+    }  # fmt: skip
+
+
+def test_workers_and_the_receiver_are_given_no_database(external, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL_FILE", "/run/secrets/database")
+    found = specs(make_stages(external, {}))
+
+    for name in ("worker-1", "receiver-1"):
+        # Empty, since the settings would look an absent one up in runtime.json.
+        assert found[name].environment["DATABASE_URL"] == ""
+        assert "DATABASE_URL_FILE" not in found[name].environment
+    for name in ("web-1", "scheduler-1", "system-worker-1", "recorder-1", "migrate"):
+        assert found[name].environment["DATABASE_URL"] == "postgresql://somewhere/db"
+    assert found["worker-1"].environment["REDIS_URL"] == "redis://somewhere"
+
+
+def test_bootstrap_secrets_go_to_bootstrap_alone(external, monkeypatch):
+    monkeypatch.setenv("BOOTSTRAP_API_KEY", "k" * 40)
+    monkeypatch.setenv("ADMIN_PASSWORD", "p" * 12)
+    monkeypatch.setenv("ADMIN_PASSWORD_FILE", "/run/secrets/password")
+
+    found = specs(make_stages(external, {}))
+
+    secret = {"BOOTSTRAP_API_KEY", "ADMIN_PASSWORD", "ADMIN_PASSWORD_FILE"}
+    assert secret <= set(found["bootstrap"].environment)
+    for name, spec in found.items():
+        if name != "bootstrap":
+            assert not secret & set(spec.environment)
+
+
+def test_processes_know_what_they_are_and_where_the_data_is(external):
+    environment = specs(make_stages(external, {}))["worker-1"].environment
+
+    assert environment["PROCESS_KIND"] == "worker"
+    assert environment["PROCESS_NAME"] == "worker-1"
+    assert environment["DATA_DIR"] == str(external.data_dir)
+    assert environment["PYTHONUNBUFFERED"] == "1"
+
+
+def test_outbound_guard_lets_only_the_test_receiver_through_unless_told(external, monkeypatch):
+    name = "WEBHOOK_ALLOWED_NETWORKS"
+    assert specs(make_stages(external, {}))["web-1"].environment[name] == "127.0.0.1/32:8001"
+
+    monkeypatch.setenv(name, "10.0.0.0/8")
+    assert specs(make_stages(external, {}))["web-1"].environment[name] == "10.0.0.0/8"
+
+
+def test_embedded_servers_come_first_and_their_addresses_are_handed_on(tmp_path, monkeypatch):
+    placement = Placement(tmp_path, tmp_path, None)
+    servers = {
+        "postgresql": EmbeddedPostgres(placement, SECRETS),
+        "valkey": EmbeddedValkey(placement, SECRETS),
+    }
+    options = replace(read_options(), data_dir=tmp_path)
+
+    stages = make_stages(options, servers)
+
+    names = [stage.name for stage in stages]
+    assert names == ["postgresql", "valkey", "migrations", "bootstrap", "web", "Punctual"]
+    found = specs(stages)
+    assert found["web-1"].environment["DATABASE_URL"] == servers["postgresql"].url
+    assert found["web-1"].environment["REDIS_URL"] == servers["valkey"].url
+    assert found["postgresql"].kind == "postgresql"
+
+
+async def test_given_servers_are_asked_and_fail_the_start_as_unreachable(external):
+    nowhere = replace(
+        external, database_url="postgresql://127.0.0.1:1/x", redis_url="redis://127.0.0.1:1"
+    )
+
+    first, second = make_stages(nowhere, {})[:2]
+
+    assert (first.failure_code, second.failure_code) == (5, 5)
+    for stage in (first, second):
+        assert stage.ready is not None
+        assert await stage.ready() is False
+
+
+def test_drain_order_names_every_kind_that_runs(external):
+    kinds = {spec.kind for spec in specs(make_stages(external, {})).values()}
+
+    named = [kind for group in DRAIN_ORDER for kind in group]
+    assert kinds - {"migrate", "bootstrap"} <= set(named)
+    assert named.index("scheduler") < named.index("worker") < named.index("recorder")
+    assert named[-2:] == ["valkey", "postgresql"]
+
+
+def test_commands_run_the_entry_point_of_this_checkout(external):
+    argv = specs(make_stages(external, {}))["system-worker-1"].argv
+
+    assert Path(argv[1]).name == "manage.py"
+    assert argv[2:] == ("run_worker", "--pool", "system")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n", True),
+        (b"HTTP/1.1 503 Service Unavailable\r\n\r\n", False),
+        (b"", False),
+        (b"x" * 200_000, False),
+    ],
+)
+async def test_only_an_answer_of_200_counts_as_ready(answer, expected):
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        assert await answers_ok("127.0.0.1", port, "/healthz") is expected
+
+
+async def test_port_that_nobody_listens_on_is_not_ready():
+    assert await answers_ok("127.0.0.1", 1, "/healthz") is False

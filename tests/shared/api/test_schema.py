@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+from tests.support.api import ApiClient
+
+
+@pytest.fixture(scope="module")
+def document():
+    return SchemaGenerator().get_schema(request=None, public=True)
+
+
+def test_every_operation_documents_its_problems(document):
+    operation = document["paths"]["/v1/api-keys/{key_id}"]["delete"]
+
+    assert {"204", "401", "403", "404", "409", "412", "422", "429", "503"} <= set(
+        operation["responses"]
+    )
+    content = operation["responses"]["404"]["content"]
+    assert content["application/problem+json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+    assert "Problem" in document["components"]["schemas"]
+
+
+def test_idempotency_and_if_match_are_documented_where_they_are_honoured(document):
+    def headers(path, method):
+        parameters = document["paths"][path][method].get("parameters", [])
+        return {found["name"] for found in parameters if found["in"] == "header"}
+
+    assert headers("/v1/api-keys", "post") == {"Idempotency-Key"}
+    assert headers("/v1/api-keys/{key_id}", "delete") == {"Idempotency-Key", "If-Match"}
+    assert headers("/v1/api-keys", "get") == set()
+
+
+def test_query_parameters_are_documented_as_they_are_read(document):
+    parameters = {
+        found["name"]: found["schema"]
+        for found in document["paths"]["/v1/api-keys"]["get"]["parameters"]
+    }
+
+    assert parameters["limit"] == {"type": "integer", "minimum": 1, "maximum": 200}
+    assert set(parameters) == {"limit", "page", "cursor"}
+
+
+def test_the_scope_is_part_of_the_description(document):
+    assert "`admin`" in document["paths"]["/v1/api-keys"]["get"]["description"]
+    assert "Scope" not in document["paths"]["/v1/me"]["get"]["description"]
+
+
+def test_lists_are_documented_under_their_key(document):
+    page = document["components"]["schemas"]["ApiKeysPage"]["properties"]
+
+    assert set(page) == {"api_keys", "pagination"}
+
+
+def test_the_document_and_the_docs_page_are_served_without_a_key():
+    schema = ApiClient().get("/v1/schema/", accept="*/*")
+    docs = ApiClient().get("/v1/docs/", accept="text/html")
+
+    assert schema.json()["openapi"].startswith("3.1")
+    assert docs.status_code == 200
+    assert b"https://" not in docs.content

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from shared.api.trace import continue_trace, trace_id_of
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+
+
+def test_a_valid_traceparent_is_continued_with_a_span_of_our_own():
+    trace = continue_trace(f"00-{TRACE}-{SPAN}-00")
+
+    assert (trace.trace_id, trace.flags) == (TRACE, "00")
+    assert trace.span_id != SPAN
+    assert trace.traceparent == f"00-{TRACE}-{trace.span_id}-00"
+
+
+def test_a_later_version_with_more_fields_is_continued():
+    assert continue_trace(f"cc-{TRACE}-{SPAN}-01-what-comes").trace_id == TRACE
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "nonsense",
+        f"ff-{TRACE}-{SPAN}-01",
+        f"00-{TRACE}-{SPAN}-01-more",
+        f"00-{'0' * 32}-{SPAN}-01",
+        f"00-{TRACE}-{'0' * 16}-01",
+        f"00-{TRACE.upper()}-{SPAN}-01",
+        f"00-{TRACE}-{SPAN}",
+    ],
+)
+def test_an_invalid_traceparent_begins_a_new_trace(header):
+    trace = continue_trace(header)
+
+    assert len(trace.trace_id) == 32
+    assert trace.trace_id != TRACE
+    assert continue_trace(header).trace_id != trace.trace_id
+
+
+def test_outside_of_a_request_there_is_no_trace():
+    assert trace_id_of(None) == ""

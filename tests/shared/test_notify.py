@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import select
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from executions.engine.clocks import database_now
+from shared import notify
+from shared.conf import conf
+from shared.notify import Listener, wake_schedulers_on_commit
+from shared.sql import run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def listener() -> Iterator[Listener]:
+    listener = Listener()
+    yield listener
+    listener.close()
+
+
+def hears(listener: Listener, seconds: float) -> bool:
+    readable, _, _ = select.select([listener], [], [], seconds)
+    return bool(readable) and listener.drain()
+
+
+def soon(seconds: float = 1.0) -> None:
+    now = database_now()
+    wake_schedulers_on_commit(now + timedelta(seconds=seconds), now)
+
+
+def test_a_listener_hears_the_commit_of_work_that_is_due_soon(listener: Listener):
+    soon()
+
+    assert hears(listener, 5.0)
+    assert not listener.drain()
+
+
+def test_nothing_is_sent_before_the_commit(listener: Listener):
+    with transaction.atomic():
+        soon()
+        assert not hears(listener, 0.1)
+
+    assert hears(listener, 5.0)
+
+
+def test_nothing_is_sent_for_what_was_rolled_back(listener: Listener):
+    with transaction.atomic():
+        soon()
+        transaction.set_rollback(True)
+
+    assert not hears(listener, 0.1)
+
+
+def test_nothing_is_sent_for_work_that_the_regular_look_finds_in_time(listener: Listener):
+    soon(conf().scheduler_sleep_seconds + conf().release_seconds + 2.5)
+    wake_schedulers_on_commit(None, database_now())
+
+    assert not hears(listener, 0.1)
+
+
+def test_commits_that_meet_share_one_notification(monkeypatch: pytest.MonkeyPatch):
+    sent: list[str] = []
+    sending, go_on = threading.Event(), threading.Event()
+
+    def slowly(path: str) -> int:
+        sent.append(path)
+        sending.set()
+        go_on.wait(5)
+        return 0
+
+    monkeypatch.setattr(notify, "run", slowly)
+    first = threading.Thread(target=notify._send)
+    first.start()
+    assert sending.wait(5)
+    others = [threading.Thread(target=notify._send) for _ in range(20)]
+    for thread in others:
+        thread.start()
+    for thread in others:
+        thread.join(5)
+    go_on.set()
+    first.join(5)
+
+    # One was under way and one more says what came meanwhile.
+    assert len(sent) == 2
+
+
+def test_a_wake_up_that_cannot_be_sent_does_not_fail_the_commit(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def fail(path: str) -> int:
+        raise psycopg.OperationalError("gone")
+
+    monkeypatch.setattr(notify, "run", fail)
+
+    with transaction.atomic():
+        soon()
+
+    monkeypatch.undo()
+    assert not notify._lock.locked()
+
+
+def test_a_lost_session_is_noticed_and_not_waited_on_for_ever(
+    listener: Listener, terminate: Callable[[int], None]
+):
+    terminate(listener._session.info.backend_pid)
+
+    # The server's farewell may come first; the socket stays readable until it is understood.
+    with pytest.raises(psycopg.Error):
+        any(hears(listener, 5.0) for _ in range(3))
+
+
+@pytest.fixture
+def terminate() -> Callable[[int], None]:
+    def end(pid: int) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+    return end
+
+
+def test_a_scheduler_that_stops_wakes_the_others(listener: Listener):
+    run("leases/wake")
+
+    assert hears(listener, 5.0)

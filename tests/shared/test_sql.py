@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from shared.sql import json_value, load, rows, run, statement
+
+
+def test_a_statement_is_found_by_file_and_name():
+    assert statement("leases/database_time").endswith("SELECT clock_timestamp()")
+
+
+@pytest.mark.parametrize("path", ["leases/nothing", "leases", ""])
+def test_a_statement_that_is_not_there_is_an_error(path: str):
+    with pytest.raises((KeyError, FileNotFoundError)):
+        statement(path)
+
+
+def test_a_file_gives_each_of_its_statements():
+    found = load("dispatch")
+
+    assert set(found) == {"claim_due", "next_due", "in_flight"}
+    assert "-- name:" not in found["claim_due"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "value"),
+    [('{"a": 1}', {"a": 1}), (b"[1]", [1]), ({"a": 1}, {"a": 1}), (None, None)],
+)
+def test_json_comes_out_whether_it_came_as_text_or_not(stored: object, value: object):
+    assert json_value(stored) == value
+
+
+@pytest.mark.django_db
+def test_rows_answers_rows_and_run_their_number():
+    assert len(rows("materialize/read_floor")) == 1
+    assert run("materialize/set_floor", {"floor": "00000000-0000-0000-0000-000000000000"}) == 1

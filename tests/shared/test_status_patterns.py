@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from shared.status_patterns import parse_status_pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first", "last"),
+    [("2xx", 200, 299), ("5XX", 500, 599), ("503", 503, 503), ("200-299", 200, 299)],
+)
+def test_pattern_names_its_statuses(pattern, first, last):
+    statuses = parse_status_pattern(pattern)
+
+    assert (statuses[0], statuses[-1]) == (first, last)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "6xx", "0xx", "20", "2000", "20x", "299-200", "2xx-3xx", "600", "99", " 200"]
+)
+def test_anything_else_is_no_pattern(pattern):
+    with pytest.raises(ValueError, match="no status pattern"):
+        parse_status_pattern(pattern)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from tasks.models import Task
+from tests.factories import ApiClient, make_client
+
+DAILY = {"schedule": {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}}
+
+
+def preview(client, body, **headers):
+    return client.post("/v1/schedules/preview", body, **headers)
+
+
+@pytest.mark.parametrize(
+    "body", [DAILY, {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}]
+)
+def test_the_next_instants_are_shown_for_either_form(client, body):
+    asked = {"type": "RECURRING", **body, "from": "2026-11-20T00:00:00Z", "count": 2}
+
+    answer = preview(client, asked)
+
+    assert answer.status_code == 200
+    shown = answer.json()
+    assert shown["text"]
+    assert shown["occurrences"] == [
+        {"utc": "2026-11-20T07:00:00.000Z", "local": "2026-11-20T08:00:00.000+01:00", "notes": []},
+        {"utc": "2026-11-21T07:00:00.000Z", "local": "2026-11-21T08:00:00.000+01:00", "notes": []},
+    ]
+
+
+def test_instants_are_strictly_after_from(client):
+    shown = preview(client, {**DAILY, "from": "2026-11-20T07:00:00Z", "count": 1}).json()
+
+    assert shown["occurrences"][0]["utc"] == "2026-11-21T07:00:00.000Z"
+
+
+def test_a_gap_is_noted(client):
+    schedule = {"cron_expression": "30 2 * * *", "timezone": "Europe/Berlin"}
+    body = {"schedule": schedule, "from": "2027-03-27T12:00:00Z", "count": 1}
+
+    assert preview(client, body).json()["occurrences"][0]["notes"] == ["dst_gap"]
+
+
+def test_it_starts_now_and_shows_ten_unless_told(client):
+    shown = preview(client, DAILY).json()
+
+    assert len(shown["occurrences"]) == 10
+
+
+def test_nothing_is_stored_and_no_key_is_needed_for_repetition(client):
+    preview(client, DAILY)
+
+    assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, "#/schedule"),
+        ({**DAILY, "count": 0}, "#/count"),
+        ({**DAILY, "count": 1001}, "#/count"),
+        ({**DAILY, "from": "2026-11-20"}, "#/from"),
+        ({**DAILY, "oops": 1}, "#/oops"),
+        ({"schedule": {"cron_expression": "61 * * * *"}}, "#/schedule/cron_expression"),
+        ({"schedule": {**DAILY["schedule"], "timezone": "Mars/Base"}}, "#/schedule/timezone"),
+    ],
+)
+def test_what_is_not_valid_is_refused(client, body, pointer):
+    answer = preview(client, body)
+
+    assert answer.status_code == 400
+    assert pointer in {error["pointer"] for error in answer.json()["errors"]}
+
+
+def test_a_key_without_read_is_refused(alpha):
+    assert preview(ApiClient(), DAILY).status_code == 401
+    assert preview(make_client(alpha, ["write"]), DAILY).status_code == 403
+    assert preview(make_client(alpha, ["read"]), DAILY).status_code == 200

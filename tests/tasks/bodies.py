@@ -1,0 +1,119 @@
+"""Bodies of calls that create a task, as api.md shows them, and the time of the calls."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime
+from typing import Any
+
+from shared.addresses import AllowList
+from shared.exceptions import InvalidInput
+from tasks.definition import Definition
+from tasks.limits import Limits
+from tasks.validation import StatusChange, parse_create, parse_patch
+
+NOW = datetime(2026, 11, 20, 8, 0, 0, 123456, tzinfo=UTC)
+LIMITS = Limits(payload_bytes=256 * 1024, allow_list=AllowList())
+
+LONG: dict[str, Any] = {
+    "name": "Daily Report",
+    "type": "RECURRING",
+    "schedule": {
+        "cron_expression": "0 8 * * *",
+        "timezone": "Europe/Berlin",
+        "dst_gap": "next_valid",
+        "dst_overlap": "first",
+        "start_at": None,
+        "end_at": "2026-12-31T00:00:00Z",
+        "max_occurrences": None,
+        "jitter_seconds": 0,
+        "misfire_policy": "coalesce",
+        "misfire_grace_seconds": 3600,
+        "overlap_policy": "allow",
+        "max_concurrent": None,
+        "calendars": [],
+    },
+    "target": {
+        "kind": "webhook",
+        "url": "https://api.example.com/reports",
+        "method": "POST",
+        "headers": {"X-Team": "billing"},
+        "timeout_seconds": 30,
+        "connect_timeout_seconds": 5,
+        "completion": "response",
+        "heartbeat_timeout_seconds": 300,
+        "max_runtime_seconds": None,
+        "template": False,
+        "success": {"statuses": ["2xx"]},
+        "follow_redirects": False,
+        "auth": None,
+    },
+    "payload": {"report_type": "daily"},
+    "priority": 5,
+    "retry_policy": {
+        "max_attempts": 5,
+        "backoff": "exponential",
+        "initial_delay_seconds": 1,
+        "factor": 2,
+        "max_delay_seconds": 3600,
+        "jitter": "full",
+        "retry_on": ["5xx", "408", "425", "429", "timeout", "connection"],
+    },
+    "labels": {"team": "billing"},
+    "depends_on": [],
+}
+SHORT: dict[str, Any] = {
+    "name": "Daily Report",
+    "type": "RECURRING",
+    "payload": {
+        "webhook_url": "https://api.example.com/reports",
+        "method": "POST",
+        "body": {"report_type": "daily"},
+    },
+    "cron_expression": "0 8 * * *",
+    "end_date": "2026-12-31T00:00:00Z",
+}
+MINIMAL: dict[str, Any] = {
+    "schedule": {"cron_expression": "0 8 * * *"},
+    "target": {"url": "https://api.example.com/reports"},
+}
+ONCE: dict[str, Any] = {
+    "schedule": {"run_at": "2026-11-20T09:00:00Z"},
+    "target": {"url": "https://api.example.com/reports"},
+}
+
+#: A value that stands for "take the field away".
+ABSENT: Any = object()
+
+
+def changed(body: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Return a copy of the body with the value at a path such as ``schedule/every``."""
+    copied = copy.deepcopy(body)
+    *parents, last = path.split("/")
+    place = copied
+    for parent in parents:
+        place = place.setdefault(parent, {})
+    if value is ABSENT:
+        del place[last]
+    else:
+        place[last] = value
+    return copied
+
+
+def create(body: Any) -> Definition:
+    """Read the body at NOW under LIMITS."""
+    return parse_create(body, now=NOW, limits=LIMITS)
+
+
+def patch(current: Definition, body: Any) -> tuple[Definition, StatusChange | None]:
+    """Merge the body at NOW under LIMITS."""
+    return parse_patch(current, body, now=NOW, limits=LIMITS)
+
+
+def problems(call: Any, *arguments: Any) -> set[tuple[str, str]]:
+    """Return pointer and code of every error of a call that must raise InvalidInput."""
+    try:
+        call(*arguments)
+    except InvalidInput as refused:
+        return {(error.pointer, error.code) for error in refused.errors}
+    raise AssertionError("nothing was refused")

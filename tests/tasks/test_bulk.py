@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+from django.db import DataError
+
+from shared.conf import conf
+from shared.exceptions import InvalidInput, TooLarge
+from tasks import bulk
+from tasks.models import Task
+from tasks.services import create_tasks
+from tests.factories import ACTOR, daily
+from tests.tasks.bodies import LIMITS, NOW
+
+BAD = daily(priority=77)
+
+
+@pytest.fixture
+def call(alpha):
+    return bulk.Call(alpha.id, ACTOR, NOW, LIMITS)
+
+
+def test_results_come_in_the_order_of_the_bodies(call):
+    bodies = [daily(name=str(n)) if n % 3 else BAD for n in range(450)]
+
+    results = list(bulk.create_each(bodies, call))
+
+    shown = [r.definition.name if isinstance(r, bulk.Created) else None for r in results]
+    assert shown == [str(n) if n % 3 else None for n in range(450)]
+    assert all(isinstance(results[n], InvalidInput) for n in range(0, 450, 3))
+    assert Task.objects.count() == 300
+    assert {r.task.name for r in results if isinstance(r, bulk.Created)} == set(
+        Task.objects.values_list("name", flat=True)
+    )
+
+
+def test_what_only_the_database_refuses_spares_the_others(call, monkeypatch):
+
+    def refuse_one(tenant_id, definitions, **options):
+        if any(definition.name == "bad" for definition in definitions):
+            raise DataError("out of range")
+        return create_tasks(tenant_id, definitions, **options)
+
+    monkeypatch.setattr(bulk, "create_tasks", refuse_one)
+    bodies = [daily(name=name) for name in ("a", "bad", "b")]
+
+    results = list(bulk.create_each(bodies, call))
+
+    assert isinstance(results[1], DataError)
+    assert sorted(Task.objects.values_list("name", flat=True)) == ["a", "b"]
+
+
+def test_all_are_created(call):
+    results = list(bulk.create_all([daily()] * 250, call))
+
+    assert len(results) == Task.objects.count() == 250
+
+
+def test_all_are_refused_with_the_place_of_each_error(call):
+    with pytest.raises(InvalidInput) as refused:
+        list(bulk.create_all([daily(), BAD, {}], call))
+
+    pointers = {error.pointer for error in refused.value.errors}
+    assert {"#/tasks/1/priority", "#/tasks/2/schedule", "#/tasks/2/target"} <= pointers
+
+
+def test_one_payload_too_large_refuses_all(call):
+    with pytest.raises(TooLarge):
+        list(bulk.create_all([daily(payload="x" * conf().payload_bytes)], call))

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from shared.encryption import DecryptionFailed
+from shared.exceptions import NotFound
+from tasks import revisions
+from tasks.models import TaskRevision
+from tests.factories import daily, make_task
+from tests.tasks.bodies import LONG, create
+
+
+@pytest.fixture
+def task(alpha):
+    return make_task(alpha, {**LONG, "schedule": {**LONG["schedule"], "end_at": None}})
+
+
+def test_a_definition_comes_back_as_it_was_stored(task):
+    revisions.write_revision(_next(task), create(LONG), "somebody")
+
+    assert revisions.read_definition(task) == create(LONG)
+    assert task.revisions.get(version=2).changed_by == "somebody"
+
+
+def test_payload_and_headers_are_not_readable_at_rest(task):
+    stored = TaskRevision.objects.get(task=task)
+
+    assert b"daily" not in bytes(stored.sealed)
+    assert "payload" not in stored.definition
+    assert not {"headers", "auth"} & stored.definition["target"].keys()
+    assert stored.definition["target"]["url"] == LONG["target"]["url"]
+
+
+def test_a_sealed_part_is_bound_to_its_version(task):
+    stored = TaskRevision.objects.get(task=task)
+    stored.version = 2
+
+    with pytest.raises(DecryptionFailed):
+        revisions.definition_of(stored)
+
+
+def test_an_older_version_stays_readable(task):
+    revisions.write_revision(_next(task), create(daily()), "somebody")
+
+    assert revisions.read_definition(task, 1).name == "Daily Report"
+    assert revisions.read_definition(task).name == "Daily report"
+
+
+def test_a_version_that_is_not_there_is_not_found(task):
+    with pytest.raises(NotFound):
+        revisions.read_definition(task, 9)
+    with pytest.raises(NotFound):
+        revisions.open_payload(task.id, 9)
+
+
+def test_the_current_definitions_of_many_tasks_come_in_one_query(
+    alpha, task, django_assert_num_queries
+):
+    other = make_task(alpha)
+    task.version = 2
+    task.save()
+    revisions.write_revision(task, create(daily(name="New")), "somebody")
+
+    with django_assert_num_queries(1):
+        found = revisions.read_definitions([task, other])
+
+    assert {key: value.name for key, value in found.items()} == {
+        task.id: "New",
+        other.id: "Daily report",
+    }
+
+
+def test_the_payload_of_a_version_is_opened_alone(task):
+    assert revisions.open_payload(task.id, 1) == {"report_type": "daily"}
+
+
+def _next(task):
+    task.version += 1
+    return task

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from events.models import AuditEntry
+from tenants.models import ApiKey
+from tests.support.api import ApiClient, make_key
+
+
+def test_a_revoked_key_answers_401_and_stays_listed(alpha, admin):
+    made, key = make_key(alpha)
+
+    response = admin.delete(f"/v1/api-keys/{made.id}")
+
+    assert (response.status_code, response.content) == (204, b"")
+    assert ApiClient(key).get("/v1/me").status_code == 401
+    assert admin.get(f"/v1/api-keys/{made.id}").json()["revoked_at"] is not None
+
+
+def test_revoking_again_changes_nothing(alpha, admin):
+    made, _ = make_key(alpha)
+    admin.delete(f"/v1/api-keys/{made.id}")
+
+    assert admin.delete(f"/v1/api-keys/{made.id}").status_code == 204
+    assert AuditEntry.objects.filter(action="api_key.revoked").count() == 1
+
+
+def test_what_is_no_id_is_404(admin):
+    assert admin.delete("/v1/api-keys/7").status_code == 404
+
+
+def test_the_scope_admin_is_needed(alpha, viewer):
+    made, _ = make_key(alpha)
+
+    assert viewer.delete(f"/v1/api-keys/{made.id}").status_code == 403
+
+
+def test_another_tenants_key_is_404_and_stays(alpha, stranger):
+    made, _ = make_key(alpha)
+
+    assert stranger.delete(f"/v1/api-keys/{made.id}").status_code == 404
+    assert ApiKey.objects.get(pk=made.pk).revoked_at is None
+
+
+def test_the_same_idempotency_key_gets_the_first_answer(alpha, admin):
+    made, _ = make_key(alpha)
+
+    answers = [admin.delete(f"/v1/api-keys/{made.id}", idempotency_key="once") for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [204, 204]
+    assert answers[1].headers["Idempotent-Replayed"] == "true"
+
+
+def test_who_revoked_it_is_in_the_audit_log(alpha, admin):
+    made, _ = make_key(alpha)
+    admin.delete(f"/v1/api-keys/{made.id}")
+
+    assert AuditEntry.objects.get(action="api_key.revoked").object_id == str(made.id)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from tests.support.api import ApiClient, make_key
+from tests.support.command_documents import read_document
+
+pytestmark = pytest.mark.django_db
+
+
+def _run(*words: str) -> str:
+    out = io.StringIO()
+    call_command("apikey", *words, stdout=out)
+    return out.getvalue()
+
+
+def _fails(*words: str) -> int:
+    with pytest.raises(CommandError) as raised:
+        _run(*words)
+    return raised.value.returncode
+
+
+def test_create_makes_a_key_with_the_scopes_asked_for(alpha):
+    words = ("--scope", "worker", "--expires-at", "2999-01-01T00:00:00Z", "--json")
+    document = read_document(
+        "apikey-create", _run("create", "--tenant", "Alpha", "--name", "ci", *words)
+    )
+
+    assert ApiClient(document["key"]).get("/v1/me").json()["scopes"] == ["worker"]
+    assert document["key"].startswith(document["prefix"])
+
+
+def test_list_shows_prefixes_and_never_keys(alpha):
+    made, key = make_key(alpha)
+
+    for text in (
+        _run("list", "--tenant", str(alpha.id)),
+        _run("list", "--tenant", "Alpha", "--json"),
+    ):
+        assert made.prefix in text
+        assert key not in text
+
+
+@pytest.mark.parametrize("by", ["id", "prefix"])
+def test_a_revoked_key_is_refused_from_then_on(alpha, by):
+    made, key = make_key(alpha)
+
+    _run("revoke", str(getattr(made, by)), "--yes")
+
+    assert ApiClient(key).get("/v1/me").status_code == 401
+
+
+def test_rotate_makes_a_follower_and_ends_the_old_key(alpha):
+    made, key = make_key(alpha)
+
+    document = read_document(
+        "apikey-rotate",
+        _run("rotate", str(made.id), "--overlap-seconds", "0", "--yes", "--json"),
+    )
+
+    assert ApiClient(document["key"]).get("/v1/me").status_code == 200
+    assert ApiClient(key).get("/v1/me").status_code == 401
+
+
+def test_exit_codes_say_what_was_wrong(alpha):
+    made, _ = make_key(alpha)
+
+    assert _fails("create", "--tenant", "Gamma", "--name", "x") == 3
+    assert _fails("create", "--tenant", "Alpha", "--name", "x", "--expires-at", "soon") == 2
+    assert _fails("revoke", "pk_unknown", "--yes") == 3
+    assert _fails("rotate", made.prefix, "--overlap-seconds", "-1", "--yes") == 2
+
+
+def test_a_prefix_of_several_keys_is_not_enough(alpha):
+    from shared.actor import COMMAND
+    from tenants.services import create_api_key
+
+    for end in "ab":
+        create_api_key(
+            alpha, name="x", scopes=["read"], key="same-prefix-" + end * 30, actor=COMMAND
+        )
+
+    assert _fails("revoke", "same-prefix-", "--yes") == 2
+
+
+def test_documents_keep_their_schemas(alpha):
+    made, _ = make_key(alpha)
+
+    listed = read_document("apikey-list", _run("list", "--tenant", "Alpha", "--json"))
+    revoked = read_document("apikey-revoke", _run("revoke", made.prefix, "--yes", "--json"))
+
+    assert [found["prefix"] for found in listed["api_keys"]] == [made.prefix]
+    assert revoked["id"] == str(made.id)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from tenants.choices import SCOPES
+from tenants.models import ApiKey, Tenant
+from tests.support.api import ApiClient
+from tests.support.command_documents import read_document
+
+pytestmark = pytest.mark.django_db
+
+
+def _run(*words: str) -> str:
+    out = io.StringIO()
+    call_command("tenant", *words, stdout=out)
+    return out.getvalue()
+
+
+def test_create_prints_the_id_and_a_key_that_works():
+    document = read_document("tenant-create", _run("create", "Billing", "--json"))
+
+    assert {"id", "api_key"} <= set(document)
+    me = ApiClient(document["api_key"]).get("/v1/me").json()
+    assert me["tenant"]["id"] == document["id"]
+    assert me["scopes"] == list(SCOPES)
+
+
+def test_create_for_people_shows_the_same():
+    text = _run("create", "Billing")
+
+    assert str(Tenant.objects.get().id) in text
+    assert ApiKey.objects.get().prefix in text
+
+
+def test_a_taken_name_exits_with_4_and_a_bad_one_with_2(alpha):
+    for name, code in (("Alpha", 4), ("", 2)):
+        with pytest.raises(CommandError) as raised:
+            _run("create", name)
+        assert raised.value.returncode == code
+
+
+def test_list_shows_every_tenant(alpha, beta):
+    rows = read_document("tenant-list", _run("list", "--json"))["tenants"]
+
+    assert [row["name"] for row in rows] == ["Alpha", "Beta"]
+    assert _run("list").count("\n") == 3
+
+
+def test_a_tenant_is_suspended_and_may_call_again(alpha):
+    suspended = read_document("tenant-suspend", _run("suspend", "Alpha", "--yes", "--json"))
+    assert suspended["suspended_at"] is not None
+
+    resumed = read_document("tenant-resume", _run("resume", str(alpha.id), "--json"))
+
+    assert resumed["suspended_at"] is None
+    alpha.refresh_from_db()
+    assert alpha.suspended_at is None
+
+
+def test_suspending_is_asked_before(alpha):
+    with pytest.raises(CommandError):
+        _run("suspend", "Alpha")
+
+    alpha.refresh_from_db()
+    assert alpha.suspended_at is None

@@ -1,0 +1,54 @@
+"""Idempotent views that create tenants, or fail as a test wants; for tests of idempotency."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from shared.actor import COMMAND
+from shared.api.views import PunctualView
+from tenants.idempotency import idempotent
+from tenants.services import create_tenant
+
+
+class Script:
+    """What the views do besides, and how often they ran."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.before_answer: Callable[[], Any] = lambda: None
+        self.entered = threading.Event()
+        self.may_answer = threading.Event()
+
+    def wait(self) -> None:
+        """Stay inside of the call until the test lets it go on."""
+        self.entered.set()
+        assert self.may_answer.wait(10)
+
+
+script = Script()
+
+
+class CreateView(PunctualView):
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        script.runs += 1
+        tenant = create_tenant(f"made {script.runs}", actor=COMMAND)
+        answer = script.before_answer()
+        if isinstance(answer, Response):
+            return answer
+        body = {"id": tenant.id, "secret": "canary-text", "run": script.runs}
+        return Response(body, status=201, headers={"Location": f"/v1/made/{script.runs}"})
+
+    @idempotent(required=False)
+    def patch(self, request: Request) -> Response:
+        script.runs += 1
+        return Response({"run": script.runs})
+
+
+urlpatterns = [path("v1/make", CreateView.as_view()), path("v1/make-other", CreateView.as_view())]
