@@ -11,6 +11,8 @@ from django.apps import apps
 from django.conf import settings
 from django.db import connections, transaction
 from django.db.models.signals import post_migrate
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
 
 from scheduler_site.broker import broker_url
@@ -18,6 +20,12 @@ from scheduler_site.celery import app
 from shared import redis_client
 from tests.support.servers import start_servers
 from tests.support.together import TogetherScheduling
+
+# How fast the machine is that the tests run on says nothing about what they test.
+hypothesis_settings.register_profile(
+    "punctual", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("punctual")
 
 
 @pytest.hookimpl(optionalhook=True)

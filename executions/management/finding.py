@@ -50,7 +50,7 @@ def executions_of(tenant: str | None) -> ExecutionQuerySet:
 def find_task(text: str, tenant: str | None = None) -> Task:
     """Return the task of this id, or the only one whose id ends so; raise NotFound."""
     rows = tasks_of(tenant)
-    task: Task = _find(rows, rows, text, "task")
+    task: Task = find_row(rows, text, "task")
     return task
 
 
@@ -59,7 +59,7 @@ def find_execution(text: str, tenant: str | None = None) -> Execution:
     rows = executions_of(tenant)
     now = database_now()
     recent = rows.scheduled_between(now - _RECENT, now + _AHEAD)
-    execution: Execution = _find(rows, recent, text, "execution")
+    execution: Execution = find_row(rows, text, "execution", among=recent)
     return execution
 
 
@@ -73,11 +73,19 @@ def moment_option(option: str, text: str | None, *, ahead: bool = False) -> Any:
         raise wrong_use(option, str(error)) from error
 
 
-def _find(rows: Any, recent: Any, text: str, noun: str) -> Any:
+def find_row(rows: Any, text: str, noun: str, *, among: Any = None) -> Any:
+    """Return the row of this id, or the only one (``among`` these) whose id ends so.
+
+    Raise NotFound, or InvalidInput with the candidates when more than one ends so.
+    """
     try:
         found: Sequence[Any] = list(rows.filter(pk=UUID(text)))
     except ValueError:
-        found = _ending(recent, text.lower()) if len(text) >= _SHORTEST else []
+        found = (
+            _ending(rows if among is None else among, text.lower())
+            if len(text) >= _SHORTEST
+            else []
+        )
     if not found:
         raise NotFound(f"There is no {noun} {shown(text, 40)!r}.")
     if len(found) > 1:

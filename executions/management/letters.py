@@ -9,21 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import TextField
-from django.db.models.functions import Cast
-
-from executions.management.finding import ID_TAIL
+from executions.management.finding import ID_TAIL, find_row
 from executions.models import DeadLetter
 from executions.presentation_letters import present_letter, present_letters
 from executions.querysets import DeadLetterQuerySet
-from shared.commands import shown, table, wrong_use
-from shared.exceptions import NotFound
+from shared.commands import shown, table
 from shared.redaction import MASK
 from tasks.models import Task
 from tenants.services import get_tenant
 
-#: A shorter ending of an id is a slip, not a choice.
-_SHORTEST_ENDING = 6
 _NAME_WIDTH = 24
 _ERROR_WIDTH = 24
 _ANSWER_CHARACTERS = 2000
@@ -56,20 +50,6 @@ def find_task(text: str) -> Task:
     """Return the task of this id, or of the only id that ends so; deleted ones too."""
     found: Task = find_row(Task.objects.all(), text, "task")
     return found
-
-
-def find_row(rows: Any, text: str, noun: str) -> Any:
-    """Return the row of this id, or of the only id that ends so; raise NotFound."""
-    try:
-        matches = list(rows.filter(pk=UUID(text)))
-    except ValueError:
-        ending = rows.alias(as_text=Cast("id", TextField())).filter(as_text__endswith=text.lower())
-        matches = list(ending[:2]) if len(text) >= _SHORTEST_ENDING else []
-    if not matches:
-        raise NotFound(f"There is no {noun} {text!r}.")
-    if len(matches) > 1:
-        raise wrong_use("id", f"more than one {noun}'s ends with {text!r}; give all of it.")
-    return matches[0]
 
 
 def documents(letters: Sequence[DeadLetter], *, payload: bool) -> list[dict[str, Any]]:

@@ -124,7 +124,7 @@ def _be_told(page: Page, console: Console) -> None:
     expect(page.locator("#task").get_by_text("failed").first).to_be_visible()
     assert page.evaluate("window.notReloaded")
 
-    message = until(lambda: _messages_about(console, "Nightly invoices"), timeout=20.0)[-1]
+    message = until(lambda: _messages_about(console, "Nightly invoices"), timeout=60.0)[-1]
     assert message["To"] == ADDRESS
     assert "503" in message["Subject"]
     body = message.get_body(("plain",))

@@ -13,8 +13,7 @@ from django.db import transaction
 
 from executions.choices import JobStatus
 from executions.management import bulk_options, bulk_runs
-from executions.management.finding import ID_TAIL
-from executions.management.letters import find_row
+from executions.management.finding import ID_TAIL, find_row
 from executions.models import BulkJob
 from executions.presentation_jobs import present_bulk_job
 from executions.services.bulk_jobs import cancel_bulk_job
