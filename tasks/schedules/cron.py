@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from tasks.schedules.base import DST_GAP, DST_OVERLAP, Occurrence, Spec
 from tasks.schedules.cron_parse import CronFields
 from tasks.schedules.describe import cron_text
-from tasks.schedules.wall_calendar import DAY, wall_calendar
+from tasks.schedules.wall_calendar import DAY, WallCalendar, wall_calendar
+from tasks.schedules.working_days import WorkingDays
 from tasks.schedules.zones import EPOCH, LAST_SECOND, Segment, Zone
 
 Gap = Literal["next_valid", "skip", "before"]
@@ -48,10 +49,13 @@ class CronSpec(Spec):
         overlap: Overlap = "first",
         start: datetime | None = None,
         end: datetime | None = None,
+        dates: WorkingDays | None = None,
     ) -> None:
         self.zone = zone
+        self.bounds = (start, end)
         self._fields = fields
-        self._calendar = wall_calendar(fields)
+        self._dates = dates
+        self._calendar = WallCalendar(fields, dates) if dates else wall_calendar(fields)
         self._gap = gap
         self._overlap = overlap
         self._start, self._end = start, end
@@ -61,12 +65,28 @@ class CronSpec(Spec):
     @property
     def text(self) -> str:
         """Say the schedule in plain words."""
-        return cron_text(self._fields, self.zone, self._start, self._end)
+        which = self._dates.which if self._dates else None
+        return cron_text(self._fields, self.zone, self._start, self._end, which)
+
+    @property
+    def has_seconds(self) -> bool:
+        """Whether the expression says the second."""
+        return self._fields.has_seconds
 
     def walk(self, after: datetime) -> Iterator[Occurrence]:
         """Yield every occurrence strictly after a moment, oldest first."""
         for second, notes in self._walk((after - EPOCH) // _SECOND):
             yield Occurrence(_instant(second), notes)
+
+    def wall_of(self, occurrence: Occurrence) -> int:
+        """Return the local time that an occurrence stands for, in wall-clock seconds since 1970."""
+        second = (occurrence.at - EPOCH) // _SECOND
+        segment = self.zone.segment_at(second)
+        if DST_GAP in occurrence.notes:
+            behind = self._gap == "next_valid"
+            gap = segment.start + segment.before if behind else segment.end + segment.offset
+            return self._calendar.next(gap) or second + segment.offset
+        return second + segment.offset
 
     def count_between(
         self, after: datetime, until: datetime, limit: int

@@ -113,13 +113,18 @@ def _tokens(expression: str) -> list[_Token]:
             f"Position {odd.start() + 1}: this character cannot stand in a cron expression. "
             "Use plain digits, names, '*', ',', '-', '/' and spaces."
         )
+    if re.match(r"[ \t]*(CRON_)?TZ=", expression):
+        raise CronProblem(
+            "Position 1: a time zone does not belong in the expression. Give it as 'timezone'."
+        )
     if expression.strip().startswith("@"):
         expression = _alias(expression.strip())
     found = [_Token(m.group(), m.start() + 1) for m in re.finditer(r"[^ \t]+", expression)]
     if len(found) not in (5, 6):
+        year = " There is no field for the year: use 'start_at' and 'end_at'."
         raise CronProblem(
             f"The cron expression has {len(found)} fields. Use five (minute hour day-of-month "
-            "month day-of-week) or six (second first)."
+            f"month day-of-week) or six (second first).{year if len(found) == 7 else ''}"
         )
     return found
 

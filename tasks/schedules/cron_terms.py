@@ -234,6 +234,9 @@ def _step(cron_field: CronField, text: str, position: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _expand(cron_field: CronField, text: str) -> tuple[int, ...]:
+    wrapped = _wrapped(cron_field, text)
+    if wrapped:
+        return wrapped
     parts = ["*"] * 6
     parts[cron_field.index] = text
     values = croniter.expand(" ".join(parts))[0][cron_field.index]
@@ -242,3 +245,17 @@ def _expand(cron_field: CronField, text: str) -> tuple[int, ...]:
             range(cron_field.low, min(cron_field.high, 6 if cron_field is _WEEKDAY else 59) + 1)
         )
     return tuple(sorted(int(value) for value in values))
+
+
+def _wrapped(cron_field: CronField, text: str) -> tuple[int, ...]:
+    """Expand a range that passes the end of the week or year; of any other return nothing.
+
+    The step is counted on through the end; croniter starts it anew there. A hash reaches over
+    each weekday and month once, and so does the count.
+    """
+    match = re.fullmatch(r"(\d+)-(\d+)(?:/(\d+))?", text, re.ASCII)
+    if not match or int(match[2]) >= int(match[1]):
+        return ()
+    first, low, size = int(match[1]), cron_field.low, cron_field.hash_high + 1 - cron_field.low
+    steps = range(0, (int(match[2]) - first) % size + 1, int(match[3] or 1))
+    return tuple(sorted((first - low + passed) % size + low for passed in steps))

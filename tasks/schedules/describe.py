@@ -30,9 +30,15 @@ def interval_text(step: timedelta, zone: Zone, start: datetime, end: datetime | 
     return f"Every {_length(step)} from {_local(start, zone)}{until}, {zone.name}"
 
 
-def cron_text(fields: CronFields, zone: Zone, start: datetime | None, end: datetime | None) -> str:
+def cron_text(
+    fields: CronFields,
+    zone: Zone,
+    start: datetime | None,
+    end: datetime | None,
+    working_day: int | None = None,
+) -> str:
     """Say a cron schedule: 'At 08:00, every day, Europe/Berlin'."""
-    parts = [_cron_words(fields), zone.name]
+    parts = [_cron_words(fields, working_day), zone.name]
     if start:
         parts.append(f"from {_local(start, zone)}")
     if end:
@@ -41,12 +47,20 @@ def cron_text(fields: CronFields, zone: Zone, start: datetime | None, end: datet
 
 
 @lru_cache(maxsize=8192)
-def _cron_words(fields: CronFields) -> str:
+def _cron_words(fields: CronFields, working_day: int | None) -> str:
     texts = [_tidy(fields, index) for index in range(6)]
     time = _words((*texts[:3], "*", "*", "*"), DescriptionTypeEnum.TIMEOFDAY)
     month = _words(("0", "0", "0", "*", texts[_MONTH], "*"), DescriptionTypeEnum.MONTH)
-    parts = (time[:1].upper() + time[1:], _day_words(fields, texts), month)
+    days = _working_day_words(working_day) if working_day else _day_words(fields, texts)
+    parts = (time[:1].upper() + time[1:], days, month)
     return ", ".join(part for part in parts if part)
+
+
+def _working_day_words(which: int) -> str:
+    number = abs(which)
+    ending = "th" if 10 < number < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    count = "" if which == -1 else f"{number}{ending} "
+    return f"on the {count}{'' if which > 0 else 'last '}working day of the month"
 
 
 def _day_words(fields: CronFields, texts: list[str]) -> str:
@@ -84,11 +98,17 @@ def _tidy(fields: CronFields, index: int) -> str:
     start, _, step = text.partition("/")
     values = _numbers(fields)[index]
     single = len(items) == 1 and len(values) > 1
-    if single and (start == "*" or "-" in start):
+    if single and (start == "*" or _rises(start)):
         return text
     if single and index in (0, 1, 2):
         return f"{start}/{step}"
     return ",".join([*map(str, sorted(values)), *filter(_is_special, items)])
+
+
+def _rises(span: str) -> bool:
+    """Return whether it is a range that stays within its field: a step then says what it means."""
+    low, dash, high = span.partition("-")
+    return bool(dash) and int(low) < int(high)
 
 
 def _is_special(item: str) -> bool:

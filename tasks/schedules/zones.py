@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import zoneinfo
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from importlib import metadata
+from typing import NamedTuple, Self
 
 # One zone database everywhere: the pinned tzdata package, never the system's copy (A4).
 zoneinfo.reset_tzpath(())
+
+# Of the start: an upgrade on the disk of a running process does not reach what it has read.
+_RELEASE = metadata.version("tzdata")
 
 _SECOND = timedelta(seconds=1)
 _NO_OFFSET = timedelta()
@@ -48,7 +53,32 @@ class Zone:
     def __init__(self, name: str) -> None:
         self.name = name
         self.info = zoneinfo.ZoneInfo.no_cache(name)
-        self._starts, self._offsets = _changes(self.info)
+        self._starts, self._offsets = _changes(self.info, 0, LAST_SECOND + 1)
+
+    @classmethod
+    def with_changes(cls, name: str, changes: Sequence[tuple[int, int]]) -> Self:
+        """Return a zone as :meth:`changes_between` has told of it, by another release perhaps.
+
+        Nothing is known of it outside of what was told; names of offsets are those of today.
+        """
+        made = cls.__new__(cls)
+        made.name = name
+        made.info = zoneinfo.ZoneInfo(name)
+        made._starts = [0, *(start for start, _ in changes[1:])]
+        made._offsets = [offset for _, offset in changes]
+        return made
+
+    def changes_between(self, low: int, high: int) -> list[tuple[int, int]]:
+        """Return the second at which each offset of [low, high) begins, and that offset.
+
+        The first of them begins at `low`.
+        """
+        found, second = [], low
+        while second < high:
+            segment = self.segment_at(second)
+            found.append((second, segment.offset))
+            second = segment.end
+        return found
 
     def segment_at(self, second: int) -> Segment:
         """Return the stretch of constant offset that holds a second of 1970 to 2199."""
@@ -65,6 +95,11 @@ class Zone:
         )
 
 
+def release() -> str:
+    """Return the release of the zone database that this process runs on, such as '2026.6'."""
+    return _RELEASE
+
+
 def find_zone(name: object) -> Zone:
     """Return the zone of an IANA name; raise UnknownZone with a suggestion for anything else."""
     if isinstance(name, str) and name in _names():
@@ -77,6 +112,12 @@ def zone_names() -> tuple[str, ...]:
     """Return the names that a person is offered: UTC and the places, without old spellings."""
     places = (name for name in _names() if "/" in name and not name.startswith("Etc/"))
     return ("UTC", *sorted(places))
+
+
+@lru_cache(maxsize=1)
+def all_names() -> tuple[str, ...]:
+    """Return every name that a task may have, old spellings too."""
+    return tuple(sorted(_names()))
 
 
 @lru_cache(maxsize=1024)
@@ -105,16 +146,19 @@ def _advice(name: object) -> str:
     return "There is no such IANA time zone. Use a name such as 'Europe/Berlin' or 'UTC'."
 
 
-def _changes(info: zoneinfo.ZoneInfo) -> tuple[list[int], list[int]]:
+def changes_of(name: str, low: int, high: int) -> list[tuple[int, int]]:
+    """Return what :meth:`Zone.changes_between` of the installed zone would, reading no more."""
+    return list(zip(*_changes(zoneinfo.ZoneInfo(name), low, high), strict=True))
+
+
+def _changes(info: zoneinfo.ZoneInfo, low: int, high: int) -> tuple[list[int], list[int]]:
     # fromutc takes a UTC time that bears the zone's name; it is twice as fast as fromtimestamp,
     # which counts in 21,000 probes.
-    probe = datetime(1970, 1, 1, tzinfo=info)
-    step = timedelta(seconds=_PROBE_SECONDS)
-    known = info.fromutc(probe).utcoffset() or _NO_OFFSET
-    starts, offsets = [0], [known // _SECOND]
-    for second in range(_PROBE_SECONDS, LAST_SECOND, _PROBE_SECONDS):
-        probe += step
-        offset = info.fromutc(probe).utcoffset() or _NO_OFFSET
+    begin = datetime(1970, 1, 1, tzinfo=info)
+    known = info.fromutc(begin + low * _SECOND).utcoffset() or _NO_OFFSET
+    starts, offsets = [low], [known // _SECOND]
+    for second in (*range(low + _PROBE_SECONDS, high - 1, _PROBE_SECONDS), high - 1):
+        offset = info.fromutc(begin + second * _SECOND).utcoffset() or _NO_OFFSET
         if offset != known:
             known = offset
             starts.append(_first_second_with(info, offset, second))

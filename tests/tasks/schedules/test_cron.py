@@ -390,3 +390,24 @@ def test_next_after_skips_nothing(expression, zone, moment, later):
 
     if following is not None and following.at > between:
         assert spec.next_after(between) == following
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    expressions | seconds_expressions,
+    zones_with_changes,
+    st.data(),
+    st.sampled_from(GAPS),
+    st.sampled_from(OVERLAPS),
+)
+def test_a_stretch_may_be_cut_anywhere_and_counted(expression, zone, data, gap, overlap):
+    change = data.draw(st.sampled_from(changes(zone, 2000, 2026)))
+    cut = change + data.draw(st.timedeltas(timedelta(hours=-4), timedelta(hours=4)))
+    low, high = change - timedelta(hours=5), change + timedelta(hours=5)
+    spec = cron(expression, zone, dst_gap=gap, dst_overlap=overlap)
+
+    whole = spec.between(low, high, 50_000)
+
+    assert whole == spec.between(low, cut, 50_000) + spec.between(cut, high, 50_000)
+    assert spec.count_between(low, high, 50_000) == (len(whole), whole[-1].at if whole else None)
+    assert all(low < occurrence.at <= high for occurrence in whole)

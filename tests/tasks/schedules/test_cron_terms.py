@@ -25,9 +25,16 @@ def test_every_range_with_every_step_expands_as_counted_by_hand(field):
 
 def test_every_range_of_weekdays_expands_with_seven_as_sunday():
     for low, high, step in itertools.product(range(8), range(8), (1, 2, 3, 5)):
-        if low <= high:
-            expected = sorted({day % 7 for day in range(low, high + 1, step)})
-            assert values(WEEKDAY, f"{low}-{high}/{step}") == expected, (low, high, step)
+        last = high if low <= high else high + 7
+        expected = sorted({day % 7 for day in range(low, last + 1, step)})
+        assert values(WEEKDAY, f"{low}-{high}/{step}") == expected, (low, high, step)
+
+
+def test_every_range_of_months_may_pass_the_end_of_the_year():
+    for low, high, step in itertools.product(range(1, 13), range(1, 13), (1, 2, 3, 5, 7)):
+        last = high if low <= high else high + 12
+        expected = sorted({(month - 1) % 12 + 1 for month in range(low, last + 1, step)})
+        assert values(MONTH, f"{low}-{high}/{step}") == expected, (low, high, step)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,11 @@ def test_every_range_of_weekdays_expands_with_seven_as_sunday():
         (MONTH, "DEC-12", [12]),
         (WEEKDAY, "FRI-MON", [0, 1, 5, 6]),
         (WEEKDAY, "SAT-SUN", [0, 6]),
+        (WEEKDAY, "THU-MON/2", [1, 4, 6]),
+        (MONTH, "APR-FEB/2", [2, 4, 6, 8, 10, 12]),
+        # A value with a step goes on to the end of its field, which for weekdays is Saturday.
+        (WEEKDAY, "5/2", [5]),
+        (WEEKDAY, "7/2", [0, 2, 4, 6]),
         (WEEKDAY, "6-7", [0, 6]),
         (WEEKDAY, "7", [0]),
         (WEEKDAY, "7-0", [0]),

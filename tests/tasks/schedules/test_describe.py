@@ -31,6 +31,8 @@ EITHER, BOTH = "(either suffices)", "(both must match)"
         ("0 0 * * MON-FRI", "At 00:00, Monday through Friday"),
         ("0 0 * * 7", "At 00:00, on Sunday"),
         ("0 0 * * FRI-MON", "At 00:00, Friday through Monday"),
+        ("0 0 * * THU-MON/2", "At 00:00, on Monday, Thursday, and Saturday"),
+        ("0 0 1 NOV-FEB/2 *", "At 00:00, on day 1 of the month, in January and November"),
         ("0 0 * * 5/2", "At 00:00, on Friday"),
         ("0 0 L * *", "At 00:00, on the last day of the month"),
         ("0 0 LW * *", "At 00:00, on the last weekday of the month"),

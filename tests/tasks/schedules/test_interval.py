@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.schedules.spec import ScheduleError
 from tests.tasks.schedules.instants import every, fires, next_at, utc
 
 
@@ -47,6 +49,43 @@ def test_counting_a_century_of_seconds_is_one_division():
         3_155_760_000,
         utc("2100-01-01 00:00"),
     )
+
+
+@pytest.mark.parametrize("duration", ["PT1S", "PT1M", "PT5M", "PT1H", "PT11M13S"])
+def test_a_million_occurrences_later_it_stands_where_it_began(duration):
+    """Across every change of the clocks on the way; the zone is for people only."""
+    start = utc("2026-03-28 12:00")
+    spec = every(duration, start="2026-03-28 12:00", timezone="Europe/Berlin")
+    [first, second] = spec.between(start - timedelta(seconds=1), utc("2027-01-01 00:00"), 2)
+    step = second.at - first.at
+
+    assert next_at(spec, start + 999_999 * step) == start + 1_000_000 * step
+    assert spec.count_between(start, start + 1_000_000 * step, 2**62) == (
+        1_000_000,
+        start + 1_000_000 * step,
+    )
+
+
+def test_stepping_and_dividing_agree_through_a_summer_and_a_winter():
+    spec = every("PT37M", start="2026-03-28 12:00", timezone="America/New_York")
+    at = utc("2026-03-28 12:00")
+
+    for number in range(1, 20_001):
+        following = next_at(spec, at)
+        assert following == utc("2026-03-28 12:00") + number * timedelta(minutes=37)
+        at = following
+
+
+def test_the_shortest_is_a_second():
+    spec = every("PT1S")
+
+    assert fires(spec, "2026-11-20 00:00", "2026-11-20 00:00:03") == [
+        "11-20 00:00:01",
+        "11-20 00:00:02",
+        "11-20 00:00:03",
+    ]
+    with pytest.raises(ScheduleError):
+        every("PT0.5S")
 
 
 def test_it_ends_with_the_calendar():

@@ -15,3 +15,12 @@ def test_its_text_tells_the_local_time():
     spec = once("2026-12-31 08:00", timezone="Europe/Berlin")
 
     assert spec.text == "Once at 2026-12-31 09:00:00, Europe/Berlin"
+
+
+def test_decades_ahead_it_comes_to_the_millisecond():
+    for year in (2037, 2038, 2060, 2199):
+        at = f"{year}-06-15 08:00:00.123"
+        spec = once(at, timezone="America/New_York")
+
+        assert next_at(spec, utc("2026-01-01 00:00")) == utc(at)
+        assert spec.next_after(utc(at)) is None

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tasks.schedules.cron_parse import parse_cron
 from tasks.schedules.cron_terms import NeverFires
-from tasks.schedules.wall_calendar import WallCalendar, wall_calendar
+from tasks.schedules.wall_calendar import DAY, WallCalendar, wall_calendar
 from tasks.schedules.zones import EPOCH
+from tests.support import slow_cron
 
 
 def days(expression: str, year: int, month: int) -> list[int]:
@@ -73,6 +76,14 @@ def test_days_of_a_month(expression, year, month, expected):
         "0 0 */31 * 1#5",
         "0 0 */40 * 1#2",
         "0 0 L-29 2 *",
+        "0 0 31 2,4 *",
+        "0 0 31 SEP,NOV *",
+        "0 0 L-30 4 *",
+        # Both fields bind, and no working day is a Sunday, no fifth Monday the 31st of February.
+        "0 0 */30 2 1#5",
+        "0 0 15W * */7",
+        "0 0 LW * */7",
+        "0 0 1W,LW 5 */6",
     ],
 )
 def test_an_expression_without_any_date_is_refused(expression):
@@ -85,7 +96,15 @@ def test_an_expression_without_any_date_is_refused(expression):
 
 @pytest.mark.parametrize(
     "expression",
-    ["0 0 29 2 *", "0 0 29 2 */7", "0 0 30W 2 *", "0 0 31 2 1", "0 0 L-28 2 *", "0 0 * 2 1#5"],
+    [
+        "0 0 29 2 *",
+        "0 0 29 2 */7",
+        "0 0 31 2,4,5 *",
+        "0 0 30W 2 *",
+        "0 0 31 2 1",
+        "0 0 L-28 2 *",
+        "0 0 * 2 1#5",
+    ],
 )
 def test_a_rare_date_is_accepted_and_found(expression):
     calendar = wall_calendar(parse_cron(expression))
@@ -112,3 +131,49 @@ def test_each_second_field_moves_on_in_turn():
         wall = calendar.next(wall + 1)
 
     assert walls == [h * 3600 + m * 60 + s for h in (1, 20) for m in (5, 50) for s in (10, 40)]
+
+
+def numbers(low: int, high: int):
+    value = st.integers(low, high).map(str)
+    span = st.tuples(st.integers(low, high), st.integers(low, high)).map(
+        lambda pair: f"{min(pair)}-{max(pair)}"
+    )
+    return st.just("*") | value | span | st.integers(2, 9).map(lambda step: f"*/{step}")
+
+
+DAYS = st.lists(
+    numbers(1, 31)
+    | st.sampled_from(["L", "LW", "1W", "31W", "L-30"])
+    | st.integers(1, 31).map(lambda day: f"{day}W")
+    | st.integers(0, 30).map(lambda back: f"L-{back}"),
+    min_size=1,
+    max_size=3,
+).map(",".join)
+WEEKDAYS = st.lists(
+    numbers(0, 7)
+    | st.tuples(st.integers(0, 7), st.integers(1, 5)).map(lambda pair: f"{pair[0]}#{pair[1]}")
+    | st.integers(0, 7).map(lambda day: f"{day}L")
+    | st.sampled_from(["MON-FRI", "FRI-MON", "SAT-TUE/2", "SUN#1"]),
+    min_size=1,
+    max_size=3,
+).map(",".join)
+
+
+@given(DAYS, numbers(1, 12) | st.just("NOV-FEB"), WEEKDAYS, st.integers(2000, 2037))
+def test_the_days_of_a_year_are_those_that_the_slow_oracle_finds(day, month, weekday, year):
+    expression = f"0 0 {day} {month} {weekday}"
+    first = date(year, 1, 1).toordinal() - date(1970, 1, 1).toordinal()
+    wanted = [
+        number
+        for number in range(first, first + 365)
+        if slow_cron.day_matches(day, month, weekday, number)
+    ]
+
+    calendar = WallCalendar(parse_cron(expression))
+    found = []
+    wall = calendar.next(first * DAY)
+    while wall is not None and wall < (first + 365) * DAY:
+        found.append(wall // DAY)
+        wall = calendar.next(wall + 1)
+
+    assert found == wanted
