@@ -27,11 +27,31 @@ class TaskStatus(models.TextChoices):
     CANCELLED = "CANCELLED"
 
 
+class OnResume(models.TextChoices):
+    """What becomes of the instants that fell into a pause."""
+
+    SKIP = "skip"
+    RUN_ONCE = "run_once"
+    REPLAY = "replay"
+
+
+class PauseScope(models.TextChoices):
+    """What a standing pause covers."""
+
+    LABEL = "label"
+    POOL = "pool"
+    DESTINATION = "destination"
+    TENANT = "tenant"
+
+
 DST_GAP = ("next_valid", "skip", "before")
 DST_OVERLAP = ("first", "second", "both")
 MISFIRE_POLICIES = ("skip", "coalesce", "replay")
-OVERLAP_POLICIES = ("allow",)
-OVERLAP_POLICIES_LATER = ("skip", "queue_one", "queue_all", "cancel_running")
+#: Which of the missed instants a coalesced run stands for.
+MISFIRE_COALESCE = ("latest", "earliest")
+OVERLAP_POLICIES = ("allow", "skip", "queue_one", "queue_all", "cancel_running")
+#: What becomes of an instant that a calendar excludes.
+CALENDAR_POLICIES = ("skip", "next_business_day", "previous_business_day")
 TARGET_KINDS = ("webhook",)
 TARGET_KINDS_LATER = ("pool", "handler", "command")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")

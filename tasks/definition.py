@@ -22,6 +22,7 @@ COMMON_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "overlap_policy": "allow",
     "max_concurrent": None,
     "calendars": [],
+    "calendar_policy": "skip",
 }
 ONE_TIME_SCHEDULE_DEFAULTS: dict[str, Any] = {"run_at": None, **COMMON_SCHEDULE_DEFAULTS}
 RECURRING_SCHEDULE_DEFAULTS: dict[str, Any] = {
@@ -32,6 +33,10 @@ RECURRING_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "start_at": None,
     "end_at": None,
     "max_occurrences": None,
+    "misfire_coalesce": "latest",
+    "misfire_replay_limit": None,
+    "misfire_replay_per_second": 10,
+    "working_day": None,
     **COMMON_SCHEDULE_DEFAULTS,
 }
 TARGET_DEFAULTS: dict[str, Any] = {
@@ -58,6 +63,7 @@ RETRY_DEFAULTS: dict[str, Any] = {
     "delays_seconds": None,
     "jitter": "full",
     "retry_on": ["5xx", "408", "425", "429", "timeout", "connection"],
+    "pause_after_failures": None,
 }
 DEFAULT_PRIORITY = 5
 

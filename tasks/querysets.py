@@ -12,6 +12,8 @@ from django.db.models import Q
 from shared.exceptions import NotFound
 
 if TYPE_CHECKING:
+    from tasks.models.calendar import Calendar
+    from tasks.models.pause import Pause
     from tasks.models.task import Task
 
 
@@ -63,3 +65,43 @@ class TaskQuerySet(models.QuerySet["Task"]):
         if task is None:
             raise NotFound("There is no such task.")
         return task
+
+
+class PauseQuerySet(models.QuerySet["Pause"]):
+    """Reads of standing pauses."""
+
+    def for_tenant(self, tenant_id: UUID) -> PauseQuerySet:
+        """Return the tenant's pauses, ended ones too."""
+        return self.filter(tenant_id=tenant_id)
+
+    def open(self) -> PauseQuerySet:
+        """Return the pauses that have not ended."""
+        return self.filter(ended_at__isnull=True)
+
+    def get_for_tenant(self, tenant_id: UUID, pause_id: UUID, *, lock: bool = False) -> Any:
+        """Return one pause of the tenant, fetched and authorised in one call; raise NotFound."""
+        found = self.for_tenant(tenant_id).filter(pk=pause_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        pause = found.first()
+        if pause is None:
+            raise NotFound("There is no such pause.")
+        return pause
+
+
+class CalendarQuerySet(models.QuerySet["Calendar"]):
+    """Reads of calendars."""
+
+    def for_tenant(self, tenant_id: UUID) -> CalendarQuerySet:
+        """Return the tenant's calendars."""
+        return self.filter(tenant_id=tenant_id)
+
+    def get_for_tenant(self, tenant_id: UUID, calendar_id: UUID, *, lock: bool = False) -> Any:
+        """Return one calendar of the tenant, fetched and authorised in one call; raise NotFound."""
+        found = self.for_tenant(tenant_id).filter(pk=calendar_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        calendar = found.first()
+        if calendar is None:
+            raise NotFound("There is no such calendar.")
+        return calendar

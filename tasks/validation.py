@@ -63,6 +63,7 @@ READ_ONLY_FIELDS = (
     "updated_at",
     "paused_until",
     "pause_note",
+    "paused_by",
     "executions",
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -76,13 +77,17 @@ class StatusChange(StrEnum):
 
 
 def parse_create(body: Any, *, now: datetime, limits: Limits) -> Definition:
-    """Return the definition that a body of either form describes."""
-    return _parse(require_object(body), Clock(now), limits)
+    """Return the definition that a body of either form describes.
+
+    A recurring task that says no jitter gets its tenant's (A8); an edit or a replacement does not.
+    """
+    clock = Clock(now, calendars=limits.calendars, default_jitter=limits.default_jitter)
+    return _parse(require_object(body), clock, limits)
 
 
 def parse_replace(body: Any, *, now: datetime, limits: Limits) -> Definition:
     """Return the definition that takes the place of another; what is left out is its default."""
-    return parse_create(body, now=now, limits=limits)
+    return _parse(require_object(body), Clock(now, calendars=limits.calendars), limits)
 
 
 def parse_patch(
@@ -97,7 +102,8 @@ def parse_patch(
     change = _status_change(edit)
     if not edit:
         return current, change
-    return _parse(edit, Clock(now, current.schedule.get("run_at")), limits, current), change
+    clock = Clock(now, current.schedule.get("run_at"), calendars=limits.calendars)
+    return _parse(edit, clock, limits, current), change
 
 
 def _parse(

@@ -11,6 +11,8 @@ from tasks.field_reader import FieldReader, called_in_json, is_number, number_pr
 
 MAX_ATTEMPTS = 25
 MAX_DELAY_SECONDS = 7 * 24 * 3600
+#: A task that pauses itself does so after at most so many failures in a row.
+MOST_FAILURES = 10_000
 _RETRY_ON = 50
 
 
@@ -31,6 +33,9 @@ def read_retry_policy(reader: FieldReader) -> dict[str, Any]:
         "delays_seconds": _delays(reader) if reader.given("delays_seconds") else None,
         "jitter": reader.choice("jitter", JITTERS, default["jitter"]),
         "retry_on": _retry_on(reader),
+        "pause_after_failures": reader.integer(
+            "pause_after_failures", None, 1, MOST_FAILURES, nullable=True
+        ),
     }
     _check_together(reader, policy)
     return policy

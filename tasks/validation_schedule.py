@@ -6,6 +6,7 @@ The words of the fields are checked here, cron expressions, durations and zones 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -19,15 +20,18 @@ from tasks.definition import (
     RECURRING_SCHEDULE_DEFAULTS,
     schedule_defaults,
 )
-from tasks.field_reader import FieldReader, called_in_json, spell, text_problem
-from tasks.limits import CALENDARS, TEN_YEARS_SECONDS
+from tasks.field_reader import FieldReader, called_in_json, spell, text_problem, whole
+from tasks.limits import CALENDARS, TEN_YEARS_SECONDS, Book, no_calendars, no_jitter
 from tasks.schedules import spec
+from tasks.schedules.calendars import CalendarDays
+from tenants.models.tenant import MAX_JITTER_SECONDS
 
 #: A run_at further in the past is taken for a mistake.
 PAST_TOLERANCE = timedelta(days=1)
 TIMING_HINT = "give exactly one of run_at, delay_seconds, cron_expression and every"
-_JITTER_SECONDS = 24 * 3600
 _MAX_OCCURRENCES = 1_000_000_000
+#: No month has more working days.
+_WORKING_DAYS = 31
 # What the calendar of tasks.schedules covers.
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC)
@@ -39,11 +43,17 @@ SCHEDULE_FIELDS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time of the call; a ``run_at`` equal to the kept one may lie in the past."""
+    """The time of the call; a ``run_at`` equal to the kept one may lie in the past.
+
+    ``calendars`` finds those that a schedule may name, ``default_jitter`` reads the jitter of a
+    recurring task that says none.
+    """
 
     now: datetime
     kept_run_at: str | None = None
     past_allowed: bool = False
+    calendars: Book = no_calendars
+    default_jitter: Callable[[], float] = no_jitter
 
 
 def read_type(reader: FieldReader, timing: list[str]) -> str:
@@ -62,15 +72,19 @@ def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str
     reader.refuse_unknown(SCHEDULE_FIELDS)
     _check_timing(reader, task_type)
     one_time = task_type == TaskType.ONE_TIME
+    calendars = _calendars(reader, clock)
     schedule = schedule_defaults(task_type) | _common(reader)
+    schedule["calendars"] = list(calendars)
     if one_time:
         schedule["run_at"] = _run_at(reader, clock)
         _refuse_recurring_fields(reader)
     else:
         schedule |= _recurring(reader)
+        if "jitter_seconds" not in reader.data:
+            schedule["jitter_seconds"] = whole(clock.default_jitter())
     if not reader.errors.below(reader.pointer):
         try:
-            spec.parse(task_type, schedule, anchor=clock.now)
+            spec.parse(task_type, schedule, anchor=clock.now, calendars=tuple(calendars.values()))
         except InvalidInput as refused:
             for error in refused.errors:
                 pointer = error.pointer.replace("#/schedule", reader.pointer, 1)
@@ -98,7 +112,7 @@ def _check_timing(reader: FieldReader, task_type: str) -> None:
 def _common(reader: FieldReader) -> dict[str, Any]:
     common = {
         "timezone": reader.text("timezone", "UTC", longest=255),
-        "jitter_seconds": reader.number("jitter_seconds", 0, 0, _JITTER_SECONDS),
+        "jitter_seconds": reader.number("jitter_seconds", 0, 0, MAX_JITTER_SECONDS),
         "misfire_policy": reader.choice("misfire_policy", choices.MISFIRE_POLICIES, "coalesce"),
         "misfire_grace_seconds": reader.number(
             "misfire_grace_seconds", None, 0, TEN_YEARS_SECONDS, nullable=True
@@ -107,13 +121,10 @@ def _common(reader: FieldReader) -> dict[str, Any]:
             "overlap_policy",
             choices.OVERLAP_POLICIES,
             "allow",
-            choices.OVERLAP_POLICIES_LATER,
         ),
+        "max_concurrent": reader.integer("max_concurrent", None, 1, 1_000_000, nullable=True),
+        "calendar_policy": reader.choice("calendar_policy", choices.CALENDAR_POLICIES, "skip"),
     }
-    if reader.integer("max_concurrent", None, 1, 1_000_000, nullable=True) is not None:
-        message = "A limit of concurrent executions is not supported by this version."
-        reader.error("max_concurrent", "not_supported", message)
-    _refuse_calendars(reader)
     return common
 
 
@@ -130,11 +141,29 @@ def _recurring(reader: FieldReader) -> dict[str, Any]:
         "max_occurrences": reader.integer(
             "max_occurrences", None, 1, _MAX_OCCURRENCES, nullable=True
         ),
+        "misfire_coalesce": reader.choice("misfire_coalesce", choices.MISFIRE_COALESCE, "latest"),
+        "misfire_replay_limit": reader.integer(
+            "misfire_replay_limit", None, 1, _MAX_OCCURRENCES, nullable=True
+        ),
+        "misfire_replay_per_second": reader.number("misfire_replay_per_second", 10, 0.001, 1000),
+        "working_day": _working_day(reader),
     }
     # Texts of one form and one zone: their order is the order of the instants.
     if fields["start_at"] and fields["end_at"] and fields["end_at"] < fields["start_at"]:
         reader.error("end_at", "end_before_start", "end_at must not be before start_at.")
     return fields
+
+
+def _working_day(reader: FieldReader) -> int | None:
+    """Return which working day of the month: 1 is the first, -1 the last."""
+    day: int | None = reader.integer(
+        "working_day", None, -_WORKING_DAYS, _WORKING_DAYS, nullable=True
+    )
+    if day == 0:
+        reader.error("working_day", "out_of_range", "Count from 1, or backwards from -1.")
+    if day is not None and not reader.given("cron_expression"):
+        reader.error("working_day", "not_applicable", "Only a cron_expression has a working_day.")
+    return day
 
 
 def _refuse_recurring_fields(reader: FieldReader) -> None:
@@ -181,17 +210,29 @@ def read_instant(reader: FieldReader, key: str) -> datetime | None:
     return ceil_millisecond(moment)
 
 
-def _refuse_calendars(reader: FieldReader) -> None:
+def _calendars(reader: FieldReader, clock: Clock) -> Mapping[str, CalendarDays]:
+    """Return the calendars that the schedule names, in its order; noted are those there are not."""
     names = reader.sequence("calendars", [])
     if len(names) > CALENDARS:
         reader.error("calendars", "too_many", f"Give at most {CALENDARS} calendars.")
-        return
+        return {}
+    texts = [name for name in names if isinstance(name, str) and not _name_problem(name)]
+    known = clock.calendars(texts) if texts else {}
+    found: dict[str, CalendarDays] = {}
     for place, name in enumerate(names):
-        at = f"{reader.pointer}/calendars/{place}"
-        if not isinstance(name, str):
-            message = f"Must be text, not {called_in_json(name)}."
-            reader.errors.add(at, "invalid_type", message)
+        problem = _name_problem(name)
+        if problem is None and name in found:
+            problem = ("duplicate", "This calendar is named twice.")
+        elif problem is None and name not in known:
+            problem = ("calendar_unknown", "There is no such calendar.")
+        if problem is None:
+            found[name] = known[name]
         else:
-            problem = text_problem(name, longest=200)
-            unknown = ("calendar_unknown", "There is no such calendar.")
-            reader.errors.add(at, *(problem or unknown))
+            reader.errors.add(f"{reader.pointer}/calendars/{place}", *problem)
+    return found
+
+
+def _name_problem(name: Any) -> tuple[str, str] | None:
+    if not isinstance(name, str):
+        return "invalid_type", f"Must be text, not {called_in_json(name)}."
+    return text_problem(name, longest=200)

@@ -12,7 +12,8 @@ class BulkJobItem(models.Model):
     """A row's place in its job; the outcome is written in the transaction of its effect.
 
     So an item is done exactly once, whatever dies in between. No outcome: not reached yet.
-    ``result_id`` is the execution that was made. There is no foreign key in the database: a
+    ``result_id`` is the execution that was made; ``at`` is the instant that it stands for, where
+    the job says so. There is no foreign key in the database: a
     million checks at creation would find what the same transaction has just written.
     """
 
@@ -26,6 +27,7 @@ class BulkJobItem(models.Model):
     )
     position = models.PositiveIntegerField()
     item_id = models.UUIDField()
+    at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=7, choices=ItemOutcome.choices, null=True)
     code = models.CharField(max_length=40, default="")
     message = models.CharField(max_length=200, default="")

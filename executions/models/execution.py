@@ -17,6 +17,10 @@ class Execution(models.Model):
     never mix. ``attempt`` counts attempts started. The table is partitioned by day on ``id``,
     whose first 48 bits are the nominal millisecond; hence no database foreign keys. A span row
     stands for ``span_count`` instants up to ``span_last`` that did not run, with one reason.
+    While ``gated`` (and ``held`` with it) it waits for its turn: the gate alone lets it go, when
+    the overlap policy and the limit of its task, or of its bulk job, allow. From then until it has
+    ended it is ``counted``: it takes one of the places that these allow. ``series_id`` is the bulk
+    job that made it.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -56,6 +60,9 @@ class Execution(models.Model):
     incarnation = models.CharField(max_length=80, default="")
     worker = models.CharField(max_length=120, default="")
     held = models.BooleanField(default=False)
+    gated = models.BooleanField(db_default=False, default=False)
+    counted = models.BooleanField(db_default=False, default=False)
+    series_id = models.UUIDField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
     response_status = models.SmallIntegerField(null=True)
     error_code = models.CharField(max_length=30, default="")
@@ -86,6 +93,29 @@ class Execution(models.Model):
                 name="executions_leased_idx",
                 condition=Q(status__in=[Status.QUEUED, Status.RUNNING]),
             ),
+            models.Index(
+                fields=["task", "series_id", "due_at"],
+                name="executions_gated_idx",
+                condition=Q(status=Status.PENDING, gated=True),
+            ),
+            models.Index(
+                fields=["task", "series_id"],
+                name="executions_counted_idx",
+                condition=Q(
+                    status__in=[
+                        Status.PENDING,
+                        Status.QUEUED,
+                        Status.RUNNING,
+                        Status.RETRYING,
+                    ],
+                    counted=True,
+                ),
+            ),
+            models.Index(
+                fields=["series_id", "status"],
+                name="executions_of_series_idx",
+                condition=Q(series_id__isnull=False),
+            ),
             models.Index(fields=["task", "-id"], name="executions_of_task_idx"),
             models.Index(fields=["tenant", "-id"], name="executions_of_tenant_idx"),
         ]
@@ -110,6 +140,10 @@ class Execution(models.Model):
             models.CheckConstraint(
                 name="attempt_is_within_bounds",
                 condition=Q(attempt__gte=0, max_attempts__gte=1),
+            ),
+            models.CheckConstraint(
+                name="gated_work_is_pending_and_held",
+                condition=Q(gated=False) | Q(status=Status.PENDING, held=True),
             ),
             models.CheckConstraint(
                 name="span_rows_are_skipped",

@@ -12,6 +12,7 @@ from tasks import choices
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import RECURRING_SCHEDULE_DEFAULTS, RETRY_DEFAULTS, TARGET_DEFAULTS
 from tasks.limits import (
+    CALENDARS,
     HEADERS,
     LABEL_KEY_LENGTH,
     LABEL_VALUE_LENGTH,
@@ -64,7 +65,7 @@ _WHEN: Schema = {
     "cron_expression": {
         "type": "string",
         "minLength": 1,
-        "maxLength": 1000,
+        "maxLength": 500,
         "examples": ["0 8 * * *"],
         "description": "Five fields, six with seconds first, or a word like @daily.",
     },
@@ -89,8 +90,21 @@ _COMMON: Schema = _with_defaults(
         "misfire_policy": _words(*choices.MISFIRE_POLICIES),
         "misfire_grace_seconds": _number(0, TEN_YEARS_SECONDS) | {"type": ["number", "null"]},
         "overlap_policy": _words(*choices.OVERLAP_POLICIES),
-        "max_concurrent": _NULL,
-        "calendars": {"type": "array", "items": {"type": "string"}, "maxItems": 0},
+        "max_concurrent": {"type": ["integer", "null"], "minimum": 1, "maximum": 1_000_000},
+        "calendars": {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH},
+            "uniqueItems": True,
+            "maxItems": CALENDARS,
+            "description": "Names of the tenant's calendars: what any of them excludes does not "
+            "run at that time.",
+        },
+        "calendar_policy": _words(*choices.CALENDAR_POLICIES)
+        | {
+            "description": "An excluded instant is skipped, or moved to the same local time of "
+            "the next or previous day that is a working day and not excluded. Only 'skip' with "
+            "`every`, or with more than 96 instants a day."
+        },
     },
     RECURRING_SCHEDULE_DEFAULTS,
 )
@@ -101,6 +115,17 @@ _RECURRING: Schema = _with_defaults(
         "start_at": INSTANT_OR_NULL,
         "end_at": INSTANT_OR_NULL,
         "max_occurrences": {"type": ["integer", "null"], "minimum": 1, "maximum": 10**9},
+        "misfire_coalesce": _words(*choices.MISFIRE_COALESCE),
+        "misfire_replay_limit": {"type": ["integer", "null"], "minimum": 1, "maximum": 10**9},
+        "misfire_replay_per_second": _number(0.001, 1000),
+        "working_day": {
+            "type": ["integer", "null"],
+            "minimum": -31,
+            "maximum": 31,
+            "not": {"const": 0},
+            "description": "Only with cron_expression, whose day fields are then `*`: on this "
+            "working day of the month, counted from 1, or backwards from -1.",
+        },
     },
     RECURRING_SCHEDULE_DEFAULTS,
 )
@@ -181,6 +206,12 @@ _RETRY: Schema = _with_defaults(
             "items": {"type": "string", "pattern": f"^(timeout|connection)$|{_STATUS_PATTERN}"},
             "maxItems": 50,
         },
+        "pause_after_failures": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": 10_000,
+            "description": "Pause the task after so many failures in a row.",
+        },
     },
     RETRY_DEFAULTS,
 )
@@ -259,6 +290,24 @@ _LAST_EXECUTION: Schema = {
     ),
     "type": ["object", "null"],
 }
+_PAUSED_BY: Schema = {
+    **_object(
+        {
+            "id": ID,
+            "scope": _words(*choices.PauseScope.values),
+            "value": {"type": "string"},
+            "note": {"type": "string"},
+            "until": INSTANT_OR_NULL,
+        },
+        "id",
+        "scope",
+        "value",
+        "note",
+        "until",
+    ),
+    "type": ["object", "null"],
+    "description": "The standing pause that holds the task.",
+}
 _PLACE: Schema = {
     "id": ID,
     "status": _words(*TaskStatus.values),
@@ -271,6 +320,7 @@ _PLACE: Schema = {
     "updated_at": INSTANT,
     "paused_until": INSTANT_OR_NULL,
     "pause_note": {"type": "string"},
+    "paused_by": _PAUSED_BY,
 }
 _ANSWERED: Schema = {
     **_COMMON_PARTS,
@@ -318,6 +368,23 @@ _OCCURRENCE: Schema = _object(
     "local",
     "notes",
 )
+_MOVE: Schema = {
+    "id": ID,
+    "task_id": ID,
+    "task_name": {"type": "string"},
+    "timezone": {"type": "string"},
+    "from_release": {"type": "string", "examples": ["2026.6"]},
+    "to_release": {"type": "string"},
+    "before": INSTANT_OR_NULL | {"description": "The first instant that is none any more."},
+    "after": INSTANT_OR_NULL | {"description": "The first instant that was none before."},
+    "moved_count": {
+        "type": "integer",
+        "minimum": 0,
+        "description": "How many instants of a year moved; of many, the first 50,000 are compared.",
+    },
+    "noticed_at": INSTANT,
+}
+ZONE_MOVE: Schema = _object(_MOVE, *_MOVE)
 PREVIEW: Schema = _object(
     {"text": {"type": "string"}, "occurrences": {"type": "array", "items": _OCCURRENCE}},
     "text",

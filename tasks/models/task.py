@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from shared.ids import new_id
@@ -16,7 +16,12 @@ class Task(models.Model):
 
     ``next_run_at`` is the next instant that is not in the ledger yet. ``version`` rises with
     every change. Instants from ``next_run_at`` to ``resumed_at`` fell into a pause and are
-    decided by ``on_resume``. Priority: the lower number goes first.
+    decided by ``on_resume``. Priority: the lower number goes first. ``pool`` and ``destination``
+    (the host and port that it calls) say where its work goes. ``pause_id`` names the standing
+    pause that holds the task, null when it was paused by itself. ``failure_streak`` counts the
+    failures since the last success. ``replayed_until`` is the due time of the last missed instant
+    that is being made up for, so that a replay keeps its rate from one pass to the next; while it
+    equals ``next_run_at``, the one run of a long coalesced stretch is chosen already.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -29,6 +34,8 @@ class Task(models.Model):
     priority = models.SmallIntegerField(default=5)
     schedule = models.JSONField()
     labels = models.JSONField(default=dict)
+    pool = models.CharField(max_length=63, db_default="default", default="default")
+    destination = models.CharField(max_length=260, db_default="", default="")
     next_run_at = models.DateTimeField(null=True)
     occurrence_count = models.PositiveBigIntegerField(default=0)
     paused_at = models.DateTimeField(null=True)
@@ -36,6 +43,10 @@ class Task(models.Model):
     pause_note = models.CharField(max_length=1000, default="")
     on_resume = models.CharField(max_length=8, default="skip")
     resumed_at = models.DateTimeField(null=True)
+    pause_id = models.UUIDField(null=True)
+    failure_streak = models.PositiveIntegerField(db_default=0, default=0)
+    pause_after_failures = models.PositiveIntegerField(null=True)
+    replayed_until = models.DateTimeField(null=True)
     last_execution_id = models.UUIDField(null=True)
     last_execution_status = models.CharField(max_length=9, default="")
     last_execution_at = models.DateTimeField(null=True)
@@ -67,6 +78,26 @@ class Task(models.Model):
                 fields=["tenant", "next_run_at", "id"],
                 name="tasks_next_of_tenant_idx",
                 condition=Q(status="SCHEDULED", next_run_at__isnull=False, deleted_at__isnull=True),
+            ),
+            models.Index(
+                fields=["partition"],
+                name="tasks_failing_idx",
+                condition=Q(
+                    status="SCHEDULED",
+                    pause_after_failures__isnull=False,
+                    failure_streak__gte=F("pause_after_failures"),
+                ),
+            ),
+            models.Index(
+                fields=["pause_id"],
+                name="tasks_of_pause_idx",
+                condition=Q(pause_id__isnull=False),
+            ),
+            # Those few that name a calendar: tasks.calendars asks with the same condition.
+            models.Index(
+                fields=["tenant", "id"],
+                name="tasks_with_calendars_idx",
+                condition=~Q(schedule__calendars=[]),
             ),
             GinIndex(fields=["labels"], name="tasks_by_label_idx", opclasses=["jsonb_path_ops"]),
         ]

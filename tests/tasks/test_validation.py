@@ -207,9 +207,17 @@ def test_a_task_without_a_name_takes_its_targets_host_and_path(url, name):
     assert create(MINIMAL | {"target": {"url": url}}).name == name
 
 
-def test_the_example_of_the_documentation_is_answered_as_it_was_sent():
+def test_the_example_of_the_documentation_is_answered_with_every_default():
     expected = copy.deepcopy(LONG)
-    expected["schedule"]["end_at"] = "2026-12-31T00:00:00.000Z"
+    expected["schedule"] |= {
+        "end_at": "2026-12-31T00:00:00.000Z",
+        "misfire_coalesce": "latest",
+        "misfire_replay_limit": None,
+        "misfire_replay_per_second": 10,
+        "calendar_policy": "skip",
+        "working_day": None,
+    }
+    expected["retry_policy"]["pause_after_failures"] = None
 
     assert to_long(create(LONG)) == expected
 

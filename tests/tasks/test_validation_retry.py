@@ -34,6 +34,9 @@ REFUSED = [
     ("retry_on", ["500"] * 51, "too_many"),
     ("delays_seconds", [1, 2], "not_applicable"),
     ("delays_seconds", 5, "not_applicable"),
+    ("pause_after_failures", 0, "out_of_range"),
+    ("pause_after_failures", 10_001, "out_of_range"),
+    ("pause_after_failures", "5", "invalid_type"),
     ("attempts", 5, "unknown_field"),
     ("max_atempts", 5, "unknown_field"),
 ]
@@ -92,7 +95,10 @@ def test_a_policy_that_is_no_object_is_refused(policy):
 
 
 def test_defaults_are_those_of_the_long_form():
-    assert create(MINIMAL).retry_policy == LONG["retry_policy"] | {"delays_seconds": None}
+    assert create(MINIMAL).retry_policy == LONG["retry_policy"] | {
+        "delays_seconds": None,
+        "pause_after_failures": None,
+    }
 
 
 def test_listed_delays_may_be_decimals():

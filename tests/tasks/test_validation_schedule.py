@@ -62,14 +62,17 @@ RECURRING_REFUSED = [
     ("misfire_grace_seconds", -0.1, "out_of_range"),
     ("misfire_grace_seconds", "3600", "invalid_type"),
     ("misfire_grace_seconds", 10**12, "out_of_range"),
-    ("overlap_policy", "skip", "not_supported"),
-    ("overlap_policy", "queue_one", "not_supported"),
-    ("overlap_policy", "queue_all", "not_supported"),
-    ("overlap_policy", "cancel_running", "not_supported"),
     ("overlap_policy", "never", "invalid_choice"),
     ("overlap_policy", 1, "invalid_type"),
-    ("max_concurrent", 1, "not_supported"),
     ("max_concurrent", 0, "out_of_range"),
+    ("misfire_coalesce", "newest", "invalid_choice"),
+    ("misfire_replay_limit", 0, "out_of_range"),
+    ("misfire_replay_per_second", 0, "out_of_range"),
+    ("misfire_replay_per_second", 1001, "out_of_range"),
+    ("calendar_policy", "next", "invalid_choice"),
+    ("working_day", 0, "out_of_range"),
+    ("working_day", 32, "out_of_range"),
+    ("working_day", "1", "invalid_type"),
     ("max_concurrent", "1", "invalid_type"),
     ("max_concurrent", False, "invalid_type"),
     ("calendars", "holidays", "invalid_type"),
@@ -227,12 +230,17 @@ def test_recurring_defaults_are_those_of_the_long_form():
         "start_at": None,
         "end_at": None,
         "max_occurrences": None,
+        "misfire_coalesce": "latest",
+        "misfire_replay_limit": None,
+        "misfire_replay_per_second": 10,
+        "working_day": None,
         "jitter_seconds": 0,
         "misfire_policy": "coalesce",
         "misfire_grace_seconds": None,
         "overlap_policy": "allow",
         "max_concurrent": None,
         "calendars": [],
+        "calendar_policy": "skip",
     }
 
 
@@ -246,6 +254,7 @@ def test_one_time_defaults_have_no_fields_of_recurring_tasks():
         "overlap_policy": "allow",
         "max_concurrent": None,
         "calendars": [],
+        "calendar_policy": "skip",
     }
 
 
