@@ -114,6 +114,7 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> Non
                 "cursors": [entry.cursor for entry in moved],
                 "next_run_at": [entry.next_run_at for entry in moved],
                 "occurrences": [entry.occurrences for entry in moved],
+                "replayed_until": [entry.replayed_until for entry in moved],
             },
         )
     _pause([entry.task for entry in planned if not entry.readable])
@@ -150,8 +151,7 @@ def _pause(tasks: list[UUID]) -> None:
 
 
 def _until_next(partitions: Partitions, now: datetime) -> float:
-    held = list(partitions.held)
-    soonest = rows("materialize/next_due_task", {"partitions": held})[0][0]
+    soonest = rows("materialize/next_due_task", {"partitions": list(partitions.held)})[0][0]
     if soonest is None:
         return conf().scheduler_sleep_seconds
     # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,9 +17,11 @@ from executions.choices import Status
 from shared.conf import conf
 from shared.exceptions import PunctualError
 from shared.sql import json_value
+from tasks.calendars import SpecOf, spec_reader
+from tasks.schedules.base import CALENDAR_EXCLUDED
 from tasks.schedules.jitter import jitter_ms
-from tasks.schedules.misfire import Plan, plan
-from tasks.schedules.spec import Spec, parse
+from tasks.schedules.misfire import REPLAYED, Plan, plan
+from tasks.schedules.spec import Spec
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +34,10 @@ _REASON_OF_PAUSE = {
     "misfire_skipped": "paused",
     "misfire_coalesced": "paused_coalesced",
     "misfire_replayed": "paused_replayed",
+    CALENDAR_EXCLUDED: CALENDAR_EXCLUDED,
 }
+_REPLAYED = (REPLAYED, _REASON_OF_PAUSE[REPLAYED])
+_REPLAYED_PER_SECOND = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class Due:
     created_at: datetime
     resumed_at: datetime | None
     on_resume: str
+    replayed_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,38 +79,67 @@ class Planned:
     occurrences: int = 0
     rows: Sequence[Row] = ()
     readable: bool = True
+    replayed_until: datetime | None = None
 
 
-def plan_tasks(found: Sequence[Due], now: datetime, horizon: datetime) -> list[Planned]:
-    """Return the plans of the first of these tasks, as many as one transaction should hold."""
+def plan_tasks(
+    found: Sequence[Due], now: datetime, horizon: datetime, spec_of: SpecOf | None = None
+) -> list[Planned]:
+    """Return the plans of the first of these tasks, as many as one transaction should hold.
+
+    Without ``spec_of`` the tasks' calendars are read, all at once.
+    """
+    schedules = [_schedule(task) for task in found]
+    spec_of = spec_of or spec_reader(
+        (task.tenant_id, schedule)
+        for task, schedule in zip(found, schedules, strict=True)
+        if schedule is not None
+    )
     planned: list[Planned] = []
     size = 0
     deadline = time.monotonic() + _SECONDS
-    for task in found:
-        planned.append(_plan_or_complain(task, now, horizon))
+    for task, schedule in zip(found, schedules, strict=True):
+        planned.append(_plan_or_complain(task, schedule, (now, horizon), spec_of))
         size += len(planned[-1].rows)
         if size >= _ROWS or time.monotonic() > deadline:
             break
     return planned
 
 
-def _plan_or_complain(task: Due, now: datetime, horizon: datetime) -> Planned:
+def _schedule(task: Due) -> Mapping[str, Any] | None:
+    """Return the stored schedule, or None where it is no schedule at all."""
     try:
-        return _plan_task(task, now, horizon)
+        value = json_value(task.schedule)
+    except ValueError:
+        return None
+    return value if isinstance(value, Mapping) else None
+
+
+def _plan_or_complain(
+    task: Due, schedule: Mapping[str, Any] | None, until: tuple[datetime, datetime], spec_of: SpecOf
+) -> Planned:
+    try:
+        if schedule is None:
+            raise TypeError("the stored schedule is no object")
+        spec = spec_of(task.type, schedule, task.tenant_id, str(task.id), task.created_at)
+        return _plan_task(task, schedule, spec, *until)
     except (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         # One unreadable schedule must not stop its partition (F43): it is paused, visibly.
         log.exception("schedule_unreadable", extra={"task_id": str(task.id)})
         return Planned(task.id, task.next_run_at, readable=False)
 
 
-def _plan_task(task: Due, now: datetime, horizon: datetime) -> Planned:
-    schedule = json_value(task.schedule)
-    spec = parse(task.type, schedule, seed=str(task.id), anchor=task.created_at)
+def _plan_task(
+    task: Due, schedule: Mapping[str, Any], spec: Spec, now: datetime, horizon: datetime
+) -> Planned:
     limit = schedule.get("max_occurrences")
     question: dict[str, Any] = {
         "cursor": task.next_run_at,
         "limit": conf().occurrences_per_task,
         "remaining": None if limit is None else max(0, limit - task.occurrence_count),
+        "coalesce": schedule.get("misfire_coalesce") or "latest",
+        "replay_limit": schedule.get("misfire_replay_limit"),
+        "caught_up": task.replayed_until == task.next_run_at,
     }
     if task.resumed_at is not None and task.next_run_at <= task.resumed_at:
         # These instants fell into a pause: what becomes of them was chosen with the pause.
@@ -128,8 +163,17 @@ def _plan_task(task: Due, now: datetime, horizon: datetime) -> Planned:
             missed_after_seconds=conf().missed_after_seconds,
             **question,
         )
-    found = _rows(task.id, spec, schedule, planned)
-    return Planned(task.id, task.next_run_at, planned.next_run_at, planned.occurrences, found)
+    replay = _Replay(schedule.get("misfire_replay_per_second"), task.replayed_until, now)
+    found = _rows(task.id, spec, schedule, planned, replay)
+    return Planned(
+        task.id,
+        task.next_run_at,
+        planned.next_run_at,
+        planned.occurrences,
+        found,
+        # The next look knows by its own cursor that the one run has been chosen.
+        replayed_until=planned.next_run_at if planned.caught_up else replay.until,
+    )
 
 
 def _renamed(planned: Plan) -> Plan:
@@ -141,12 +185,33 @@ def _renamed(planned: Plan) -> Plan:
     )
 
 
-def _rows(task: UUID, spec: Spec, schedule: dict[str, Any], planned: Plan) -> list[Row]:
+class _Replay:
+    """Spaces the due times of what is replayed, from the last one of an earlier look on (A6)."""
+
+    def __init__(self, per_second: float | None, until: datetime | None, now: datetime) -> None:
+        self._step = timedelta(seconds=1 / (per_second or _REPLAYED_PER_SECOND))
+        self._now = now
+        self._last = until
+        #: The last due time that is still to come; None when nothing is being replayed.
+        self.until = until if until is not None and until > now else None
+
+    def next_due(self) -> datetime:
+        """Return when the next one is due; the first one at once."""
+        due = self._now if self._last is None else max(self._now, self._last + self._step)
+        self.until = self._last = due
+        return due
+
+
+def _rows(
+    task: UUID, spec: Spec, schedule: Mapping[str, Any], planned: Plan, replay: _Replay
+) -> list[Row]:
     jitter = schedule.get("jitter_seconds") or 0
     found = []
     for row in planned.rows:
         due = row.at
-        if jitter and row.run:
+        if row.run and row.reason in _REPLAYED:
+            due = replay.next_due()
+        elif jitter and row.run:
             following = spec.next_after(row.at)
             gap = (following.at - row.at).total_seconds() if following else None
             due += timedelta(milliseconds=jitter_ms(str(task), jitter, gap))

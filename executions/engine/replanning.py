@@ -42,13 +42,14 @@ def replan(
         return [], Standing()
     anew = Task(
         id=task.id,
+        tenant_id=task.tenant_id,
         type=definition.type,
         schedule=definition.schedule,
         created_at=task.created_at,
     )
     spec = spec_of(anew)
     planned = [row for row in found if row.planned]
-    late = [row for row in planned if row.scheduled_for < now and not _has(spec, row)]
+    late = [row for row in planned if row.scheduled_for < now and not has(spec, row)]
     taken_back = sum(_counted(task, row) for row in late) + count_from(task, now)
     taken_back -= _passed_uncounted(task, now) - sum(not _counted(task, row) for row in late)
     ahead = _staying_ahead(task, anew, spec, planned, now, taken_back)
@@ -58,6 +59,23 @@ def replan(
     gone = {row.id for row in removed}
     unfinished = any(row.id not in gone for row in found)
     return removed, Standing(taken_back, unfinished, _state_met(task, anew, spec))
+
+
+def follow_calendars(
+    task: Task, spec: Spec, found: Sequence[Open], now: datetime
+) -> tuple[list[Open], Standing]:
+    """Return the planned rows ahead that leave the ledger now that the calendars say otherwise.
+
+    The schedule is what it was; ``spec`` is it under the new days. Only for a task whose cursor
+    has not fallen behind.
+    """
+    planned = [row for row in found if row.planned and row.scheduled_for >= now]
+    taken_back = count_from(task, now)
+    ahead = _staying_ahead(task, task, spec, planned, now, taken_back)
+    removed = [row for row in planned if row.scheduled_for not in ahead]
+    gone = {row.id for row in removed}
+    unfinished = any(row.id not in gone for row in found)
+    return removed, Standing(taken_back, unfinished, _state_met(task, task, spec))
 
 
 def count_from(task: Task, moment: datetime) -> int:
@@ -96,9 +114,12 @@ def _counted(task: Task, row: Open) -> bool:
     return task.next_run_at is None or row.scheduled_for < task.next_run_at
 
 
-def _has(spec: Spec, row: Open) -> bool:
+def has(spec: Spec, row: Open) -> bool:
+    """Return whether the schedule has a row's instant, and lets it run."""
     occurrence = spec.next_from(row.scheduled_for)
-    return occurrence is not None and occurrence.at == row.scheduled_for
+    if occurrence is None or occurrence.excluded:
+        return False
+    return occurrence.at == row.scheduled_for
 
 
 def _staying_ahead(
@@ -111,7 +132,8 @@ def _staying_ahead(
     bound = anew.schedule.get("max_occurrences")
     counted = max(0, task.occurrence_count - taken_back)
     allowed = _MANY if bound is None else max(0, bound - counted)
-    return {occurrence.at for occurrence in spec.between(now - _JUST_BEFORE, last, allowed)}
+    coming = spec.between(now - _JUST_BEFORE, last, allowed)
+    return {occurrence.at for occurrence in coming if not occurrence.excluded}
 
 
 def _jitter(task: Task) -> float:

@@ -4,7 +4,7 @@
 -- scheduler's lock is skipped, not waited for. Index tasks_due_idx. A lease that has run out
 -- gives nothing: whoever plans must own when the transaction begins.
 SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
-       t.created_at, t.resumed_at, t.on_resume
+       t.created_at, t.resumed_at, t.on_resume, t.replayed_until
 FROM tasks t
 JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
   ON held.partition = t.partition
@@ -20,6 +20,7 @@ FOR NO KEY UPDATE OF t SKIP LOCKED
 -- One row per instant, at most once whatever the number of schedulers: the id is derived and
 -- unique, and the partition must still be this owner's under this epoch. The same test as in
 -- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
+-- What the policy or the limit of its task may hold back is written for the gate to decide on.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
@@ -31,24 +32,29 @@ WITH planned AS (
     SELECT t.id, t.tenant_id, t.partition, t.version,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
-           (r.definition -> 'target' ->> 'timeout_seconds')::float8 AS timeout_seconds
+           (r.definition -> 'target' ->> 'timeout_seconds')::float8 AS timeout_seconds,
+           coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
+           OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
     FROM tasks t
     JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
-    JOIN partition_leases l ON l.partition = t.partition AND l.owner = %(node)s
-    JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-      ON held.partition = l.partition AND held.epoch = l.epoch
     WHERE t.id = ANY(%(tasks)s)
+      -- An array: joined, the leases would be taken for one row, and tasks be read for each.
+      AND t.partition = ANY(ARRAY(
+          SELECT l.partition FROM partition_leases l
+          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+            ON held.partition = l.partition AND held.epoch = l.epoch
+          WHERE l.owner = %(node)s))
 ), made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
         scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
-        timeout_seconds, incarnation, worker, held, error_code, error_message,
+        timeout_seconds, incarnation, worker, held, gated, error_code, error_message,
         span_last, span_count, created_at
     )
     SELECT p.id, o.tenant_id, o.id, o.partition, o.band, 'default', o.version, p.status, p.reason,
            'schedule', p.scheduled_for, p.due_at, CASE WHEN p.status = 'SKIPPED' THEN now() END,
-           0, o.max_attempts, 0, o.timeout_seconds, '', '', false, '', '',
-           p.span_last, p.span_count, now()
+           0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited AND p.status = 'PENDING',
+           o.limited AND p.status = 'PENDING', '', '', p.span_last, p.span_count, now()
     FROM planned p JOIN owned o ON o.id = p.task_id
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id, status
@@ -65,24 +71,31 @@ SELECT count(*) FROM made
 -- name: advance_tasks
 -- Moves the cursor of each task past what was written, only where nobody moved it since and
 -- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end;
--- for a one-time task that means that its only instant was skipped.
+-- for a one-time task that means that its only instant was skipped. What is being replayed or
+-- coalesced goes on at the next look from replayed_until.
 UPDATE tasks t
 SET next_run_at = p.next_run_at,
     occurrence_count = t.occurrence_count + p.occurrences,
+    replayed_until = p.replayed_until,
     status = CASE WHEN p.next_run_at IS NULL AND NOT EXISTS (
                  SELECT 1 FROM executions e
                  WHERE e.task_id = t.id AND e.id >= %(floor)s
+                   AND e.trigger IN ('schedule', 'retry')
                    AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
              THEN 'COMPLETED' ELSE t.status END
 FROM unnest(
     %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
-    %(occurrences)s::bigint[]
-) AS p (task_id, cursor, next_run_at, occurrences),
-partition_leases l,
-unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+    %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[]
+) AS p (task_id, cursor, next_run_at, occurrences, replayed_until)
 WHERE t.id = p.task_id AND t.next_run_at = p.cursor AND t.status = 'SCHEDULED'
-  AND l.partition = t.partition AND l.owner = %(node)s AND l.epoch = held.epoch
-  AND held.partition = t.partition
+  -- By their ids, which are few: through the index of due tasks every task that waits in these
+  -- partitions would be read, so its column is made one that the index does not have.
+  AND t.id = ANY(%(task_ids)s)
+  AND t.partition + 0 = ANY(ARRAY(
+      SELECT l.partition FROM partition_leases l
+      JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+        ON held.partition = l.partition AND held.epoch = l.epoch
+      WHERE l.owner = %(node)s))
 
 -- name: next_due_task
 -- The soonest instant that the held partitions wait for. Index tasks_due_idx.
@@ -111,8 +124,9 @@ WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
 -- Instants that were prepared, and came due in a time without a scheduler, leave the ledger, and
 -- their tasks' cursors go back before them: the misfire policy decides on them again. Rows of
 -- both tables are locked together and without waiting, so that an edit or pause in this moment
--- keeps its rows and nobody deadlocks. Index executions_due_idx.
-WITH overdue AS (
+-- keeps its rows and nobody deadlocks. What waits for the gate is treated alike. Indexes
+-- executions_due_idx and executions_gated_idx.
+WITH overdue_free AS (
     SELECT e.id, e.task_id, e.scheduled_for
     FROM executions e
     JOIN tasks t ON t.id = e.task_id
@@ -125,6 +139,20 @@ WITH overdue AS (
       AND t.status = 'SCHEDULED'
     ORDER BY e.id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
+), overdue_gated AS (
+    SELECT e.id, e.task_id, e.scheduled_for
+    FROM executions e
+    JOIN tasks t ON t.id = e.task_id
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[]) AS n (partition, since)
+      ON n.partition = e.partition
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
+      AND e.due_at >= n.since AND e.due_at < now() - %(after)s * interval '1 second'
+      AND t.status = 'SCHEDULED'
+    ORDER BY e.id LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), overdue AS (
+    SELECT * FROM overdue_free UNION ALL SELECT * FROM overdue_gated
 ), removed AS (
     DELETE FROM executions e USING overdue o
     WHERE e.id = o.id AND e.id >= %(low)s AND e.id < %(high)s

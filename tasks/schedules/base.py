@@ -9,20 +9,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
-from typing import Literal
+from typing import Literal, Self
 
 from shared.exceptions import InvalidInput
-from tasks.schedules.zones import Zone
+from tasks.schedules.zones import EPOCH, Zone
 
 #: Stands in for a local time that the clocks jumped over.
 DST_GAP = "dst_gap"
 #: Its local time comes twice that day.
 DST_OVERLAP = "dst_overlap"
+#: A calendar excludes it: it is expected, and does not run.
+CALENDAR_EXCLUDED = "calendar_excluded"
+#: A calendar has moved it here from another day.
+CALENDAR_ROLLED = "calendar_rolled"
 
 MICROSECOND = timedelta(microseconds=1)
+SECOND = timedelta(seconds=1)
 
 
 class ScheduleError(InvalidInput):
@@ -33,10 +39,15 @@ class ScheduleError(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One instant (UTC) at which a task is expected, with notes for people."""
+    """One instant (UTC) at which a task is expected, with notes for people.
+
+    ``excluded`` names the calendar that keeps it from running: it is expected and accounted for,
+    but does not run.
+    """
 
     at: datetime
     notes: tuple[str, ...] = ()
+    excluded: str = ""
 
 
 class Spec(ABC):
@@ -46,6 +57,10 @@ class Spec(ABC):
     zone: Zone
     #: How many instants :meth:`count_between` may count in one call at a bounded cost.
     count_chunk: int = 20_000
+    #: Whether an occurrence may be excluded; only where none can, counting tells what runs.
+    may_exclude: bool = False
+    #: The first and the last moment at which it may run; None: no bound.
+    bounds: tuple[datetime | None, datetime | None] = (None, None)
 
     @property
     @abstractmethod
@@ -55,6 +70,28 @@ class Spec(ABC):
     @abstractmethod
     def walk(self, after: datetime) -> Iterator[Occurrence]:
         """Yield every occurrence strictly after a moment, oldest first."""
+
+    def walk_open(self, after: datetime, until: datetime | None = None) -> Iterator[Occurrence]:
+        """Yield every occurrence in (after, until] that is not excluded, oldest first.
+
+        Whoever may ask of a schedule of which all is excluded gives `until`. A schedule that can
+        jump over an excluded stretch should.
+        """
+        inside = self.walk(after)
+        if until is not None:
+            inside = takewhile(lambda occurrence: occurrence.at <= until, inside)
+        return (occurrence for occurrence in inside if not occurrence.excluded)
+
+    def wall_of(self, occurrence: Occurrence) -> int:
+        """Return the local time that an occurrence stands for, in wall-clock seconds since 1970."""
+        second = (occurrence.at - EPOCH) // SECOND
+        return second + self.zone.segment_at(second).offset
+
+    def in_zone(self, zone: Zone) -> Self:
+        """Return the same schedule under other rules of its zone."""
+        made = copy(self)
+        made.zone = zone
+        return made
 
     def next_after(self, moment: datetime) -> Occurrence | None:
         """Return the first occurrence strictly after a moment; None when there is none."""

@@ -7,11 +7,14 @@ instants is skipped for one reason. What one call does not reach starts at `next
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby, islice, takewhile
 from typing import NotRequired, TypedDict, Unpack
 
-from tasks.schedules.base import MICROSECOND, Spec
+from tasks.choices import MISFIRE_COALESCE, MISFIRE_POLICIES
+from tasks.schedules.base import CALENDAR_EXCLUDED, MICROSECOND, Occurrence, Spec
 
 GRACE_EXCEEDED = "misfire_grace_exceeded"
 SKIPPED = "misfire_skipped"
@@ -20,6 +23,8 @@ REPLAYED = "misfire_replayed"
 
 #: A longer stretch of skipped instants becomes one span.
 SPAN_FROM = 101
+
+_UNBOUNDED = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +48,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The ledger's next entries; `occurrences` is how many instants they account for."""
+    """The ledger's next entries; `occurrences` is how many instants they account for.
+
+    ``caught_up`` says that the one run of a coalesced stretch is chosen and more of the stretch
+    is left: the call that goes on from `next_run_at` is told so, and chooses no other.
+    """
 
     rows: list[PlannedRow]
     spans: list[Span]
     next_run_at: datetime | None
     occurrences: int
+    caught_up: bool = False
 
 
 class Question(TypedDict):
@@ -62,6 +72,12 @@ class Question(TypedDict):
     policy: str
     #: Missed instants older than this are skipped whatever the policy; None: no limit.
     grace_seconds: float | None
+    #: Which missed instant a coalesced run stands for; the latest unless given.
+    coalesce: NotRequired[str]
+    #: How many of the missed instants, the last ones, are replayed; None, the default: all.
+    replay_limit: NotRequired[int | None]
+    #: What the plan before this one said, if this one goes on from it.
+    caught_up: NotRequired[bool]
     #: An instant without a row this long after its time is missed; 15 unless given.
     missed_after_seconds: NotRequired[float]
     #: At most this many rows and spans; 200 unless given.
@@ -73,11 +89,12 @@ class Question(TypedDict):
 def plan(spec: Spec, **asked: Unpack[Question]) -> Plan:
     """Account for the instants from the cursor to the horizon, in order.
 
-    The policy spares a one-time task, which is only ever dropped by an explicit grace.
+    The policy spares a one-time task, which is only ever dropped by an explicit grace. An
+    excluded instant never runs and is never chosen to stand for others; it counts as one of
+    `remaining` like every other.
     """
-    policy, now, horizon = asked["policy"], asked["now"], asked["horizon"]
-    if policy not in ("coalesce", "skip", "replay"):
-        raise ValueError(f"unknown misfire policy {policy!r}")
+    now, horizon = asked["now"], asked["horizon"]
+    _check_words(asked)
     planner = _Planner(spec, asked["cursor"], asked.get("limit", 200), asked.get("remaining"))
     # Both bounds are exclusive: an instant exactly 15 s old is not missed yet.
     missed_until = _before(now, asked.get("missed_after_seconds", 15.0))
@@ -85,9 +102,17 @@ def plan(spec: Spec, **asked: Unpack[Question]) -> Plan:
         too_old_until = _before(now, asked["grace_seconds"])
         planner.skip(min(too_old_until, missed_until, horizon), GRACE_EXCEEDED)
     if spec.kind != "once":
-        planner.missed(min(missed_until, horizon), policy)
+        planner.missed(min(missed_until, horizon), asked)
     planner.run(horizon, "")
     return planner.plan()
+
+
+def _check_words(asked: Question) -> None:
+    policy, which = asked["policy"], asked.get("coalesce", "latest")
+    if policy not in MISFIRE_POLICIES:
+        raise ValueError(f"unknown misfire policy {policy!r}")
+    if which not in MISFIRE_COALESCE:
+        raise ValueError(f"unknown instant to coalesce onto {which!r}")
 
 
 def _before(now: datetime, seconds: float) -> datetime:
@@ -100,79 +125,167 @@ class _Planner:
     def __init__(self, spec: Spec, cursor: datetime, limit: int, remaining: int | None) -> None:
         self._spec = spec
         self._limit = limit
-        self._remaining = 2**62 if remaining is None else remaining
+        self._bounded = remaining is not None
+        self._remaining = _UNBOUNDED if remaining is None else remaining
         self._rows: list[PlannedRow] = []
         self._spans: list[Span] = []
         self._occurrences = 0
         # Everything up to here is accounted for.
         self._done = cursor - MICROSECOND
+        # More is left of a stretch than one call accounts for: nothing after it may be written.
         self._stopped = False
+        self._caught_up = False
 
     def plan(self) -> Plan:
         following = self._spec.next_after(self._done) if self._remaining > 0 else None
         next_run_at = following.at if following else None
-        return Plan(self._rows, self._spans, next_run_at, self._occurrences)
+        return Plan(self._rows, self._spans, next_run_at, self._occurrences, self._caught_up)
 
-    def missed(self, until: datetime, policy: str) -> None:
-        if policy == "replay":
-            self.run(until, REPLAYED)
-        elif policy == "skip":
+    def missed(self, until: datetime, asked: Question) -> None:
+        if asked["policy"] == "replay":
+            self._replay(until, asked.get("replay_limit"))
+        elif asked["policy"] == "skip":
             self.skip(until, SKIPPED)
+        elif asked.get("coalesce") == "earliest":
+            self._coalesce_earliest(until, asked.get("caught_up", False))
         else:
-            self._coalesce(until)
+            self._coalesce_latest(until)
 
     def run(self, until: datetime, reason: str) -> None:
-        self._write_rows(until, run=True, reason=reason)
+        if not self._spec.may_exclude:
+            self._write_run(self._spec.between(self._done, until, self._room()), reason)
+            return
+        for excluded, group in groupby(self._chunk(until), lambda found: bool(found.excluded)):
+            if excluded:
+                self._write_skipped(list(group), CALENDAR_EXCLUDED)
+            else:
+                self._write_run(list(islice(group, self._room())), reason)
+            if not self._room():
+                return
+        self._stop_if_any_left(until)
 
     def skip(self, until: datetime, reason: str) -> None:
-        count, last = self._count(until)
-        if last and count >= SPAN_FROM:
-            self._write_span(count, last, reason)
-            # A cron line may have more missed instants than one call counts.
-            self._stopped = self._any_left(self._done, 0, until)
-        else:
-            self._write_rows(until, run=False, reason=reason)
-
-    def _coalesce(self, until: datetime) -> None:
-        count, last = self._count(until)
-        if last is None:
+        if not self._room():
             return
-        if self._any_left(last, count, until):
+        if self._spec.may_exclude:
+            for excluded, group in groupby(self._chunk(until), lambda found: bool(found.excluded)):
+                self._write_skipped(list(group), CALENDAR_EXCLUDED if excluded else reason)
+            self._stop_if_any_left(until)
+            return
+        count, last = self._count_open(until, self._spec.count_chunk)
+        if last and count >= SPAN_FROM:
+            first = next(self._spec.walk(self._done))
+            self._write_span(Span(first.at, last, count, reason))
+            # A cron line may have more missed instants than one call counts.
+            self._stop_if_any_left(until)
+        else:
+            self._write_skipped(self._spec.between(self._done, until, self._room()), reason)
+
+    def _replay(self, until: datetime, limit: int | None) -> None:
+        """Run the last so many; what is older is skipped."""
+        # Instants are a second apart at least, so a short stretch need not be counted.
+        if limit is not None and (until - self._done).total_seconds() + 1 > limit:
+            most = limit + self._spec.count_chunk
+            count, last = self._count_open(until, most)
+            if last and count > limit:
+                _, cut = self._count_open(until, count - limit)
+                self.skip(cut or last, SKIPPED)
+                self._stopped = self._stopped or count == most
+        self.run(until, REPLAYED)
+
+    def _coalesce_latest(self, until: datetime) -> None:
+        chunk = self._spec.count_chunk
+        count, last = self._count_open(until, chunk)
+        if last is None:
+            self.skip(until, COALESCED)  # The excluded ones.
+        elif count == chunk and self._any_open(last, until):
             # The latest missed instant lies beyond what one call counts: all of these give way.
             self.skip(last, COALESCED)
             self._stopped = True
         else:
-            self.skip(last - MICROSECOND, COALESCED)
-            self._write_rows(last, run=True, reason=COALESCED)
+            self._run_only(last, until)
 
-    def _count(self, until: datetime) -> tuple[int, datetime | None]:
-        if self._room() == 0:
+    def _coalesce_earliest(self, until: datetime, caught_up: bool) -> None:
+        if not caught_up:
+            _, first = self._count_open(until, 1)
+            if first is None:
+                self.skip(until, COALESCED)
+                return
+            self._run_only(first, until)
+        else:
+            self.skip(until, COALESCED)
+        chosen = caught_up or any(row.reason == COALESCED and row.run for row in self._rows)
+        self._caught_up = chosen and self._any_left(until)
+
+    def _run_only(self, at: datetime, until: datetime) -> None:
+        """Run one of the instants up to a moment and skip the others."""
+        self.skip(at - MICROSECOND, COALESCED)
+        self._write_run(self._spec.between(self._done, at, min(1, self._room())), COALESCED)
+        self.skip(until, COALESCED)
+
+    def _count_open(self, until: datetime, limit: int) -> tuple[int, datetime | None]:
+        """Count the first instants up to a moment that are not excluded; with the last of them."""
+        if not self._room():
             return 0, None
-        chunk = min(self._remaining, self._spec.count_chunk)
-        return self._spec.count_between(self._done, until, chunk)
+        if not self._spec.may_exclude:
+            return self._spec.count_between(self._done, until, min(limit, self._remaining))
+        count, last = 0, None
+        for found in islice(self._open(self._done, until), limit):
+            count, last = count + 1, found.at
+        return count, last
 
-    def _any_left(self, after: datetime, counted: int, until: datetime) -> bool:
-        """Tell whether the task has another instant in (after, until]."""
-        if self._remaining <= counted:
-            return False
+    def _open(self, after: datetime, until: datetime) -> Iterator[Occurrence]:
+        """Yield what is not excluded, up to the task's last occurrence."""
+        if not self._bounded:
+            return self._spec.walk_open(after, until)
+        left = islice(self._spec.walk(self._done), self._remaining)
+        inside = takewhile(lambda found: found.at <= until, left)
+        return (found for found in inside if found.at > after and not found.excluded)
+
+    def _any_open(self, after: datetime, until: datetime) -> bool:
+        if self._spec.may_exclude:
+            return next(self._open(after, until), None) is not None
         following = self._spec.next_after(after)
+        counted = self._remaining <= self._spec.count_chunk
+        return not counted and following is not None and following.at <= until
+
+    def _chunk(self, until: datetime) -> Iterator[Occurrence]:
+        """Yield the next instants, excluded or not, as many as one call walks through."""
+        most = min(self._remaining, self._spec.count_chunk)
+        walk = takewhile(lambda found: found.at <= until, self._spec.walk(self._done))
+        return islice(walk, most)
+
+    def _any_left(self, until: datetime) -> bool:
+        if self._remaining <= 0:
+            return False
+        following = self._spec.next_after(self._done)
         return following is not None and following.at <= until
+
+    def _stop_if_any_left(self, until: datetime) -> None:
+        self._stopped = self._stopped or self._any_left(until)
 
     def _room(self) -> int:
         if self._stopped:
             return 0
-        return min(self._remaining, self._limit - len(self._rows) - len(self._spans))
+        return max(0, min(self._remaining, self._limit - len(self._rows) - len(self._spans)))
 
-    def _write_rows(self, until: datetime, *, run: bool, reason: str) -> None:
-        found = self._spec.between(self._done, until, self._room())
+    def _write_run(self, found: Sequence[Occurrence], reason: str) -> None:
+        self._write_rows(found, run=True, reason=reason)
+
+    def _write_skipped(self, found: Sequence[Occurrence], reason: str) -> None:
+        if len(found) >= SPAN_FROM and self._room():
+            self._write_span(Span(found[0].at, found[-1].at, len(found), reason))
+        else:
+            self._write_rows(found[: self._room()], run=False, reason=reason)
+
+    def _write_rows(self, found: Sequence[Occurrence], *, run: bool, reason: str) -> None:
         self._rows += [PlannedRow(occurrence.at, run, reason) for occurrence in found]
         if found:
             self._account(len(found), found[-1].at)
 
-    def _write_span(self, count: int, last: datetime, reason: str) -> None:
-        first = next(self._spec.walk(self._done))
-        self._spans.append(Span(first.at, last, count, reason))
-        self._account(count, last)
+    def _write_span(self, span: Span) -> None:
+        self._spans.append(span)
+        self._account(span.count, span.last)
 
     def _account(self, count: int, last: datetime) -> None:
         self._occurrences += count

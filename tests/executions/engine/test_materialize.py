@@ -9,7 +9,7 @@ import pytest
 from django.db.models import F
 
 from events.models import Event
-from executions.engine import ledger, materialize
+from executions.engine import ledger, materialize, planning
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.engine.planning import plan_tasks
@@ -35,6 +35,8 @@ def partitions() -> Partitions:
 def drain(partitions: Partitions) -> None:
     """Materialize until nothing is due any more."""
     for _ in range(200):
+        if not partitions.held:
+            partitions.run_once()  # a slow machine's lease ran out
         counts = materialize.run_once(partitions)
         if counts.next_in:
             return
@@ -284,6 +286,69 @@ def test_a_backlog_is_written_in_bounded_batches(alpha: Tenant, partitions: Part
     assert len(executions_of(task)) in range(513, 518)
 
 
+def test_a_replay_is_due_at_its_rate_from_one_pass_and_one_scheduler_to_the_next(
+    alpha: Tenant, partitions: Partitions
+):
+    task = make_task(alpha, recurring(1, misfire_policy="replay", misfire_replay_per_second=2))
+    outage(task, timedelta(seconds=500))
+    before = database_now()
+
+    materialize.run_once(partitions)
+    first_pass = reload(task).replayed_until
+    assert first_pass is not None
+    partitions.release_all()
+    successor = Partitions()
+    successor.run_once()
+    drain(successor)
+
+    replayed = [row for row in executions_of(task) if row.reason == "misfire_replayed"]
+    due = [row.due_at for row in replayed]
+    assert len(due) > conf().occurrences_per_task
+    assert due[0] >= before
+    assert {b - a for a, b in itertools.pairwise(due)} == {timedelta(seconds=0.5)}
+    assert reload(task).replayed_until == due[-1] > first_pass
+    on_time = [row for row in executions_of(task) if not row.reason]
+    assert all(row.due_at == row.scheduled_for for row in on_time)
+
+
+def test_the_end_of_a_replay_is_forgotten_when_it_is_over(alpha: Tenant, partitions: Partitions):
+    task = make_task(alpha, every_second())
+    Task.objects.filter(id=task.id).update(replayed_until=database_now() - timedelta(seconds=9))
+
+    drain(partitions)
+
+    assert reload(task).replayed_until is None
+
+
+def test_a_replay_keeps_to_the_last_instants(alpha: Tenant, partitions: Partitions):
+    task = make_task(alpha, recurring(1, misfire_policy="replay", misfire_replay_limit=10))
+    outage(task, timedelta(days=21))
+
+    drain(partitions)
+
+    found = by_reason(task)
+    assert found["PENDING", "misfire_replayed"] == 10
+    assert sum(found.values()) == reload(task).occurrence_count
+
+
+@pytest.mark.parametrize("schedule", [{"every": "PT1S"}, {"cron_expression": "* * * * * *"}])
+def test_a_long_outage_is_coalesced_onto_its_earliest_instant_where_asked(
+    alpha: Tenant, partitions: Partitions, schedule: dict[str, Any]
+):
+    body = every_second(schedule={**schedule, "misfire_coalesce": "earliest"})
+    task = make_task(alpha, body)
+    since = outage(task, timedelta(days=2))
+
+    drain(partitions)
+
+    [ran] = [
+        r for r in executions_of(task) if r.reason == "misfire_coalesced" and not r.finished_at
+    ]
+    assert ran == executions_of(task)[0]
+    assert ran.scheduled_for - since < timedelta(seconds=1)
+    assert reload(task).replayed_until is None
+
+
 def test_grace_bounds_what_is_replayed(alpha: Tenant, partitions: Partitions):
     task = make_task(alpha, recurring(1, misfire_policy="replay", misfire_grace_seconds=30))
     outage(task, timedelta(seconds=60))
@@ -499,7 +564,10 @@ def test_paused_tasks_are_left_alone(alpha: Tenant, partitions: Partitions):
     assert not Execution.objects.exists()
 
 
-def test_many_tasks_are_written_in_one_batch(alpha: Tenant, partitions: Partitions):
+def test_many_tasks_are_written_in_one_batch(
+    alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(planning, "_SECONDS", 60.0)
     tasks = [make_task(alpha, every_second(name=str(number))) for number in range(20)]
     make_task(alpha, daily())
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -7,7 +8,9 @@ from uuid import uuid4
 import pytest
 
 from executions.engine import planning
-from executions.engine.planning import Due, plan_tasks
+from executions.engine.planning import Due, Planned, plan_tasks
+from tasks.schedules.spec import Spec, parse
+from tests.tasks.schedules.misfire_oracle import ExcludingSpec
 
 NOW = datetime(2027, 1, 1, 12, 0, 0, tzinfo=UTC)
 HORIZON = NOW + timedelta(seconds=15)
@@ -95,3 +98,132 @@ def test_instants_after_the_resumption_are_no_part_of_the_pause():
     (planned,) = plan_tasks([task], NOW, HORIZON)
 
     assert {row.reason for row in planned.rows} == {""}
+
+
+def replay_of(planned: Planned) -> list[float]:
+    """Return when the replayed instants are due, in seconds from now."""
+    rows = [row for row in planned.rows if row.reason.endswith("_replayed")]
+    assert all(row.at < NOW for row in rows)
+    return [(row.due - NOW).total_seconds() for row in rows]
+
+
+def missed(policy: str = "replay", *, since: int = 5, **parts: Any) -> Due:
+    """Return a task of every minute with so many missed instants, and one right now."""
+    start = NOW - timedelta(minutes=since)
+    schedule = {"every": "PT1M", "misfire_policy": policy, **parts.pop("schedule", {})}
+    return due(schedule, at=start, created_at=start, **parts)
+
+
+def test_a_replay_is_spaced_from_now_on_in_the_order_of_time():
+    (planned,) = plan_tasks([missed()], NOW, HORIZON)
+
+    assert replay_of(planned) == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
+    assert [row.at for row in planned.rows] == sorted(row.at for row in planned.rows)
+    assert planned.replayed_until == NOW + timedelta(seconds=0.4)
+
+
+def test_an_instant_that_comes_during_a_replay_is_due_at_its_own_time():
+    task = missed(schedule={"misfire_replay_per_second": 0.01})
+
+    (planned,) = plan_tasks([task], NOW, HORIZON)
+
+    assert replay_of(planned) == [0, 100, 200, 300, 400]
+    assert [(row.at, row.due, row.reason) for row in planned.rows[5:]] == [(NOW, NOW, "")]
+
+
+@pytest.mark.parametrize(
+    ("last_due", "first"),
+    [(timedelta(hours=1), 3600.5), (timedelta(seconds=-0.2), 0.3), (timedelta(hours=-1), 0.0)],
+)
+def test_a_replay_goes_on_after_the_last_one_at_its_pace(last_due: timedelta, first: float):
+    task = missed(since=2, schedule={"misfire_replay_per_second": 2}, replayed_until=NOW + last_due)
+
+    (planned,) = plan_tasks([task], NOW, HORIZON)
+
+    assert replay_of(planned) == [first, first + 0.5]
+
+
+@pytest.mark.parametrize(("ahead", "kept"), [(60, True), (-60, False)])
+def test_the_end_of_a_replay_is_forgotten_once_it_has_passed(ahead: int, kept: bool):
+    until = NOW + timedelta(seconds=ahead)
+
+    (planned,) = plan_tasks([due({"every": "PT1S"}, replayed_until=until)], NOW, HORIZON)
+
+    assert planned.replayed_until == (until if kept else None)
+
+
+def test_jitter_does_not_bend_the_pace_of_a_replay():
+    (planned,) = plan_tasks([missed(schedule={"jitter_seconds": 50})], NOW, HORIZON)
+
+    assert replay_of(planned) == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4])
+
+
+def test_the_policy_of_a_pause_replays_at_the_same_pace_and_within_the_same_limit():
+    task = missed(
+        "skip",
+        resumed_at=NOW - timedelta(seconds=30),
+        on_resume="replay",
+        schedule={"misfire_replay_per_second": 0.5, "misfire_replay_limit": 3},
+    )
+
+    (planned,) = plan_tasks([task], NOW, HORIZON)
+
+    assert [row.reason for row in planned.rows] == ["paused"] * 2 + ["paused_replayed"] * 3
+    assert replay_of(planned) == [0, 2, 4]
+    assert planned.next_run_at == NOW
+
+
+def test_a_pause_runs_the_earliest_where_the_schedule_coalesces_onto_it():
+    task = missed(
+        resumed_at=NOW - timedelta(seconds=30),
+        on_resume="run_once",
+        schedule={"misfire_coalesce": "earliest"},
+    )
+
+    (planned,) = plan_tasks([task], NOW, HORIZON)
+
+    assert [row.status for row in planned.rows] == ["PENDING"] + ["SKIPPED"] * 4
+    assert {row.reason for row in planned.rows} == {"paused_coalesced"}
+
+
+def test_a_plan_that_goes_on_knows_that_the_earliest_has_run():
+    task = due(
+        {"cron_expression": "* * * * * *", "misfire_coalesce": "earliest"},
+        at=NOW - timedelta(days=1),
+    )
+    (first,) = plan_tasks([task], NOW, HORIZON)
+    assert first.next_run_at is not None
+    assert first.replayed_until == first.next_run_at
+
+    (second,) = plan_tasks(
+        [replace(task, next_run_at=first.next_run_at, replayed_until=first.replayed_until)],
+        NOW,
+        HORIZON,
+    )
+
+    assert [row.reason for row in first.rows if row.status == "PENDING"] == ["misfire_coalesced"]
+    assert not [row for row in second.rows if row.status == "PENDING"]
+
+
+def test_an_excluded_instant_is_a_row_that_does_not_run():
+    spec = ExcludingSpec(minute_spec(), lambda at: at.minute == 58)
+
+    (planned,) = plan_tasks([missed()], NOW, HORIZON, lambda *_: spec)
+
+    excluded = [row for row in planned.rows if row.reason == "calendar_excluded"]
+    assert [(row.at.minute, row.status) for row in excluded] == [(58, "SKIPPED")]
+    assert replay_of(planned) == pytest.approx([0.0, 0.1, 0.2, 0.3])
+
+
+def test_what_a_calendar_excludes_in_a_pause_says_so():
+    spec = ExcludingSpec(minute_spec(), lambda at: at.minute == 58)
+    task = missed(resumed_at=NOW - timedelta(seconds=30), on_resume="skip")
+
+    (planned,) = plan_tasks([task], NOW, HORIZON, lambda *_: spec)
+
+    assert [row.reason for row in planned.rows].count("calendar_excluded") == 1
+    assert [row.reason for row in planned.rows].count("paused") == 4
+
+
+def minute_spec() -> Spec:
+    return parse("RECURRING", {"every": "PT1M"}, anchor=NOW - timedelta(hours=1))

@@ -5,6 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.ids import new_id
 from tasks.schedules.jitter import jitter_ms
 
 
@@ -29,3 +30,19 @@ def test_it_stays_below_the_jitter_and_before_the_next_occurrence(task_id, jitte
     assert drawn >= 0
     assert drawn == 0 or drawn < jitter * 1000
     assert gap is None or drawn == 0 or drawn < gap * 1000
+
+
+def test_tasks_made_one_right_after_the_other_spread_evenly():
+    drawn = sorted(jitter_ms(str(new_id()), 60, None) for _ in range(2000))
+
+    assert 0 <= drawn[0] < 1000
+    assert 59_000 < drawn[-1] < 60_000
+    # The largest distance from an even spread (Kolmogorov–Smirnov), once in ten million draws.
+    assert max(abs(value / 60_000 - place / 2000) for place, value in enumerate(drawn)) < 0.065
+
+
+def test_a_jitter_larger_than_the_interval_fills_the_interval():
+    drawn = [jitter_ms(str(UUID(int=n)), 3600, 10) for n in range(2000)]
+
+    assert min(drawn) < 100
+    assert 9900 < max(drawn) < 10_000

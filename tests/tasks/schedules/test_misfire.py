@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 
 from tasks.schedules.misfire import Plan, plan
 from tests.tasks.schedules.instants import cron, every, once, utc
+from tests.tasks.schedules.misfire_oracle import ExcludingSpec, decide, plan_all
 
 NOW = utc("2026-11-20 12:00")
+WEEK = 7 * 86_400
 
 
 def seconds(number: float) -> timedelta:
@@ -37,8 +40,24 @@ def rows(made: Plan) -> list[tuple[float, bool, str]]:
     return [((row.at - NOW).total_seconds(), row.run, row.reason) for row in made.rows]
 
 
+def outage(length: float, **asked: Any) -> dict[str, Any]:
+    """Return what is asked after nobody has looked for so many seconds."""
+    return {
+        "cursor": NOW - seconds(length),
+        "now": NOW,
+        "horizon": NOW + seconds(15),
+        "policy": "coalesce",
+        "grace_seconds": None,
+        **asked,
+    }
+
+
 def minutely():
-    return every("PT1M", start="2026-11-20 00:00")
+    return every("PT1M", start="2026-10-01 00:00")
+
+
+def excluding(spec, excludes):
+    return ExcludingSpec(spec, excludes)
 
 
 def test_instants_up_to_the_horizon_run_on_time():
@@ -247,53 +266,239 @@ def test_an_unknown_policy_is_an_error():
         ask(minutely(), missed=0, policy="sometimes")
 
 
-SPECS = [
-    every("PT1S", start="2026-11-20 00:00"),
-    every("PT7S", start="2026-11-20 00:00"),
-    minutely(),
-    cron("*/5 * * * * *"),
-    cron("* * * * *"),
-    once("2026-11-20 11:58"),
+def test_an_unknown_instant_to_coalesce_onto_is_an_error():
+    with pytest.raises(ValueError, match="unknown instant"):
+        ask(minutely(), missed=0, coalesce="middle")
+
+
+def test_coalesce_runs_the_earliest_missed_instant_where_asked():
+    made = ask(minutely(), missed=180, coalesce="earliest")
+
+    assert rows(made) == [
+        (-180, True, "misfire_coalesced"),
+        (-120, False, "misfire_coalesced"),
+        (-60, False, "misfire_coalesced"),
+        (0, True, ""),
+    ]
+    assert not made.caught_up
+
+
+def test_the_earliest_within_the_grace_stands_for_the_others():
+    made = ask(minutely(), missed=240, coalesce="earliest", grace=120)
+
+    assert [row[0] for row in rows(made) if row[1]] == [-120, 0]
+
+
+def test_a_long_stretch_is_coalesced_onto_its_earliest_instant_once():
+    entries, plans = plan_all(cron("* * * * * *"), **outage(86_400, coalesce="earliest"))
+
+    assert len(plans) > 1
+    assert all(made.caught_up for made in plans[:-1])
+    assert not plans[-1].caught_up
+    ran = [(at - NOW).total_seconds() for at, run, reason in entries if run and reason]
+    assert ran == [-86_400]
+
+
+def test_only_the_last_missed_instants_are_replayed_within_the_limit():
+    made = ask(minutely(), missed=240, policy="replay", replay_limit=2)
+
+    assert rows(made) == [
+        (-240, False, "misfire_skipped"),
+        (-180, False, "misfire_skipped"),
+        (-120, True, "misfire_replayed"),
+        (-60, True, "misfire_replayed"),
+        (0, True, ""),
+    ]
+
+
+@pytest.mark.parametrize("limit", [4, 5, 10**9])
+def test_a_replay_limit_that_is_not_reached_skips_nothing(limit):
+    made = ask(minutely(), missed=240, policy="replay", replay_limit=limit)
+
+    assert [row[2] for row in rows(made)] == ["misfire_replayed"] * 4 + [""]
+
+
+def test_what_is_older_than_a_replays_limit_is_one_span():
+    made = ask(minutely(), missed=3 * WEEK, policy="replay", replay_limit=3)
+
+    (span,) = made.spans
+    assert (span.count, span.reason) == (3 * WEEK // 60 - 3, "misfire_skipped")
+    assert [row[0] for row in rows(made) if row[2]] == [-180, -120, -60]
+
+
+def test_an_excluded_instant_does_not_run_on_time():
+    made = ask(excluding(every("PT5S"), lambda at: at.second == 5), missed=0)
+
+    assert rows(made) == [
+        (0, True, ""),
+        (5, False, "calendar_excluded"),
+        (10, True, ""),
+        (15, True, ""),
+    ]
+
+
+@pytest.mark.parametrize(("which", "ran"), [("latest", -120), ("earliest", -240)])
+def test_an_excluded_instant_never_stands_for_others(which, ran):
+    spec = excluding(minutely(), lambda at: at.minute in (55, 59))
+
+    made = ask(spec, missed=300, coalesce=which)
+
+    found = rows(made)
+    assert [row for row in found if row[2] == "calendar_excluded"] == [
+        (-300, False, "calendar_excluded"),
+        (-60, False, "calendar_excluded"),
+    ]
+    assert [row[0] for row in found if row[1]] == [ran, 0]
+
+
+@pytest.mark.parametrize("policy", ["coalesce", "skip", "replay"])
+def test_where_all_is_excluded_nothing_runs(policy):
+    made = ask(excluding(minutely(), lambda at: True), missed=300, policy=policy)
+
+    assert {row[1:] for row in rows(made)} == {(False, "calendar_excluded")}
+
+
+def test_a_replays_limit_counts_what_is_not_excluded():
+    spec = excluding(minutely(), lambda at: at.minute % 2 == 1)
+
+    made = ask(spec, missed=600, policy="replay", replay_limit=2)
+
+    assert [row[0] for row in rows(made) if row[2] == "misfire_replayed"] == [-240, -120]
+    assert [row[0] for row in rows(made) if row[2] == "misfire_skipped"] == [-600, -480, -360]
+
+
+@pytest.mark.parametrize("policy", ["coalesce", "skip", "replay"])
+def test_a_long_excluded_stretch_is_a_span_of_its_own(policy):
+    spec = excluding(minutely(), lambda at: at < NOW - seconds(3600))
+
+    made = ask(spec, missed=WEEK, policy=policy)
+
+    assert made.spans[0].reason == "calendar_excluded"
+    assert made.spans[0].count == WEEK // 60 - 60
+
+
+def test_the_latest_beyond_what_one_call_walks_is_found_behind_a_holiday():
+    spec = excluding(minutely(), lambda at: at > NOW - seconds(2 * 86_400))
+    spec.count_chunk = 100
+
+    entries, _ = plan_all(spec, **outage(4 * 86_400))
+
+    ran = [(at - NOW).total_seconds() for at, run, _ in entries if run]
+    assert ran == [-2 * 86_400]
+
+
+def test_an_excluded_one_time_task_is_accounted_for_and_over():
+    made = ask(excluding(once("2026-11-20 11:00"), lambda at: True), missed=7200)
+
+    assert rows(made) == [(-3600, False, "calendar_excluded")]
+    assert made.next_run_at is None
+
+
+def test_excluded_instants_count_as_occurrences():
+    spec = excluding(minutely(), lambda at: at.minute == 57)
+
+    made = ask(spec, missed=240, policy="replay", remaining=3)
+
+    assert [row[1] for row in rows(made)] == [True, False, True]
+    assert made.next_run_at is None
+
+
+OUTAGES = {"10 s": 10, "1 min": 60, "2 h": 7200, "3 weeks": 3 * WEEK}
+KINDS = {
+    "every second": every("PT1S", start="2026-10-01 00:00"),
+    "each second": cron("* * * * * *"),
+    "every minute": cron("* * * * *"),
+    "hourly": cron("0 * * * *", "Europe/Berlin"),
+    "daily": cron("30 8 * * *", "America/New_York"),
+}
+POLICIES = [
+    {"policy": "skip"},
+    {"policy": "coalesce"},
+    {"policy": "coalesce", "coalesce": "earliest"},
+    {"policy": "replay", "replay_limit": 7},
+]
+BOUNDS = [
+    {},
+    {"grace_seconds": 0},
+    {"grace_seconds": 3600},
+    {"remaining": 5},
+    {"remaining": 0},
 ]
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("length", OUTAGES.values(), ids=OUTAGES)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: "-".join(map(str, policy.values())))
+def test_after_an_outage_every_instant_is_accounted_for_as_its_policy_says(length, kind, policy):
+    # The slow way takes its time for a million seconds.
+    long = length > 86_400 and kind.next_after(NOW).at < NOW + seconds(2)
+    for bound in BOUNDS[3:] if long else BOUNDS:
+        asked = outage(length, **policy, **bound)
+
+        entries, _ = plan_all(kind, **asked)
+
+        assert entries == decide(kind, **asked), bound
+
+
+@pytest.mark.parametrize("policy", [*POLICIES, {"policy": "replay"}], ids=str)
+def test_a_schedule_that_ended_in_the_outage_is_accounted_for_up_to_its_end(policy):
+    spec = every("PT1M", start="2026-11-20 00:00", end_at="2026-11-20T11:30:00Z")
+
+    entries, plans = plan_all(spec, **outage(7200, **policy))
+
+    assert entries == decide(spec, **outage(7200, **policy))
+    assert entries[-1][0] == utc("2026-11-20 11:30")
+    assert plans[-1].next_run_at is None
+
+
+SPECS = [
+    lambda: every("PT1S", start="2026-11-20 00:00"),
+    lambda: every("PT7S", start="2026-11-20 00:00"),
+    minutely,
+    lambda: cron("*/5 * * * * *"),
+    lambda: cron("* * * * *"),
+    lambda: once("2026-11-20 11:58"),
+]
+EXCLUSIONS = {
+    "nothing": None,
+    "an hour": lambda at: at.hour == 11,
+    "odd minutes": lambda at: at.minute % 2 == 1,
+    "the last minutes": lambda at: at >= NOW - seconds(400),
+    "some seconds": lambda at: at.second % 3 == 0,
+    "all": lambda at: True,
+}
+
+
+@settings(max_examples=300)
 @given(
-    st.sampled_from(SPECS),
-    st.integers(-20, 4000),
-    st.sampled_from(["coalesce", "skip", "replay"]),
-    st.none() | st.integers(0, 4000),
-    st.integers(1, 300),
-    st.none() | st.integers(1, 2000),
+    made=st.sampled_from(SPECS),
+    exclusion=st.sampled_from(list(EXCLUSIONS)),
+    chunk=st.none() | st.integers(101, 400),
+    missed=st.integers(-20, 4000),
+    policy=st.sampled_from(["coalesce", "skip", "replay"]),
+    which=st.sampled_from(["latest", "earliest"]),
+    replay_limit=st.none() | st.integers(1, 500),
+    grace=st.none() | st.integers(0, 4000),
+    limit=st.integers(1, 300),
+    remaining=st.none() | st.integers(0, 2000),
 )
-def test_every_instant_is_accounted_for_exactly_once(spec, missed, policy, grace, limit, remaining):
-    start, horizon = NOW - seconds(missed), NOW + seconds(15)
-    expected = [o.at for o in spec.between(start - seconds(1e-6), horizon, remaining or 10**6)]
-    accounted, runs, left = [], [], remaining
-    cursor: datetime | None = start
+def test_every_instant_is_accounted_for_exactly_once_as_a_slow_oracle_says(
+    made, exclusion, chunk, missed, policy, which, replay_limit, grace, limit, remaining
+):
+    excludes = EXCLUSIONS[exclusion]
+    spec = excluding(made(), excludes) if excludes else made()
+    if chunk:
+        spec.count_chunk = chunk
+    asked = outage(
+        missed,
+        policy=policy,
+        coalesce=which,
+        replay_limit=replay_limit,
+        grace_seconds=grace,
+        remaining=remaining,
+    )
 
-    while cursor and cursor <= horizon:
-        made = plan(
-            spec,
-            cursor=cursor,
-            now=NOW,
-            horizon=horizon,
-            policy=policy,
-            grace_seconds=grace,
-            limit=limit,
-            remaining=left,
-        )
-        assert len(made.rows) + len(made.spans) <= limit
-        assert made.occurrences == len(made.rows) + sum(span.count for span in made.spans)
-        stretches = [
-            [o.at for o in spec.between(span.first - seconds(1e-6), span.last, 10**6)]
-            for span in made.spans
-        ]
-        assert [len(stretch) for stretch in stretches] == [span.count for span in made.spans]
-        accounted += [row.at for row in made.rows] + [at for stretch in stretches for at in stretch]
-        runs += [row for row in made.rows if row.run]
-        left = None if left is None else left - made.occurrences
-        cursor = made.next_run_at
+    entries, plans = plan_all(spec, limit=limit, **asked)
 
-    assert sorted(accounted) == expected
-    assert len([row for row in runs if row.reason == "misfire_coalesced"]) <= 1
+    assert entries == decide(spec, **asked)
+    assert all(len(plan.rows) + len(plan.spans) <= limit for plan in plans)
