@@ -29,6 +29,13 @@ MOVES: tuple[Move, ...] = (
         "execution.queued",
         "due, not held, new fencing token, lease set",
     ),
+    Move(
+        "skip",
+        (Status.PENDING,),
+        Status.SKIPPED,
+        "execution.skipped",
+        "waits for the gate, no place for it at its due instant",
+    ),
     Move("mark_running", (Status.QUEUED,), Status.RUNNING, "execution.started", "fencing token"),
     Move(
         "succeed",

@@ -9,7 +9,7 @@ from executions.choices import FINAL, Status
 from executions.states import MOVES
 
 _MEANINGS = {
-    Status.PENDING: "In the ledger; waits for its time, or for a worker.",
+    Status.PENDING: "In the ledger; waits for its time, for its turn, or for a worker.",
     Status.QUEUED: "Handed to a worker under a fencing token and a lease.",
     Status.RUNNING: "A worker has started an attempt.",
     Status.RETRYING: "An attempt failed; waits for the next one.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,10 @@ from executions.engine.ledger import floor_id
 from executions.engine.minute_stats import Ended
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
+from shared.notify import wake_schedulers_on_commit
 from shared.sql import rows, run
+
+_CANCEL_AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +109,14 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     if not finishes:
         return []
     bounds = _bounds([entry.execution_id for entry in finishes])
-    moved = [Ended(*row) for row in rows("complete/finish", {**bounds, **_columns(finishes)})]
+    found = rows("complete/finish", {**bounds, **_columns(finishes)})
+    moved = [Ended(*row[:-1]) for row in found]
     ids = [row.id for row in moved]
     failed = [row.id for row in moved if row.status == Status.FAILED]
     if failed:
         _insert_dead_letters(failed, finishes, bounds)
     if ids:
-        run("complete/settle_tasks", {**bounds, "ids": ids, "floor": floor_id()})
+        _settle(bounds, ids, freed=[row[-1] for row in found if row[-1]])
         minute_stats.count(moved)
     return ids
 
@@ -128,36 +132,76 @@ def release(returned: Sequence[tuple[UUID, int]]) -> list[UUID]:
 
 
 def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
-    """PENDING, RETRYING or voided QUEUED to CANCELLED; return what moved."""
+    """PENDING, RETRYING or voided QUEUED to CANCELLED; return what moved.
+
+    So many at a time that no statement takes long; the tasks are settled once, at the end.
+    """
     if not rows_:
         return []
     bounds = _bounds([row[0] for row in rows_])
-    moved = rows(
-        "complete/cancel",
-        {
-            **bounds,
-            "ids": [row[0] for row in rows_],
-            "tokens": [row[1] for row in rows_],
-            "reason": reason,
-        },
-    )
+    moved: list[tuple[Any, ...]] = []
+    for start in range(0, len(rows_), _CANCEL_AT_ONCE):
+        part = rows_[start : start + _CANCEL_AT_ONCE]
+        moved += rows(
+            "complete/cancel",
+            {
+                **bounds,
+                "ids": [row[0] for row in part],
+                "tokens": [row[1] for row in part],
+                "reason": reason,
+            },
+        )
     ids = [row[0] for row in moved]
     if ids:
-        run("complete/settle_tasks", {**bounds, "ids": ids, "floor": floor_id()})
+        _settle(bounds, ids, freed=[row[1] for row in moved if row[1]])
     return ids
 
 
-def request_cancel(ids: Sequence[UUID]) -> list[UUID]:
+def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
     """Mark RUNNING executions to be cancelled by their holder; return what was marked."""
     if not ids:
         return []
-    return [row[0] for row in rows("complete/request_cancel", {**_bounds(ids), "ids": list(ids)})]
+    parameters = {**_bounds(ids), "ids": list(ids), "reason": reason}
+    return [row[0] for row in rows("complete/request_cancel", parameters)]
+
+
+def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
+    """Gated PENDING to SKIPPED, decided by the gate; return what moved.
+
+    A task whose schedule has nothing left to run is at its end with it.
+    """
+    if not ids:
+        return []
+    moved = rows("gate/skip", {**_bounds(ids), "ids": list(ids), "reason": reason})
+    if moved:
+        tasks = list({row[1] for row in moved})
+        run("gate/settle_skipped", {"task_ids": tasks, "floor": floor_id()})
+    return [row[0] for row in moved]
 
 
 def insert_manual(parameters: dict[str, object]) -> UUID:
-    """Insert a PENDING execution outside the schedule: run now, retry, backfill."""
+    """Insert a PENDING execution outside the schedule: run now, retry."""
     found: UUID = rows("changing/insert_manual", parameters)[0][0]
     return found
+
+
+def insert_series(parameters: dict[str, object]) -> int:
+    """Insert gated PENDING executions of a backfill; return how many were not there yet."""
+    made: int = rows("backfill/insert_executions", parameters)[0][0]
+    return made
+
+
+def _settle(bounds: dict[str, object], ids: Sequence[UUID], freed: Sequence[UUID]) -> None:
+    """Settle the tasks of what has moved; let the gate look where a place that is free is wanted.
+
+    ``freed`` are the tasks whose places these took. Nothing is asked for any other.
+    """
+    floor = floor_id()
+    run("complete/settle_tasks", {**bounds, "ids": list(ids), "floor": floor})
+    wanted = {"low": floor, "task_ids": list(set(freed))}
+    if freed and rows("gate/somebody_waits", wanted)[0][0]:
+        moment = datetime.now(UTC)  # only the distance between the two counts
+        wake_schedulers_on_commit(moment, moment)
 
 
 def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:

@@ -6,7 +6,7 @@ released work is voided at the start guard first, and only what is voided change
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,8 @@ from uuid import UUID
 
 from executions.choices import Status, Trigger
 from executions.engine import guard, ledger, transitions
+from executions.engine.clocks import database_now
+from shared.ids import first_id_at
 from shared.notify import wake_schedulers_on_commit
 from shared.sql import rows, run
 from tasks.definition import Definition
@@ -74,31 +76,46 @@ def remove(found: list[Open]) -> None:
         run("changing/remove_prepared", {"ids": ids, "low": min(ids), "high": max(ids)})
 
 
+def remove_excluded(task_id: UUID, since: datetime) -> None:
+    """Take instants that a calendar excluded ahead of their time out of the ledger."""
+    low = first_id_at(since)
+    run("changing/remove_excluded", {"task": task_id, "low": low, "since": since})
+
+
 def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
-    """Let prepared rows run under the task's new version."""
+    """Let prepared rows run under the task's new version, its overlap policy and its limit."""
     if found:
         ids = [row.id for row in found]
+        bounds: dict[str, Any] = {"ids": ids, "low": min(ids), "high": max(ids)}
         run(
             "changing/adopt_prepared",
             {
-                "ids": ids,
-                "low": min(ids),
-                "high": max(ids),
+                **bounds,
                 "revision": task.version,
                 "priority": task.priority,
                 "max_attempts": definition.retry_policy["max_attempts"],
                 "timeout_seconds": definition.target["timeout_seconds"],
             },
         )
+        if run("changing/gate_prepared", bounds):
+            # What has just been let go, or waits for the gate from now on, is near its time.
+            now = database_now()
+            wake_schedulers_on_commit(now, now)
+    run("changing/count_open", {"task": task.id, "low": ledger.floor_id()})
 
 
 def hold(task_id: UUID, held: bool) -> None:
-    """Keep the task's work from being dispatched, or let it go.
+    """Keep the task's work from being dispatched, or let it go, as :func:`hold_many`."""
+    hold_many([task_id], held)
+
+
+def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
+    """Keep the tasks' work from being dispatched, or let it go; they are locked.
 
     A task that is let go with nothing ahead takes the state that its last execution, which may
     have ended during the pause, left to it.
     """
-    parameters: dict[str, Any] = {"task": task_id, "low": ledger.floor_id()}
+    parameters: dict[str, Any] = {"tasks": list(task_ids), "low": ledger.floor_id()}
     run("changing/hold", {**parameters, "held": held})
     if not held:
         run("changing/settle_resumed", parameters)

@@ -13,35 +13,69 @@ ORDER BY e.id FOR NO KEY UPDATE
 DELETE FROM executions e
 WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
 
+-- name: remove_excluded
+-- What a calendar excluded ahead of its time: the scheduler decides on these instants again, by
+-- the calendars as they are now. Index executions_of_task_idx; ids from the moment on bound the
+-- days.
+DELETE FROM executions e
+WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.status = 'SKIPPED'
+  AND e.reason = 'calendar_excluded' AND e.scheduled_for >= %(since)s
+
 -- name: adopt_prepared
--- Prepared rows that the new schedule also has run under the new revision.
+-- Prepared rows that the new schedule also has run under the new revision. What a backfill has
+-- made stays in the low band.
 UPDATE executions e
 SET revision = %(revision)s,
-    band = CASE WHEN %(priority)s <= 2 THEN 0 WHEN %(priority)s <= 6 THEN 1 ELSE 2 END,
+    band = CASE WHEN e.trigger = 'backfill' THEN 2
+                WHEN %(priority)s <= 2 THEN 0 WHEN %(priority)s <= 6 THEN 1 ELSE 2 END,
     max_attempts = %(max_attempts)s,
     timeout_seconds = %(timeout_seconds)s
 WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
 
+-- name: gate_prepared
+-- Prepared instants of the schedule wait for the gate exactly when the new definition has a
+-- policy or a limit; a pause holds what it lets go.
+UPDATE executions e
+SET gated = r.limited, held = r.limited OR t.status = 'PAUSED', counted = false
+FROM tasks t
+CROSS JOIN LATERAL (
+    SELECT coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
+           OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
+) AS r
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
+  AND e.trigger = 'schedule' AND t.id = e.task_id AND e.gated <> r.limited
+
+-- name: count_open
+-- What is under way takes a place of a task that has got a policy or a limit, whatever made it;
+-- a bulk job has places of its own. Index executions_of_task_idx.
+UPDATE executions e SET counted = true
+FROM tasks t
+WHERE t.id = %(task)s AND e.task_id = t.id AND e.id >= %(low)s
+  AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+  AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
+  AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
+       OR t.schedule ->> 'max_concurrent' IS NOT NULL)
+
 -- name: hold
--- Keeps work of a paused task from being dispatched, or lets it go again. What runs goes on; its
--- mark holds the retry that it may come to.
-UPDATE executions e SET held = %(held)s
-WHERE e.task_id = %(task)s AND e.id >= %(low)s
+-- Keeps work of paused tasks from being dispatched, or lets it go again. What runs goes on; its
+-- mark holds the retry that it may come to. What waits for the gate stays with it.
+UPDATE executions e SET held = %(held)s OR e.gated
+WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(low)s
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 
 -- name: settle_resumed
--- The state of a resumed task that has no instant ahead: what its unfinished work or else its
--- last execution says, which the recorder does not write to a paused task.
+-- The state of resumed tasks that have no instant ahead: what their unfinished work or else
+-- their last execution says, which the recorder does not write to a paused task.
 UPDATE tasks t
 SET status = CASE
     WHEN EXISTS (
         SELECT 1 FROM executions e
-        WHERE e.task_id = t.id AND e.id >= %(low)s
+        WHERE e.task_id = t.id AND e.id >= %(low)s AND e.trigger IN ('schedule', 'retry')
           AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
     THEN CASE WHEN t.type = 'ONE_TIME' AND EXISTS (
              SELECT 1 FROM executions e
              WHERE e.task_id = t.id AND e.id >= %(low)s AND e.attempt > 0
-               AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+               AND e.trigger IN ('schedule', 'retry') AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
          THEN 'RUNNING' ELSE t.status END
     WHEN t.type = 'RECURRING' THEN 'COMPLETED'
     ELSE coalesce((
@@ -50,21 +84,24 @@ SET status = CASE
         FROM executions e
         WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
         ORDER BY e.id DESC LIMIT 1), 'COMPLETED') END
-WHERE t.id = %(task)s AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
+WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
 
 -- name: insert_manual
--- An execution outside the schedule: run now, retry, backfill.
+-- An execution outside the schedule: run now, retry. It does not wait for the gate, but takes a
+-- place of a task that has a policy or a limit.
 WITH made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
         scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
-        worker, held, error_code, error_message, sealed_payload, parent_id, created_at
+        worker, held, counted, error_code, error_message, sealed_payload, parent_id, created_at
     )
     SELECT %(id)s, t.tenant_id, t.id, t.partition,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
            'default', r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
-           (r.definition -> 'target' ->> 'timeout_seconds')::float8, '', '', false, '', '',
+           (r.definition -> 'target' ->> 'timeout_seconds')::float8, '', '', false,
+           coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
+           OR t.schedule ->> 'max_concurrent' IS NOT NULL, '', '',
            %(sealed_payload)s, %(parent)s, now()
     FROM tasks t JOIN task_revisions r ON r.task_id = t.id AND r.version = %(revision)s
     WHERE t.id = %(task)s

@@ -40,7 +40,11 @@ WITH outcomes AS (
     UPDATE executions e
     SET status = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NOT NULL
                       THEN 'CANCELLED' ELSE o.status END,
-        reason = CASE WHEN o.reason <> '' THEN o.reason ELSE e.reason END,
+        -- Of a run that was asked to make room, the reason of its end is the overlap.
+        reason = CASE WHEN e.reason = 'overlap_cancelled'
+                      THEN CASE WHEN o.status IN ('CANCELLED', 'RETRYING') THEN e.reason
+                                ELSE o.reason END
+                      WHEN o.reason <> '' THEN o.reason ELSE e.reason END,
         attempt = e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END,
         lost_count = e.lost_count + o.lost,
         worker = CASE WHEN o.worker <> '' THEN o.worker ELSE e.worker END,
@@ -59,7 +63,8 @@ WITH outcomes AS (
       AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
     RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
               e.start_delay_ms,
-              date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute
+              date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
+              CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at,
@@ -77,7 +82,7 @@ WITH outcomes AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, 'execution.' || lower(status), id, task_id FROM moved
 )
-SELECT id, tenant_id, status, attempt, start_delay_ms, minute FROM moved
+SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed FROM moved
 
 -- name: hand_back
 -- QUEUED to PENDING under the token, for work that was withdrawn or released before its start:
@@ -100,22 +105,25 @@ SELECT id, task_id FROM moved
 WITH moved AS (
     UPDATE executions e
     SET status = 'CANCELLED', reason = %(reason)s, finished_at = now(), lease_expires_at = NULL,
-        cancel_requested_at = coalesce(e.cancel_requested_at, now())
+        gated = false, cancel_requested_at = coalesce(e.cancel_requested_at, now())
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
     WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
       AND (e.status IN ('PENDING', 'RETRYING')
            OR (e.status = 'QUEUED' AND e.fencing_token = o.token))
-    RETURNING e.id, e.tenant_id, e.task_id
+    RETURNING e.id, e.tenant_id, e.task_id, e.counted
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, 'execution.cancelled', id, task_id FROM moved
 )
-SELECT id, task_id FROM moved
+SELECT id, CASE WHEN counted THEN task_id END AS freed FROM moved
 
 -- name: request_cancel
--- Marks running executions; their holder aborts the request and reports CANCELLED.
+-- Marks running executions, with a reason where one is given and nobody asked before; their
+-- holder aborts the request and reports CANCELLED.
 UPDATE executions e
-SET cancel_requested_at = coalesce(e.cancel_requested_at, now())
+SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
+    reason = CASE WHEN %(reason)s <> '' AND e.cancel_requested_at IS NULL THEN %(reason)s
+                  ELSE e.reason END
 WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'RUNNING'
 RETURNING e.id, e.task_id
 
@@ -136,13 +144,24 @@ ON CONFLICT (execution_id) DO NOTHING
 
 -- name: settle_tasks
 -- Notes the last execution of each task, and ends tasks that have nothing left to run: a
--- one-time task with its execution's result, a recurring one after its last occurrence. Locks
--- in order of id, which closes the deadlock of two recorders that share tasks.
-WITH ended AS (
-    SELECT DISTINCT ON (e.task_id) e.task_id, e.id AS execution_id, e.status, e.trigger
+-- one-time task with its execution's result, a recurring one after its last occurrence. Counts
+-- the failures since the last success, by when they ended. Locks in order of id, which closes
+-- the deadlock of two recorders that share tasks.
+WITH batch AS (
+    SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
+           max(e.finished_at) FILTER (WHERE e.status = 'SUCCEEDED')
+               OVER (PARTITION BY e.task_id) AS succeeded_at
     FROM executions e
     WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
-    ORDER BY e.task_id, e.id DESC
+), ended AS (
+    SELECT DISTINCT ON (task_id) task_id, id AS execution_id, status, trigger
+    FROM batch ORDER BY task_id, (trigger IN ('schedule', 'retry')) DESC, id DESC
+), failures AS (
+    SELECT task_id, max(succeeded_at) AS succeeded_at,
+           count(*) FILTER (
+               WHERE status = 'FAILED' AND (succeeded_at IS NULL OR finished_at > succeeded_at)
+           ) AS streak
+    FROM batch GROUP BY task_id
 ), locked AS (
     SELECT t.id FROM tasks t JOIN ended ON ended.task_id = t.id
     ORDER BY t.id FOR NO KEY UPDATE OF t
@@ -150,6 +169,7 @@ WITH ended AS (
 UPDATE tasks t
 SET last_execution_id = s.execution_id, last_execution_status = s.status,
     last_execution_at = now(),
+    failure_streak = f.streak + CASE WHEN f.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
     status = CASE
         WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
              AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
@@ -161,10 +181,10 @@ SET last_execution_id = s.execution_id, last_execution_status = s.status,
             ELSE 'FAILED' END
         WHEN EXISTS (
             SELECT 1 FROM executions e
-            WHERE e.task_id = t.id AND e.id >= %(floor)s
+            WHERE e.task_id = t.id AND e.id >= %(floor)s AND e.trigger IN ('schedule', 'retry')
               AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')) THEN t.status
         ELSE 'COMPLETED' END
-FROM ended s JOIN locked ON locked.id = s.task_id
+FROM ended s JOIN locked ON locked.id = s.task_id JOIN failures f ON f.task_id = s.task_id
 WHERE t.id = s.task_id
 
 -- name: run_one_time_tasks

@@ -152,6 +152,27 @@ def test_what_is_not_the_schedules_own_stays(alpha: Tenant, partitions: Partitio
     assert Execution.objects.count() == 1
 
 
+def test_what_came_due_behind_the_gate_is_treated_alike(alpha: Tenant, partitions: Partitions):
+    task = prepared(alpha, "skip", overlap_policy="queue_all")
+    assert all(row.gated for row in executions_of(task))
+    take_over(partitions)
+
+    drain(partitions)
+
+    assert set(missed(task)) == {("SKIPPED", "misfire_skipped")}
+    assert reload(task).occurrence_count == sum(row.span_count or 1 for row in executions_of(task))
+
+
+def test_what_waited_for_its_turn_before_keeps_waiting(alpha: Tenant, partitions: Partitions):
+    task = prepared(alpha, "skip", overlap_policy="queue_all")
+    before = len(executions_of(task))
+    take_over(partitions, timedelta(seconds=30))
+
+    neglected.take_up(partitions)
+
+    assert len(executions_of(task, "PENDING")) == before
+
+
 @pytest.mark.parametrize(
     "traits",
     [

@@ -85,7 +85,10 @@ def apply(verb: str, execution: Execution, token: int) -> list[UUID]:
     pair = [(execution.id, token)]
     if verb in ENDS:
         return transitions.finish([ending(verb, execution, token)])
+    if verb == "skip" and execution.status == "PENDING":
+        Execution.objects.filter(pk=execution.pk).update(gated=True, held=True)
     calls: dict[str, Callable[[], list[UUID]]] = {
+        "skip": lambda: transitions.skip([execution.id], "overlap_skipped"),
         "mark_queued": lambda: [row.id for row in release()],
         "mark_running": lambda: transitions.mark_running(
             [(execution.id, token, WORKER, database_now())]
@@ -150,6 +153,7 @@ def test_a_stale_token_changes_nothing(alpha: Tenant, status: str, verb: str):
         lambda: transitions.release([]),
         lambda: transitions.cancel([], "cancelled"),
         lambda: transitions.request_cancel([]),
+        lambda: transitions.skip([], "overlap_skipped"),
     ],
 )
 def test_an_empty_batch_moves_nothing(call: Callable[[], list[UUID]]):

@@ -1,0 +1,96 @@
+"""What an overlap policy and a limit mean for work that is due; computes, and writes nothing.
+
+The gate asks with what takes a group's places and with what is due of it. A group is a task's own
+executions, or those that one bulk job made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+from uuid import UUID
+
+Due = TypeVar("Due")
+
+#: How many of those that find no place wait for one; the others are skipped.
+_WAITING = {"skip": 0, "queue_one": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An unfinished execution that counts against the limit of its group.
+
+    ``cancelling``: it has been asked to end, and keeps its place until it has.
+    """
+
+    id: UUID
+    status: str
+    token: int | None
+    cancelling: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a group stands: ``limit`` of its executions at a time (None: any number), oldest first.
+
+    Of a group without policy and limit, ``places`` may be fewer than what is under way.
+    """
+
+    policy: str
+    limit: int | None
+    paused: bool
+    places: tuple[Place, ...] = ()
+
+    @property
+    def active(self) -> list[UUID]:
+        """Return the executions that take a place."""
+        return [place.id for place in self.places]
+
+    def room(self, wanted: int) -> int:
+        """Return how many of so many find a place now."""
+        if self.limit is None:
+            return wanted
+        return max(0, min(wanted, self.limit - len(self.places)))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[Due]):
+    """What becomes of due work; ``cancel`` is what has to end so that ``wait`` finds a place."""
+
+    admit: Sequence[Due] = ()
+    skip: Sequence[Due] = ()
+    wait: Sequence[Due] = ()
+    cancel: Sequence[Place] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is to be done."""
+        return bool(self.admit or self.skip or self.cancel)
+
+
+def decide(standing: Standing, due: Sequence[Due]) -> Decision[Due]:
+    """Return what becomes of a group's due work, given oldest first (A7).
+
+    While the task is paused everything waits: resuming it asks again.
+    """
+    if standing.paused:
+        return Decision(wait=due)
+    if standing.policy == "cancel_running" and standing.limit is not None:
+        return _replace(standing, standing.limit, due)
+    room = standing.room(len(due))
+    rest = due[room:]
+    kept = _WAITING.get(standing.policy, len(rest))
+    return Decision(admit=due[:room], skip=rest[kept:], wait=rest[:kept])
+
+
+def _replace(standing: Standing, limit: int, due: Sequence[Due]) -> Decision[Due]:
+    """Let the newest have the places: what one after the other would have come to in the end."""
+    newest = due[-limit:]
+    room = standing.room(len(newest))
+    ending = sum(place.cancelling for place in standing.places)
+    needed = max(0, len(standing.places) - ending + len(newest) - limit)
+    running = [place for place in standing.places if not place.cancelling]
+    return Decision(
+        admit=newest[:room], skip=due[:-limit], wait=newest[room:], cancel=running[:needed]
+    )

@@ -1,0 +1,161 @@
+"""Standing pauses at work: many tasks paused at once, and let go when the pause has ended (A10).
+
+``services.pauses`` begins and ends them for people; the scheduler ends those whose time has come,
+a bounded number of tasks a pass. However many tasks there are, the statements are few. Locks are
+taken in the recorder's order: executions by id, then tasks by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from events import audit, outbox
+from executions.engine import guard, ledger, transitions, withdrawal
+from executions.engine.clocks import database_now
+from executions.engine.partitions import Partitions
+from shared.actor import SYSTEM, Actor
+from shared.conf import conf
+from shared.ids import first_id_at, partition_of
+from shared.notify import wake_schedulers_on_commit
+from shared.sql import rows, run
+from tasks import standing_pauses
+from tasks.models import Pause, Task
+
+#: The name of the event that says that a pause has begun, ended or let tasks go.
+CHANGED = "pause.changed"
+#: Tokens that one question to the start guard takes back.
+_VOIDED_AT_ONCE = 5000
+#: Tasks that the scheduler lets go in one transaction: its other stages must not wait long.
+_LET_GO_AT_ONCE = 500
+_PAUSES = 20
+#: More tasks than any tenant has.
+ALL = 2**31 - 1
+
+
+def hold(pause: Pause, task_ids: Sequence[UUID], now: datetime) -> int:
+    """Let a pause hold these tasks; return how many it really holds.
+
+    From the commit on nothing of them starts (A11), what runs goes on, and what was planned from
+    now on is for ``on_resume`` to decide. The caller owns the tenant's pauses. Raise Unavailable,
+    changing nothing, when released work exists and Redis cannot be asked.
+    """
+    if not task_ids:
+        return 0
+    _take_back(task_ids, now)
+    held = _ids("pausing/lock_pausable", tasks=list(task_ids))
+    # What materialize, dispatch and people added before the tasks were locked.
+    _take_back(held, now)
+    ahead = first_id_at(now)
+    run("pausing/unplan", {"tasks": held, "ahead": ahead, "now": now})
+    withdrawal.hold_many(held, held=True)
+    run("pausing/pause_tasks", {"tasks": held, "now": now, **_terms(pause)})
+    return len(held)
+
+
+def end(pause: Pause, *, actor: Actor, now: datetime) -> bool:
+    """Mark a pause as ended; return False when somebody else did. Its tasks are not let go yet."""
+    still_open = Pause.objects.open().filter(pk=pause.pk)
+    return bool(still_open.update(ended_at=now, ended_by=actor.name[:200]))
+
+
+def record_end(pause: Pause, count: int, actor: Actor) -> None:
+    """Audit the end of a pause that held so many tasks; the last thing of its transaction."""
+    facts = {"scope": pause.scope, "value": pause.value, "tasks": count}
+    audit.record(pause.tenant_id, actor, "pause.ended", "pause", pause.id, after=facts)
+
+
+@transaction.atomic
+def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
+    """Let up to so many tasks of an ended pause go; return how many it held.
+
+    Another open pause that covers a task takes it over, the oldest first; the others resume. The
+    caller shares or owns the tenant's pauses.
+    """
+    found = _ids("pausing/held_tasks", pause=pause.id, limit=limit)
+    if not found:
+        return 0
+    _lock_work(found)
+    held = _ids("pausing/lock_held", tasks=found, pause=pause.id)
+    free = _hand_over(pause, held, now)
+    if free:
+        run("pausing/resume_tasks", {"tasks": free, "now": now})
+        withdrawal.hold_many(free, held=False)
+        wake_schedulers_on_commit(now, now)
+    outbox.append(pause.tenant_id, CHANGED, pause.id)
+    return len(held)
+
+
+def end_due(partitions: Partitions) -> tuple[int, bool]:
+    """End pauses whose time has come, and let a bounded number of tasks go, for the scheduler.
+
+    Return how many tasks were let go, and whether more wait.
+    """
+    for pause in _mine("pausing/to_end", partitions):
+        with transaction.atomic():
+            if end(pause, actor=SYSTEM, now=database_now()):
+                held = Task.objects.filter(pause_id=pause.id).count()
+                record_end(pause, held, SYSTEM)
+    done = 0
+    for pause in _mine("pausing/to_let_go", partitions):
+        with transaction.atomic():
+            standing_pauses.share(pause.tenant_id)
+            done += let_go(pause, database_now(), _LET_GO_AT_ONCE)
+        if done >= _LET_GO_AT_ONCE:
+            return done, True
+    return done, False
+
+
+def _hand_over(pause: Pause, held: list[UUID], now: datetime) -> list[UUID]:
+    """Let other open pauses take over what they cover; return the tasks that none does."""
+    free = set(held)
+    for other in Pause.objects.for_tenant(pause.tenant_id).open().order_by("created_at", "id"):
+        under = Task.objects.filter(pause_id=pause.id)
+        ids = standing_pauses.covered(under, other.scope, other.value).values_list("id", flat=True)
+        taken = sorted(free & set(ids))
+        if taken:
+            run("pausing/hand_over", {"tasks": taken, "now": now, **_terms(other)})
+            free -= set(taken)
+    return sorted(free)
+
+
+def _mine(statement: str, partitions: Partitions) -> list[Pause]:
+    # Several schedulers would only wait for each other.
+    count = conf().partition_count
+    found = [row[0] for row in rows(statement, {"limit": _PAUSES})]
+    return list(
+        Pause.objects.filter(
+            pk__in=[one for one in found if partition_of(one, count) in partitions.held]
+        ).order_by("id")
+    )
+
+
+def _take_back(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Lock the tasks' work; withdraw what is released, and note as running what has started."""
+    released = _lock_work(task_ids)
+    for start in range(0, len(released), _VOIDED_AT_ONCE):
+        batch = released[start : start + _VOIDED_AT_ONCE]
+        holders = guard.void([token for _, token in batch])
+        pairs = list(zip(batch, holders, strict=True))
+        transitions.withdraw([row for row, by in pairs if not by])
+        transitions.mark_running([(*row, by, now) for row, by in pairs if by])
+    if released:
+        # Whether it stays or not, the scheduler's picture of what is due has changed.
+        wake_schedulers_on_commit(now, now)
+
+
+def _lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
+    parameters = {"tasks": list(task_ids), "low": ledger.floor_id()}
+    return [(row[0], row[1]) for row in rows("pausing/lock_work", parameters)]
+
+
+def _ids(statement: str, **parameters: Any) -> list[UUID]:
+    return [row[0] for row in rows(statement, parameters)]
+
+
+def _terms(pause: Pause) -> dict[str, Any]:
+    return {"pause": pause.id, "note": pause.note, "on_resume": pause.on_resume}

@@ -1,0 +1,179 @@
+-- name: groups
+-- The groups that have gated work in the held partitions, behind a task: when the first and the
+-- next of it are due, how much is due, and how many rows that are. So many rows are read: the
+-- last task may have more. Index executions_gated_idx in its own order; ids are bounded so that
+-- only days with unfinished work are touched.
+SELECT w.task_id, w.series_id, min(w.due_at), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
+       count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
+FROM (
+    SELECT e.task_id, e.series_id, e.due_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+      AND e.task_id > %(after)s AND e.partition = ANY(%(partitions)s)
+    ORDER BY e.task_id, e.series_id, e.due_at LIMIT %(limit)s
+) AS w
+GROUP BY w.task_id, w.series_id
+ORDER BY w.task_id, w.series_id
+
+-- name: groups_of_task
+-- The same of one task that has many gated rows: jumps from series to series, so that a long
+-- backlog of one does not hide the others. Index executions_gated_idx.
+WITH RECURSIVE series AS (
+    (SELECT e.series_id FROM executions e
+     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+       AND e.task_id = %(task)s AND e.series_id IS NOT NULL
+     ORDER BY e.series_id LIMIT 1)
+    UNION ALL
+    SELECT n.series_id FROM series s CROSS JOIN LATERAL (
+        SELECT e.series_id FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+          AND e.task_id = %(task)s AND e.series_id > s.series_id
+        ORDER BY e.series_id LIMIT 1
+    ) AS n
+), waiting AS (
+    SELECT s.series_id, d.due_at FROM series s CROSS JOIN LATERAL (
+        SELECT e.due_at FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+          AND e.task_id = %(task)s AND e.series_id = s.series_id
+        ORDER BY e.due_at LIMIT %(limit)s
+    ) AS d
+    UNION ALL
+    SELECT NULL, d.due_at FROM (
+        SELECT e.due_at FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+          AND e.task_id = %(task)s AND e.series_id IS NULL
+        ORDER BY e.due_at LIMIT %(limit)s
+    ) AS d
+)
+SELECT %(task)s::uuid, w.series_id, min(w.due_at),
+       min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
+       count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
+FROM waiting w
+GROUP BY w.series_id
+
+-- name: standings
+-- Policy and limit of each group, whether its task is paused, and what takes its places now: one
+-- row per place, or one without. The limit of a policy without one is 1; what a series allows is
+-- said by its bulk job. Index executions_counted_idx, which only such tasks have entries in.
+SELECT g.task_id, g.series_id, r.policy,
+       coalesce(r.most, CASE WHEN r.policy <> 'allow' THEN 1 END), t.status = 'PAUSED',
+       a.id, a.status, a.fencing_token, a.cancel_requested_at IS NOT NULL
+FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[]) AS g (task_id, series_id)
+JOIN tasks t ON t.id = g.task_id
+LEFT JOIN bulk_jobs j ON j.id = g.series_id
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN g.series_id IS NULL THEN coalesce(t.schedule ->> 'overlap_policy', 'allow')
+                ELSE coalesce(j.options ->> 'overlap_policy', 'queue_all') END AS policy,
+           CASE WHEN g.series_id IS NULL THEN (t.schedule ->> 'max_concurrent')::integer
+                ELSE (j.options ->> 'max_parallel')::integer END AS most
+) AS r
+LEFT JOIN LATERAL (
+    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.counted
+      AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+      AND e.task_id = g.task_id AND e.series_id IS NULL AND g.series_id IS NULL
+    UNION ALL
+    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.counted
+      AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+      AND e.task_id = g.task_id AND e.series_id = g.series_id
+) AS a ON true
+ORDER BY g.task_id, g.series_id, a.id
+
+-- name: lock_due
+-- The first due work of each group, so many, locked against edit, pause and cancel. A group that
+-- another scheduler decides on in this moment is left out, whatever it believes to own: the
+-- advisory lock ends with the transaction and lets one at a time count and admit. The partition
+-- must still be this owner's under this epoch. Rows that somebody changes are skipped, not
+-- waited for. Index executions_gated_idx.
+WITH taken AS MATERIALIZED (
+    SELECT g.task_id, g.series_id, g.most
+    FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[], %(most)s::integer[])
+         AS g (task_id, series_id, most)
+    JOIN tasks t ON t.id = g.task_id
+    JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+      ON held.partition = t.partition
+    JOIN partition_leases l
+      ON l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+         AND l.expires_at > now()
+    WHERE pg_try_advisory_xact_lock(
+        hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
+), of_schedules AS (
+    SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
+        SELECT e.id, e.due_at FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+          AND e.task_id = g.task_id AND e.series_id IS NULL AND e.due_at <= %(now)s
+        ORDER BY e.due_at, e.id LIMIT g.most
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+    WHERE g.series_id IS NULL
+), of_series AS (
+    SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
+        SELECT e.id, e.due_at FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+          AND e.task_id = g.task_id AND e.series_id = g.series_id AND e.due_at <= %(now)s
+        ORDER BY e.due_at, e.id LIMIT g.most
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+    WHERE g.series_id IS NOT NULL
+)
+SELECT task_id, series_id, id, due_at
+FROM (SELECT * FROM of_schedules UNION ALL SELECT * FROM of_series) AS d
+ORDER BY task_id, series_id, due_at, id
+
+-- name: lock_places
+-- What is to give its place up, locked as it stands now; what somebody else changes in this
+-- moment is left for the next look.
+SELECT e.id, e.status, e.fencing_token FROM executions e
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+  AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
+
+-- name: admit
+-- Lets locked work go: it takes a place from here on. What had to wait for its turn is due now,
+-- since it could not start before; its nominal time stays. Work of a task that is paused in
+-- this moment stays held.
+UPDATE executions e
+SET gated = false, counted = true, held = t.status = 'PAUSED',
+    due_at = CASE WHEN o.waited THEN greatest(e.due_at, clock_timestamp()) ELSE e.due_at END
+FROM unnest(%(ids)s::uuid[], %(waited)s::boolean[]) AS o (id, waited), tasks t
+WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING' AND e.gated
+  AND t.id = e.task_id
+
+-- name: skip
+-- Gated PENDING to SKIPPED: its instant came while there was no place for it.
+WITH moved AS (
+    UPDATE executions e
+    SET status = 'SKIPPED', reason = %(reason)s, finished_at = now(), gated = false, held = false
+    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+      AND e.status = 'PENDING' AND e.gated
+    RETURNING e.id, e.tenant_id, e.task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.skipped', id, task_id FROM moved
+)
+SELECT id, task_id FROM moved
+
+-- name: settle_skipped
+-- Ends tasks whose last instant was skipped: nothing of their schedule is left to run. Locks in
+-- order of id, as the recorder does.
+WITH locked AS (
+    SELECT t.id FROM tasks t
+    WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
+      AND t.next_run_at IS NULL
+    ORDER BY t.id FOR NO KEY UPDATE
+)
+UPDATE tasks t SET status = 'COMPLETED'
+FROM locked
+WHERE t.id = locked.id AND NOT EXISTS (
+    SELECT 1 FROM executions e
+    WHERE e.task_id = t.id AND e.id >= %(floor)s AND e.trigger IN ('schedule', 'retry')
+      AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+
+-- name: somebody_waits
+-- Whether gated work of these tasks waits for a place, or will in a moment: a scheduler that
+-- looks while their places are being freed may not see that yet. Index executions_gated_idx.
+SELECT EXISTS (
+    SELECT 1 FROM executions e
+    WHERE e.id >= %(low)s AND e.status = 'PENDING' AND e.gated
+      AND e.task_id = ANY(%(task_ids)s) AND e.due_at <= clock_timestamp() + interval '2 seconds'
+)

@@ -1,0 +1,112 @@
+"""How the recorder counts a task's failures in a row, whatever one batch of it holds."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from executions.engine import transitions
+from executions.engine.clocks import database_now
+from executions.engine.transitions import Finish
+from executions.services.triggering import run_task
+from tasks.models import Task
+from tests.factories import ACTOR, WORKER, daily, finish, make_task, release, reload, start
+
+pytestmark = pytest.mark.django_db
+
+
+def record(task: Task, *outcomes: str) -> None:
+    """Record executions of the task in one batch; they ended in this order, a second apart.
+
+    Their ids, and the order in which the batch names them, are the other way round.
+    """
+    for _ in outcomes:
+        run_task(task.tenant_id, task.id, None, actor=ACTOR)
+    claimed = sorted((row for row in release() if row.task_id == task.id), key=lambda row: row.id)
+    start(claimed)
+    now = database_now()
+    transitions.finish(
+        [
+            Finish(
+                row.id,
+                row.token,
+                row.attempt + 1,
+                status,
+                "SUCCEEDED" if status == "SUCCEEDED" else "FAILED",
+                worker=WORKER,
+                started_at=now,
+                finished_at=now - timedelta(seconds=place),
+            )
+            for place, (row, status) in enumerate(zip(claimed, reversed(outcomes), strict=True))
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "streak"),
+    [
+        (["FAILED"], 1),
+        (["FAILED", "FAILED", "FAILED"], 3),
+        (["SUCCEEDED", "FAILED", "FAILED"], 2),
+        (["FAILED", "SUCCEEDED", "FAILED"], 1),
+        (["FAILED", "FAILED", "SUCCEEDED"], 0),
+        (["SUCCEEDED"], 0),
+        (["FAILED", "RETRYING"], 1),
+        (["CANCELLED"], 0),
+        (["FAILED", "CANCELLED"], 1),
+    ],
+)
+def test_failures_count_since_the_last_success_of_the_batch(alpha, outcomes, streak):
+    task = make_task(alpha)
+
+    record(task, *outcomes)
+
+    assert reload(task).failure_streak == streak
+
+
+@pytest.mark.parametrize(
+    ("batches", "streak"),
+    [
+        ([["FAILED"], ["FAILED"]], 2),
+        ([["FAILED", "FAILED"], ["FAILED", "FAILED"]], 4),
+        ([["FAILED", "FAILED"], ["SUCCEEDED", "FAILED"]], 1),
+        ([["FAILED", "FAILED"], ["RETRYING"]], 2),
+        ([["FAILED", "FAILED"], ["CANCELLED"]], 2),
+        ([["FAILED"], ["SUCCEEDED"]], 0),
+    ],
+)
+def test_failures_add_up_from_batch_to_batch(alpha, batches, streak):
+    task = make_task(alpha)
+
+    for batch in batches:
+        record(task, *batch)
+
+    assert reload(task).failure_streak == streak
+
+
+def test_each_task_of_a_batch_has_its_own_count(alpha):
+    tasks = [make_task(alpha, daily(name=str(number))) for number in range(2)]
+    for task in tasks:
+        run_task(alpha.id, task.id, None, actor=ACTOR)
+    claimed = release()
+    start(claimed)
+    [first] = [row for row in claimed if row.task_id == tasks[0].id]
+    [second] = [row for row in claimed if row.task_id == tasks[1].id]
+
+    finish(first, "FAILED", reason="attempts_exhausted")
+    finish(second)
+
+    assert [reload(task).failure_streak for task in tasks] == [1, 0]
+
+
+def test_an_outcome_under_a_stale_token_counts_nothing(alpha):
+    task = make_task(alpha)
+    run_task(alpha.id, task.id, None, actor=ACTOR)
+    [row] = release()
+    start([row])
+    finish(row, "FAILED", reason="attempts_exhausted")
+
+    finish(row, "FAILED", reason="attempts_exhausted")
+
+    assert reload(task).failure_streak == 1
