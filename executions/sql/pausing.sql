@@ -1,0 +1,103 @@
+-- name: lock_work
+-- All unfinished work of many tasks, locked against dispatch and the recorder until the pause
+-- commits, in order of ids; answers what is released and has to be voided. Index
+-- executions_of_task_idx; the floor bounds the days.
+WITH locked AS (
+    SELECT e.id, e.status, e.fencing_token FROM executions e
+    WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(low)s
+      AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
+    ORDER BY e.id FOR NO KEY UPDATE
+)
+SELECT id, fencing_token FROM locked WHERE status = 'QUEUED'
+
+-- name: lock_pausable
+-- Those of many tasks that a pause holds, locked after their work and in order of ids, as the
+-- recorder does: what somebody paused, ended or deleted meanwhile is left out. By primary key.
+SELECT t.id FROM tasks t
+WHERE t.id = ANY(%(tasks)s) AND t.status IN ('SCHEDULED', 'RUNNING') AND t.deleted_at IS NULL
+ORDER BY t.id FOR NO KEY UPDATE
+
+-- name: unplan
+-- Expectations of the schedule that lie ahead leave the ledger, and each cursor goes back before
+-- them: the scheduler meets those instants again and what it counts again is taken back. The
+-- rows are locked. Index executions_of_task_idx; no such row has an id below that of now.
+WITH first AS (
+    SELECT e.task_id, min(e.scheduled_for) AS scheduled_for FROM executions e
+    WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
+    GROUP BY e.task_id
+), counted AS (
+    -- Rows beyond the cursor stayed through an edit and are counted when it meets them.
+    SELECT f.task_id, f.scheduled_for, count(*) AS instants
+    FROM first f
+    JOIN tasks t ON t.id = f.task_id
+    JOIN executions e ON e.task_id = f.task_id AND e.id >= %(ahead)s
+    WHERE e.trigger = 'schedule' AND e.scheduled_for >= f.scheduled_for
+      AND (t.next_run_at IS NULL OR e.scheduled_for < t.next_run_at)
+    GROUP BY f.task_id, f.scheduled_for
+), removed AS (
+    DELETE FROM executions e
+    WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
+)
+UPDATE tasks t
+SET next_run_at = least(t.next_run_at, c.scheduled_for),
+    occurrence_count = greatest(0, t.occurrence_count - c.instants)
+FROM counted c
+WHERE t.id = c.task_id
+
+-- name: pause_tasks
+-- Locked tasks go under a standing pause. By primary key.
+UPDATE tasks t
+SET status = 'PAUSED', paused_at = %(now)s, paused_until = NULL, pause_note = %(note)s,
+    on_resume = %(on_resume)s, pause_id = %(pause)s, updated_at = %(now)s
+WHERE t.id = ANY(%(tasks)s)
+
+-- name: held_tasks
+-- Tasks that a pause holds, so many. Index tasks_of_pause_idx.
+SELECT t.id FROM tasks t
+WHERE t.pause_id = %(pause)s AND t.status = 'PAUSED'
+ORDER BY t.id LIMIT %(limit)s
+
+-- name: lock_held
+-- Those of many tasks that the pause still holds, locked after their work and in order of ids,
+-- as the recorder does. By primary key.
+SELECT t.id FROM tasks t
+WHERE t.id = ANY(%(tasks)s) AND t.pause_id = %(pause)s AND t.status = 'PAUSED'
+ORDER BY t.id FOR NO KEY UPDATE
+
+-- name: hand_over
+-- Locked tasks go from an ended pause under another that is open. By primary key.
+UPDATE tasks t
+SET pause_note = %(note)s, on_resume = %(on_resume)s, pause_id = %(pause)s, updated_at = %(now)s
+WHERE t.id = ANY(%(tasks)s)
+
+-- name: resume_tasks
+-- Locked tasks are let go by the pause that has ended; what fell into it, from the cursor to
+-- now, is decided by on_resume, which stays. By primary key.
+UPDATE tasks t
+SET status = 'SCHEDULED', resumed_at = %(now)s, paused_at = NULL, paused_until = NULL,
+    pause_id = NULL, updated_at = %(now)s
+WHERE t.id = ANY(%(tasks)s)
+
+-- name: to_end
+-- Open pauses whose time is over. Index pauses_to_end_idx.
+SELECT p.id, p.tenant_id FROM pauses p
+WHERE p.ended_at IS NULL AND p.until <= clock_timestamp()
+ORDER BY p.until LIMIT %(limit)s
+
+-- name: to_let_go
+-- Pauses ended not long ago that still hold tasks: their end was only begun, or a task went
+-- under one in the moment of its end. Pauses are few; index tasks_of_pause_idx.
+SELECT p.id, p.tenant_id FROM pauses p
+WHERE p.ended_at > now() - interval '1 day'
+  AND EXISTS (SELECT 1 FROM tasks t WHERE t.pause_id = p.id AND t.status = 'PAUSED')
+ORDER BY p.ended_at LIMIT %(limit)s
+
+-- name: tasks_failing
+-- Tasks that have failed so often in a row that they pause themselves. Index tasks_failing_idx.
+SELECT t.id, t.tenant_id FROM tasks t
+WHERE t.partition = ANY(%(partitions)s) AND t.status = 'SCHEDULED'
+  AND t.pause_after_failures IS NOT NULL AND t.failure_streak >= t.pause_after_failures
+  AND t.deleted_at IS NULL
+ORDER BY t.id LIMIT %(limit)s

@@ -1,0 +1,127 @@
+"""Standing pauses: which tasks one covers, and which open one holds a task (A10).
+
+Creating, editing and resuming tasks ask here. What covers is said once, as a filter of tasks, so
+that a pause finds the same tasks when it begins as each new task finds pauses. Callers hold
+:func:`share` until they commit, and whoever begins a pause :func:`own`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.db.models import Q
+
+from shared.exceptions import FieldError, InvalidInput
+from shared.sql import rows
+from tasks.choices import PauseScope
+from tasks.field_reader import text_problem
+from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
+from tasks.models import Pause, Task
+from tasks.querysets import TaskQuerySet
+
+_LONGEST = {
+    PauseScope.LABEL: LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
+    PauseScope.POOL: 63,
+    PauseScope.DESTINATION: 260,
+}
+_HOST = re.compile(r"[^\s/?#@\\]+")
+_SAID = {
+    PauseScope.LABEL: "the label {}",
+    PauseScope.POOL: "the pool {}",
+    PauseScope.DESTINATION: "the destination {}",
+    PauseScope.TENANT: "the whole tenant",
+}
+
+
+def share(tenant_id: UUID) -> None:
+    """Keep pauses of the tenant from beginning until this transaction ends.
+
+    To be taken before any row, as whoever begins a pause does; others that share do not wait.
+    """
+    rows("standing/share_pauses", {"tenant": tenant_id})
+
+
+def own(tenant_id: UUID) -> None:
+    """Keep tasks of the tenant from being made, edited or resumed until this transaction ends."""
+    rows("standing/own_pauses", {"tenant": tenant_id})
+
+
+def covered(tasks: TaskQuerySet, scope: str, value: str) -> TaskQuerySet:
+    """Return those of the tasks that a pause of this scope and value covers.
+
+    A destination without a port is the host on every port; with one it is as in the URL.
+    """
+    if scope == PauseScope.LABEL:
+        return tasks.labelled(value)
+    if scope == PauseScope.POOL:
+        return tasks.filter(pool=value)
+    if scope == PauseScope.DESTINATION:
+        return tasks.filter(Q(destination=value) | Q(destination__startswith=f"{value}:"))
+    return tasks
+
+
+def holders(tenant_id: UUID, task_ids: Collection[UUID]) -> dict[UUID, Pause]:
+    """Return, of the tenant's tasks given, those that an open pause covers, with the oldest."""
+    found: dict[UUID, Pause] = {}
+    for pause in Pause.objects.for_tenant(tenant_id).open().order_by("created_at", "id"):
+        left = [task_id for task_id in task_ids if task_id not in found]
+        if not left:
+            break
+        # Tasks of the caller's own transaction are seen, too.
+        among = Task.objects.filter(tenant_id=tenant_id, pk__in=left)
+        ids = covered(among, pause.scope, pause.value).values_list("id", flat=True)
+        found |= dict.fromkeys(ids, pause)
+    return found
+
+
+def holder_of(task: Task) -> Pause | None:
+    """Return the open pause that holds a task: the one that it is under, else the oldest."""
+    return current_holder(task) or holders(task.tenant_id, [task.id]).get(task.id)
+
+
+def current_holder(task: Task) -> Pause | None:
+    """Return the pause that the task is under, while it is open and covers the task."""
+    if task.pause_id is None:
+        return None
+    pause = Pause.objects.open().filter(pk=task.pause_id).first()
+    if pause is None:
+        return None
+    among = Task.objects.filter(pk=task.id)
+    return pause if covered(among, pause.scope, pause.value).exists() else None
+
+
+def describe(scope: str, value: str) -> str:
+    """Return what a pause covers in words: ``the label team:billing``."""
+    return _SAID[PauseScope(scope)].format(value)
+
+
+def read_value(scope: str, value: str) -> str:
+    """Return the value of a scope as it is compared; raise InvalidInput at ``#/value``."""
+    if scope == PauseScope.TENANT:
+        if value:
+            _refuse("not_used", "A pause of the whole tenant has no value.")
+        return ""
+    if not value:
+        _refuse("required", f"Say which {scope}.")
+    problem = text_problem(value, longest=_LONGEST[PauseScope(scope)])
+    if problem:
+        _refuse(*problem)
+    return _read_destination(value) if scope == PauseScope.DESTINATION else value
+
+
+def _read_destination(value: str) -> str:
+    try:
+        parts = urlsplit(f"//{value}")
+        valid = bool(_HOST.fullmatch(value) and parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or value.endswith(":"):
+        _refuse("invalid", "Give the host, or host:port, as in the URL: api.example.com.")
+    return value.lower()
+
+
+def _refuse(code: str, message: str) -> None:
+    raise InvalidInput([FieldError("#/value", code, message)])
