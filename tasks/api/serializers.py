@@ -49,6 +49,12 @@ class SchedulePreviewSerializer(DocumentedSerializer):
     json_schema = schemas.PREVIEW
 
 
+class ZoneMoveSerializer(DocumentedSerializer):
+    """A task whose future moved with the zone database."""
+
+    json_schema = schemas.ZONE_MOVE
+
+
 class DocumentedSerializerExtension(OpenApiSerializerExtension):
     """Write the JSON Schema into the document as it is."""
 

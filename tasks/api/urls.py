@@ -8,4 +8,5 @@ from tasks.api import views
 
 urlpatterns = [
     path("schedules/preview", views.SchedulePreviewView.as_view(), name="schedule-preview"),
+    path("zone-moves", views.ZoneMovesView.as_view(), name="zone-moves"),
 ]

@@ -1,0 +1,199 @@
+"""``/v1/calendars``: days and windows at which tasks do not run.
+
+They live here, and not in tasks, because a change takes back what is prepared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from executions.engine.clocks import database_now
+from executions.services import calendar_changes
+from shared.api.pagination import LIST_PARAMETERS, paginate
+from shared.api.query import choice, text
+from shared.api.schema import list_answer
+from shared.api.views import PunctualView
+from shared.exceptions import FieldError, InvalidInput
+from tasks import calendars
+from tasks.api.calendar_parser import CalendarParser
+from tasks.api.calendar_schemas import (
+    CalendarCreateSerializer,
+    CalendarEditSerializer,
+    CalendarImportedSerializer,
+    CalendarImportSerializer,
+    CalendarSerializer,
+    CalendarSummarySerializer,
+)
+from tasks.calendar_content import Content, read_content
+from tasks.calendar_import import Imported, Mode, with_ical
+from tasks.field_reader import Errors, FieldReader
+from tasks.ical_lines import MAX_CHARACTERS
+from tasks.models import Calendar
+from tasks.presentation_calendars import present_calendar, present_summary
+from tenants.idempotency import idempotent
+
+#: Room for every day and window that a calendar may have, each with a name.
+_MAX_BODY_BYTES = 8 * 1024 * 1024
+
+
+class CalendarsView(PunctualView):
+    """The tenant's calendars."""
+
+    max_body_bytes = _MAX_BODY_BYTES
+    query_parameters = {"GET": {**LIST_PARAMETERS, "q": text("Part of the name.")}}
+
+    @extend_schema(
+        operation_id="list_calendars",
+        responses=list_answer("calendars", CalendarSummarySerializer),
+    )
+    def get(self, request: Request) -> Response:
+        """List the calendars by name, their days counted."""
+        counts = calendars.counts_of_tasks(self.tenant_id)
+        page = paginate(
+            calendars.summaries(self.tenant_id, self.query["q"]),
+            self.query,
+            key="calendars",
+            serialize=lambda row: present_summary(row, counts.get(row.name, 0)),
+            order=("name", "id"),
+        )
+        return Response(page)
+
+    @extend_schema(
+        operation_id="create_calendar",
+        request=CalendarCreateSerializer,
+        responses={201: CalendarSerializer},
+    )
+    @idempotent(required=False)
+    def post(self, request: Request) -> Response:
+        """Create a calendar; tasks name it in `schedule.calendars`."""
+        made = calendars.create_calendar(
+            self.tenant_id, read_content(request.data), actor=self.actor
+        )
+        location = {"Location": f"/v1/calendars/{made.id}", **_etag(made)}
+        return Response(_shown(made), status=201, headers=location)
+
+
+class CalendarView(PunctualView):
+    """One calendar."""
+
+    max_body_bytes = _MAX_BODY_BYTES
+
+    @extend_schema(operation_id="get_calendar", responses=CalendarSerializer)
+    def get(self, request: Request, calendar_id: UUID) -> Response:
+        """Show a calendar with all its days and windows."""
+        return _answer(Calendar.objects.get_for_tenant(self.tenant_id, calendar_id))
+
+    @extend_schema(
+        operation_id="edit_calendar",
+        request=CalendarEditSerializer,
+        responses=CalendarSerializer,
+    )
+    @idempotent(required=False)
+    def patch(self, request: Request, calendar_id: UUID) -> Response:
+        """Change a calendar; what is left out stays, a list takes the place of the old one.
+
+        Tasks that name it follow: from the answer on no instant that it now excludes starts.
+        """
+        calendar = calendar_changes.update_calendar(
+            self.tenant_id,
+            calendar_id,
+            lambda content: read_content(request.data, content),
+            actor=self.actor,
+            expected_version=self.expected_version,
+        )
+        return _answer(calendar)
+
+    @extend_schema(operation_id="delete_calendar", request=None, responses={204: None})
+    @idempotent(required=False)
+    def delete(self, request: Request, calendar_id: UUID) -> Response:
+        """Delete a calendar that no task names; otherwise 409 `calendar_in_use`."""
+        calendar_changes.delete_calendar(
+            self.tenant_id,
+            calendar_id,
+            actor=self.actor,
+            expected_version=self.expected_version,
+        )
+        return Response(status=204)
+
+
+class ImportCalendarView(PunctualView):
+    """Days from an iCalendar text."""
+
+    parser_classes = [CalendarParser]
+    #: Escapes of JSON take up to six bytes for a character.
+    max_body_bytes = 6 * MAX_CHARACTERS
+    query_parameters = {
+        "POST": {
+            "mode": choice(
+                *Mode,
+                description="Keep the days that are there, or replace them; a body of JSON may "
+                "say it itself.",
+            )
+        }
+    }
+
+    @extend_schema(
+        operation_id="import_calendar",
+        request={
+            "application/json": CalendarImportSerializer,
+            "text/calendar": {"type": "string", "maxLength": MAX_CHARACTERS},
+        },
+        responses=CalendarImportedSerializer,
+    )
+    @idempotent(required=False)
+    def post(self, request: Request, calendar_id: UUID) -> Response:
+        """Take whole-day events as dates and timed ones as windows.
+
+        Repeating events are followed from five years back to ten years ahead. What is not read is
+        listed with its line; text that is no iCalendar is 400, and nothing is changed.
+        """
+        ical, mode = _asked(request.data, self.query["mode"])
+        imported: list[Imported] = []
+
+        def edit(content: Content) -> Content:
+            edited, found = with_ical(content, ical, mode, now=database_now())
+            imported.append(found)
+            return edited
+
+        calendar = calendar_changes.update_calendar(
+            self.tenant_id,
+            calendar_id,
+            edit,
+            actor=self.actor,
+            expected_version=self.expected_version,
+        )
+        answer = {"imported": imported[-1].present(), "calendar": _shown(calendar)}
+        return Response(answer, headers=_etag(calendar))
+
+
+def _answer(calendar: Calendar) -> Response:
+    return Response(_shown(calendar), headers=_etag(calendar))
+
+
+def _etag(calendar: Calendar) -> dict[str, str]:
+    return {"ETag": f'"{calendar.version}"'}
+
+
+def _shown(calendar: Calendar) -> dict[str, Any]:
+    tasks = calendars.tasks_naming(calendar.tenant_id, calendar.name).count()
+    return present_calendar(calendar, tasks)
+
+
+def _asked(body: Any, in_query: str | None) -> tuple[str, Mode]:
+    errors = Errors()
+    reader = FieldReader(body, "#", errors)
+    reader.refuse_unknown(("ical", "mode"))
+    ical = reader.text("ical", None, longest=MAX_CHARACTERS, printable=False)
+    mode = reader.choice("mode", list(Mode), in_query or Mode.ADD)
+    if ical is None and not errors.below("#/ical"):
+        errors.add("#/ical", "required", "Give the iCalendar text.")
+    errors.raise_if_any()
+    if "mode" in body and in_query not in (None, mode):
+        message = "The body and ?mode= say different things."
+        raise InvalidInput([FieldError("?mode", "exclusive", message)], message)
+    return str(ical), Mode(mode)
