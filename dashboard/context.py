@@ -29,8 +29,10 @@ PLACES = (
     Place("overview", "Overview", "gauge", "o"),
     Place("tasks", "Tasks", "calendar", "t"),
     Place("executions", "Executions", "play", "e"),
+    Place("forecast", "Calendar", "grid", "c"),
     Place("dead_letters", "Dead letters", "octagon", "d"),
     Place("bulk_jobs", "Bulk jobs", "layers", "b"),
+    Place("pauses", "Pauses", "pause", "p"),
     Place("workers", "Workers", "cpu", "k"),
     Place("alerts", "Alerts", "bell", "a"),
     Place("settings", "Settings", "sliders", "s"),
@@ -69,6 +71,8 @@ def _belongs(here: str, place: str) -> bool:
     """Return whether a page stands under a place: ``task_edit`` is one of ``tasks``."""
     if here.startswith("bulk_"):
         return place == "bulk_jobs"
+    if here.startswith("calendar"):
+        return place == "settings"
     return here == place or here.startswith(f"{place.removesuffix('s')}_") or f"{here}s" == place
 
 

@@ -1,14 +1,34 @@
-"""Free text of the console's small forms: notes, names, resolutions; read by the actions.
+"""Texts and times of the console's forms: notes, names, resolutions; read by the actions.
 
 What no database and no log can hold is refused here, since services trust their callers.
 """
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime, tzinfo
+
 from django.http import HttpRequest
 
 from shared.exceptions import FieldError, InvalidInput
+from shared.instants import parse_instant
 from tasks.field_reader import text_problem
+
+_WITH_OFFSET = re.compile(r"(Z|[+-]\d\d:\d\d)$")
+
+
+def instant_of(text: str, zone: tzinfo) -> datetime:
+    """Return the instant of a date and time in the zone; an offset may be given.
+
+    Raise ValueError for anything else.
+    """
+    if _WITH_OFFSET.search(text):
+        return parse_instant(text)
+    local = datetime.fromisoformat(text)
+    try:
+        return (local if local.tzinfo else local.replace(tzinfo=zone)).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("There is no such date and time.") from error
 
 
 def read_text(request: HttpRequest, name: str, *, longest: int, default: str = "") -> str:

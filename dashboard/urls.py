@@ -7,15 +7,22 @@ from django.urls import path
 from dashboard.views import (
     alerts,
     bulk_jobs,
+    calendars,
     dead_letters,
     executions,
+    explain,
+    forecast,
     overview,
+    pauses,
     search,
     session,
     settings,
+    task_backfill,
     task_form,
+    task_preview,
     tasks,
     workers,
+    zones,
 )
 
 app_name = "dashboard"
@@ -30,21 +37,34 @@ urlpatterns = [
     # tasks
     path("tasks", tasks.tasks, name="tasks"),
     path("tasks/new", task_form.task_new, name="task_new"),
-    path("tasks/preview", task_form.schedule_preview, name="schedule_preview"),
+    path("tasks/preview", task_preview.schedule_preview, name="schedule_preview"),
     path("tasks/test", task_form.task_test, name="task_test"),
     path("tasks/<uuid:task_id>", tasks.task, name="task"),
     path("tasks/<uuid:task_id>/edit", task_form.task_edit, name="task_edit"),
     path("tasks/<uuid:task_id>/pause", tasks.pause, name="task_pause"),
     path("tasks/<uuid:task_id>/resume", tasks.resume, name="task_resume"),
     path("tasks/<uuid:task_id>/run", tasks.run, name="task_run"),
+    path("tasks/<uuid:task_id>/backfill", task_backfill.task_backfill, name="task_backfill"),
+    path("tasks/<uuid:task_id>/backfill/begin", task_backfill.begin, name="task_backfill_begin"),
     path("tasks/<uuid:task_id>/cancel", tasks.cancel, name="task_cancel"),
+    path("tasks/<uuid:task_id>/explain", explain.task_explain, name="task_explain"),
+    path("tasks/<uuid:task_id>/occurrences", explain.task_occurrences, name="task_occurrences"),
     path("tasks/<uuid:task_id>/delete", tasks.delete, name="task_delete"),
     path("tasks/<uuid:task_id>/rollback", tasks.rollback, name="task_rollback"),
+    # the coming load
+    path("calendar", forecast.calendar, name="forecast"),
+    path("calendar/spread", forecast.spread, name="forecast_spread"),
+    path("calendar/spread/create", forecast.spread_create, name="forecast_spread_create"),
     # executions
     path("executions", executions.executions, name="executions"),
     path("executions/<uuid:execution_id>", executions.execution, name="execution"),
     path("executions/<uuid:execution_id>/cancel", executions.cancel, name="execution_cancel"),
     path("executions/<uuid:execution_id>/retry", executions.retry, name="execution_retry"),
+    path(
+        "executions/<uuid:execution_id>/explain",
+        explain.execution_explain,
+        name="execution_explain",
+    ),
     # dead letters and bulk jobs
     path("dead-letters", dead_letters.dead_letters, name="dead_letters"),
     path("dead-letters/<uuid:letter_id>", dead_letters.dead_letter, name="dead_letter"),
@@ -57,6 +77,10 @@ urlpatterns = [
     path("bulk-jobs/create", bulk_jobs.bulk_create, name="bulk_create"),
     path("bulk-jobs/<uuid:job_id>", bulk_jobs.bulk_job, name="bulk_job"),
     path("bulk-jobs/<uuid:job_id>/cancel", bulk_jobs.cancel, name="bulk_job_cancel"),
+    # standing pauses
+    path("pauses", pauses.pauses, name="pauses"),
+    path("pauses/create", pauses.create, name="pause_create"),
+    path("pauses/<uuid:pause_id>/end", pauses.end, name="pause_end"),
     # workers and schedulers
     path("workers", workers.workers, name="workers"),
     # alerts and settings
@@ -66,6 +90,24 @@ urlpatterns = [
     path("alerts/<uuid:alert_id>/mute", alerts.mute, name="alert_mute"),
     path("settings", settings.settings, name="settings"),
     path("settings/save", settings.save, name="settings_save"),
+    path("settings/tenant", settings.save_tenant, name="settings_tenant"),
+    path("settings/calendars", calendars.calendars, name="calendars"),
+    path("settings/calendars/new", calendars.calendar_new, name="calendar_new"),
+    path("settings/calendars/<uuid:calendar_id>", calendars.calendar, name="calendar"),
+    path(
+        "settings/calendars/<uuid:calendar_id>/edit", calendars.calendar_edit, name="calendar_edit"
+    ),
+    path(
+        "settings/calendars/<uuid:calendar_id>/import",
+        calendars.calendar_import,
+        name="calendar_import",
+    ),
+    path(
+        "settings/calendars/<uuid:calendar_id>/delete",
+        calendars.calendar_delete,
+        name="calendar_delete",
+    ),
+    path("settings/zones", zones.zones, name="zones"),
     path("settings/try", settings.try_channel, name="settings_try"),
     path("settings/push", settings.push_subscribe, name="push_subscribe"),
     path(

@@ -25,7 +25,7 @@ from shared.redaction import redact
 
 _START = bytes(32)
 #: Kinds of objects whose changes are events too.
-_TOLD = ("task", "dead_letter")
+_TOLD = ("task", "dead_letter", "pause")
 _FIELDS = (
     "actor",
     "address",

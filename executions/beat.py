@@ -18,12 +18,13 @@ from celery.signals import beat_init
 from django.db import DatabaseError, connections
 from django_celery_beat.schedulers import DatabaseScheduler
 
-from executions.broker import publish
-from executions.engine import ledger, materialize, resume
+from executions.broker import CHECK_ZONES, publish, publish_system_job
+from executions.engine import gate, ledger, materialize, resume
 from executions.engine.clocks import database_now
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
 from executions.engine.rescue import Rescuer
+from executions.services import failing
 from shared.conf import conf
 from shared.loop import Agenda, Stage
 from shared.notify import Listener
@@ -47,15 +48,19 @@ class PunctualScheduler(DatabaseScheduler):
         self.partitions = Partitions()
         self._dispatcher = Dispatcher(self.partitions, publish, active_signing_secrets)
         self._rescuer = Rescuer(self.partitions)
+        self._seen_at_gate = gate.Seen()
         self._listener: Listener | None = None
         self._stopping = False
+        self._zones_asked = False
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK)
         self._agenda = Agenda(
             [
                 Stage("days", self._days),
                 Stage("partitions", self._partitions),
                 Stage("resume", self._resume),
+                Stage("failing", self._failing),
                 Stage("materialize", self._materialize),
+                Stage("gate", self._gate),
                 Stage("dispatch", self._dispatch),
                 Stage("rescue", self._rescue),
                 Stage("housekeeping", self._housekeeping),
@@ -76,11 +81,17 @@ class PunctualScheduler(DatabaseScheduler):
         wait = self.partitions.run_once()
         if set(self.partitions.held) != before:
             log.info("partitions_held", extra={"count": len(self.partitions.held)})
-            self._agenda.hurry("materialize", "dispatch")
+            self._agenda.hurry("materialize", "gate", "dispatch")
         return wait
 
     def _materialize(self) -> float:
         counts = materialize.run_once(self.partitions)
+        if counts.done:
+            self._agenda.hurry("gate", "dispatch")
+        return counts.next_in
+
+    def _gate(self) -> float:
+        counts = gate.run_once(self.partitions, self._seen_at_gate)
         if counts.done:
             self._agenda.hurry("dispatch")
         return counts.next_in
@@ -97,8 +108,11 @@ class PunctualScheduler(DatabaseScheduler):
     def _resume(self) -> float:
         counts = resume.run_once(self.partitions)
         if counts.done:
-            self._agenda.hurry("materialize", "dispatch")
+            self._agenda.hurry("materialize", "gate", "dispatch")
         return counts.next_in
+
+    def _failing(self) -> float:
+        return failing.run_once(self.partitions).next_in
 
     @staticmethod
     def _days() -> float:
@@ -108,7 +122,14 @@ class PunctualScheduler(DatabaseScheduler):
     def _housekeeping(self) -> float:
         if _HOUSEKEEPING_PARTITION in self.partitions.held:
             super().tick()
+            self._check_zones_once()
         return _HOUSEKEEPING_SECONDS
+
+    def _check_zones_once(self) -> None:
+        """Ask at the start, which may be the first with a new zone database; then daily."""
+        if not self._zones_asked:
+            publish_system_job(CHECK_ZONES)
+            self._zones_asked = True
 
     def _ensure_connected(self) -> Any:
         """Leave connecting to the publishing: beat's own way waits for a broker for minutes.
@@ -137,7 +158,7 @@ class PunctualScheduler(DatabaseScheduler):
             except psycopg.Error as error:
                 log.warning("cannot_listen", extra={"reason": str(error)})
                 return False
-            self._agenda.hurry("materialize", "dispatch")
+            self._agenda.hurry("materialize", "gate", "dispatch")
         return True
 
     def _hear(self) -> None:
@@ -146,7 +167,7 @@ class PunctualScheduler(DatabaseScheduler):
             return
         try:
             if listener.drain():
-                self._agenda.hurry("materialize", "dispatch")
+                self._agenda.hurry("materialize", "gate", "dispatch")
         except psycopg.Error as error:
             log.warning("listener_lost", extra={"reason": str(error)})
             listener.close()

@@ -15,6 +15,10 @@ from kombu.pools import ProducerPool, producers
 DELIVER = "executions.deliver"
 #: The Celery task that does a part of a bulk job.
 RUN_BULK_JOB = "executions.run_bulk_job"
+#: The Celery task that lets more tasks follow a calendar that has changed.
+FOLLOW_CALENDAR = "executions.follow_calendar"
+#: The Celery task that follows a new release of the zone database.
+CHECK_ZONES = "executions.check_zone_rules"
 _SYSTEM_QUEUE = "system"
 #: Without these a publisher whose broker is away sleeps for seconds, in steps that grow: long
 #: enough for a scheduler to lose its partitions.

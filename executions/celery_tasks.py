@@ -12,10 +12,13 @@ from celery.signals import worker_init, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError
 
-from executions.broker import DELIVER, RUN_BULK_JOB
+from executions.broker import CHECK_ZONES, DELIVER, FOLLOW_CALENDAR, RUN_BULK_JOB
 from executions.engine import housekeeping
 from executions.services.bulk_steps import hand_on, run_some
+from executions.services.calendar_changes import follow_some
+from executions.services.zone_recompute import check_zone_rules as follow_zones
 from executions.workers.loop import WorkerLoop
+from shared.exceptions import Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +58,32 @@ def run_bulk_job(job_id: str) -> None:
     """Do a part of a bulk job; what is left goes to the end of the queue, behind other jobs."""
     if run_some(UUID(job_id)):
         hand_on(UUID(job_id))
+
+
+@shared_task(
+    name=FOLLOW_CALENDAR,
+    autoretry_for=(DatabaseError, redis.RedisError, Unavailable),
+    retry_backoff=True,
+    retry_jitter=True,
+    max_retries=None,
+    ignore_result=True,
+)
+def follow_calendar(calendar_id: str, after: str) -> None:
+    """Let some of the tasks that name a changed calendar follow it, and ask for the rest."""
+    follow_some(UUID(calendar_id), UUID(after))
+
+
+@shared_task(
+    name=CHECK_ZONES,
+    autoretry_for=(DatabaseError, redis.RedisError, Unavailable),
+    retry_backoff=True,
+    retry_jitter=True,
+    max_retries=None,
+    ignore_result=True,
+)
+def check_zone_rules() -> None:
+    """Recompute the tasks whose zones have other rules than they were computed with."""
+    follow_zones()
 
 
 @worker_init.connect

@@ -9,6 +9,7 @@ from typing import Any
 from executions.attempts import attempts_of
 from executions.choices import Status
 from executions.exchange import captured_response, planned_request, sent_request, with_body
+from executions.explain.waiting import waiting_for
 from executions.models import Attempt, Execution
 from executions.payloads import payload_of
 from executions.presentation import (
@@ -75,31 +76,6 @@ def present_timings(timings: Mapping[str, float]) -> dict[str, float | None]:
     return {
         f"{phase}_ms": round(timings[phase], 3) if phase in timings else None for phase in _PHASES
     }
-
-
-def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, Any] | None:
-    """Return what an execution waits for, until when as far as known, and a sentence."""
-    if execution.status in (Status.PENDING, Status.RETRYING):
-        if execution.held:
-            note = f" ({task.pause_note})" if task.pause_note else ""
-            return _wait("resume", task.paused_until, f"The task is paused{note}.")
-        if execution.due_at > now:
-            if execution.status == Status.RETRYING:
-                detail = f"Attempt {execution.attempt + 1} of {execution.max_attempts} follows."
-                return _wait("retry", execution.due_at, detail)
-            return _wait("due_time", execution.due_at, "It is not due yet.")
-        return _wait("worker", None, f"No worker of the pool {execution.pool} has taken it yet.")
-    if execution.status == Status.QUEUED:
-        if execution.due_at > now:
-            detail = "A worker is about to get it and starts it at its time."
-            return _wait("due_time", execution.due_at, detail)
-        detail = "A worker is about to start it; otherwise it is taken back then."
-        return _wait("start", execution.lease_expires_at, detail)
-    return None
-
-
-def _wait(what: str, until: datetime | None, detail: str) -> dict[str, Any]:
-    return {"what": what, "until": instant_or_none(until), "detail": detail}
 
 
 def _request(

@@ -7,9 +7,12 @@ from typing import Any
 
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
 from executions.presentation import instant_or_none
+from executions.services import backfill_steps
+from executions.services.backfill import Plan
 from executions.services.bulk_scope import Scope
-from shared.instants import format_instant
+from shared.instants import format_instant, format_local
 from tasks.models import Task
+from tasks.schedules.zones import find_zone
 
 
 def present_bulk_job(job: BulkJob) -> dict[str, Any]:
@@ -25,7 +28,7 @@ def present_bulk_job(job: BulkJob) -> dict[str, Any]:
         "action": job.action,
         "filter": job.filters,
         "options": job.options,
-        "payload_edited": job.sealed_payload is not None,
+        "payload_edited": _has_payload(job),
         "status": str(job.status),
         "reason": job.reason or None,
         "total": job.total,
@@ -40,11 +43,46 @@ def present_bulk_job(job: BulkJob) -> dict[str, Any]:
     }
 
 
+def _has_payload(job: BulkJob) -> bool:
+    """Return whether the job holds a payload; what is sealed with a set is its patch."""
+    held = job.options.get("set")
+    return job.sealed_payload is not None and (held is None or "payload" in held)
+
+
+def present_job_detail(job: BulkJob) -> dict[str, Any]:
+    """Return a job as its own page shows it: with how far the executions of a backfill are."""
+    counts = backfill_steps.count_executions(job) if backfill_steps.is_backfill(job) else None
+    return {**present_bulk_job(job), "executions": counts}
+
+
+def present_backfill_plan(plan: Plan) -> dict[str, Any]:
+    """Return what a backfill would do: how many instants, from when to when, the first few."""
+    zone = find_zone(plan.task.schedule["timezone"]).info
+    return {
+        "count": plan.count,
+        "first": format_instant(plan.instants[0].at),
+        "last": format_instant(plan.instants[-1].at),
+        "excluded": plan.excluded,
+        "max_parallel": plan.max_parallel,
+        "overlap_policy": plan.overlap_policy,
+        "estimated_seconds": plan.estimated_seconds,
+        "sample": [
+            {
+                "utc": format_instant(occurrence.at),
+                "local": format_local(occurrence.at, zone),
+                "notes": list(occurrence.notes),
+            }
+            for occurrence in plan.sample
+        ],
+    }
+
+
 def present_item(item: BulkJobItem) -> dict[str, Any]:
-    """Return what became of one row of a job."""
+    """Return what became of one row of a job, or of one instant of a backfill."""
     return {
         "position": item.position,
         "id": str(item.item_id),
+        "at": instant_or_none(item.at),
         "outcome": item.outcome,
         "code": item.code or None,
         "message": item.message,

@@ -17,9 +17,12 @@ from executions.choices import Status, Trigger
 from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.presentation import present_executions
-from tasks.models import Task
-from tasks.presentation import present_next, present_task
+from shared.exceptions import InvalidInput
+from tasks.calendars import spec_reader
+from tasks.models import Pause, Task
+from tasks.presentation import present_next, present_paused_by, present_task
 from tasks.revisions import read_definitions
+from tasks.schedules.base import MICROSECOND
 
 LATEST = 10
 #: More than the horizon, so that a coming instant is met in today's or tomorrow's table.
@@ -30,16 +33,33 @@ def present_tasks(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """Return tasks as lists show them; all definitions come in one query."""
     definitions = read_definitions(tasks)
     soonest = upcoming(tasks)
+    pauses = standing_pauses_of(tasks)
     return [
-        present_task(task, definitions[task.id], extra=next_execution(task, soonest))
+        present_task(
+            task,
+            definitions[task.id],
+            extra={**next_execution(task, soonest), **paused_by(task, pauses)},
+        )
         for task in tasks
     ]
 
 
-def upcoming(tasks: Sequence[Task]) -> dict[UUID, datetime]:
+def standing_pauses_of(tasks: Sequence[Task]) -> dict[UUID, Pause]:
+    """Return the standing pauses that hold any of the tasks, by their ids."""
+    ids = {task.pause_id for task in tasks if task.pause_id is not None}
+    return Pause.objects.in_bulk(ids) if ids else {}
+
+
+def paused_by(task: Task, pauses: Mapping[UUID, Pause]) -> dict[str, Any]:
+    """Return the field that names the standing pause which holds the task."""
+    return present_paused_by(pauses.get(task.pause_id) if task.pause_id else None)
+
+
+def upcoming(tasks: Sequence[Task]) -> dict[UUID, datetime | None]:
     """Return the soonest coming instant of each task that is in the ledger already.
 
-    The task's own cursor stands behind what is prepared, up to the horizon ahead.
+    The task's own cursor stands behind what is prepared, up to the horizon ahead. Of tasks with
+    calendars the first instant that is not excluded is given, None where there is none.
     """
     now = database_now()
     prepared = (
@@ -53,10 +73,30 @@ def upcoming(tasks: Sequence[Task]) -> dict[UUID, datetime]:
         .values("task_id")
         .annotate(soonest=Min("scheduled_for"))
     )
-    return {row["task_id"]: row["soonest"] for row in prepared}
+    soonest = {row["task_id"]: row["soonest"] for row in prepared}
+    return _open_cursors(tasks, soonest) | soonest
 
 
-def next_execution(task: Task, soonest: Mapping[UUID, datetime]) -> dict[str, Any]:
+def _open_cursors(
+    tasks: Sequence[Task], soonest: Mapping[UUID, datetime]
+) -> dict[UUID, datetime | None]:
+    """Return when tasks with calendars run next: their cursors may stand at excluded instants."""
+    found: dict[UUID, datetime | None] = {}
+    named = [task for task in tasks if task.schedule.get("calendars") and task.id not in soonest]
+    read = spec_reader((task.tenant_id, task.schedule) for task in named)
+    for task in named:
+        if task.next_run_at is None:
+            continue
+        try:
+            spec = read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
+        except InvalidInput:
+            continue  # Its text says what is wrong.
+        following = next(spec.walk_open(task.next_run_at - MICROSECOND), None)
+        found[task.id] = following.at if following else None
+    return found
+
+
+def next_execution(task: Task, soonest: Mapping[UUID, datetime | None]) -> dict[str, Any]:
     """Return the fields that say when the task runs next."""
     moment = soonest.get(task.id, task.next_run_at)
     return dict(present_next(moment, task.schedule["timezone"]))

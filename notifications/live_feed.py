@@ -26,6 +26,7 @@ _WORKERS_SECONDS = 2.0
 
 _TOPIC_OF = {
     "task": "tasks",
+    "pause": "tasks",
     "execution": "executions",
     "dead_letter": "dead_letters",
     "bulk_job": "bulk_jobs",

@@ -22,7 +22,7 @@ from executions.services.triggering import run_task
 from scheduler_site import demo_tasks, tenant_removal
 from shared.actor import COMMAND
 from shared.exceptions import Conflict, NotFound
-from tasks.limits import current_limits
+from tasks.calendars import limits_of
 from tasks.models import Task
 from tasks.services import Pause, create_tasks
 from tasks.validation import parse_create
@@ -102,7 +102,7 @@ def reset() -> Seeded:
 
 
 def _create_tasks(tenant: Tenant, receiver_url: str) -> dict[str, Task]:
-    now, limits = database_now(), current_limits()
+    now, limits = database_now(), limits_of(tenant.id)
     definitions = [
         parse_create(body, now=now, limits=limits) for body in demo_tasks.bodies(receiver_url, now)
     ]

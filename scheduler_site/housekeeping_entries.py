@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
+from executions.broker import CHECK_ZONES
+
 NAME = "Keep house"
+ZONES = "Follow the zone database"
 _MINUTES = 10
 
 
@@ -21,4 +24,8 @@ def ensure_entries() -> list[str]:
         name=NAME,
         defaults={"task": "executions.keep_house", "interval": every, "queue": "system"},
     )
-    return [NAME] if made else []
+    daily, _ = IntervalSchedule.objects.get_or_create(every=1, period=IntervalSchedule.DAYS)
+    _, zones_made = PeriodicTask.objects.get_or_create(
+        name=ZONES, defaults={"task": CHECK_ZONES, "interval": daily, "queue": "system"}
+    )
+    return [name for name, one in ((NAME, made), (ZONES, zones_made)) if one]

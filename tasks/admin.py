@@ -1,4 +1,4 @@
-"""Revisions of tasks in the admin.
+"""Revisions of tasks in the admin, and what is known of time zones.
 
 Tasks themselves are in ``executions.admin``: their actions take back what the ledger has
 prepared.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from shared.admin import ProductAdmin
-from tasks.models import TaskRevision
+from tasks.models import TaskRevision, ZoneMove, ZoneRules
 
 
 @admin.register(TaskRevision)
@@ -17,6 +17,26 @@ class TaskRevisionAdmin(ProductAdmin):
     """A task's definition as it stood; payload, headers and authentication are sealed."""
 
     list_display = ("task", "version", "changed_by", "created_at")
+    list_prefetch = ("task",)
+    list_scopes = {"task__id__exact": "task_id"}
+    search_fields = ("=task__id",)
+    search_help_text = "Id of the task."
+
+
+@admin.register(ZoneRules)
+class ZoneRulesAdmin(ProductAdmin):
+    """The changes of a zone's clock that schedules were computed with; the check writes them."""
+
+    list_display = ("name", "release", "seen_at")
+    search_fields = ("=name",)
+    search_help_text = "Name of the zone."
+
+
+@admin.register(ZoneMove)
+class ZoneMoveAdmin(ProductAdmin):
+    """A task whose future moved with a new release of the zone database."""
+
+    list_display = ("task", "zone", "from_release", "to_release", "moved_count", "noticed_at")
     list_prefetch = ("task",)
     list_scopes = {"task__id__exact": "task_id"}
     search_fields = ("=task__id",)

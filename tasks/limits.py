@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from uuid import UUID
 
 from shared.addresses import AllowList
 from shared.conf import conf
+from tasks.schedules.calendars import CalendarDays
+from tenants.models import Tenant
 
 NAME_LENGTH = 200
 URL_LENGTH = 2048
@@ -20,17 +24,48 @@ CALENDARS = 20
 TEN_YEARS_SECONDS = 10 * 366 * 24 * 3600
 
 
+#: From names to the calendars that there are.
+Book = Callable[[Sequence[str]], Mapping[str, CalendarDays]]
+
+
+def no_calendars(names: Sequence[str]) -> Mapping[str, CalendarDays]:
+    """Return the calendars of nobody: none."""
+    return {}
+
+
+def no_jitter() -> float:
+    """Return the jitter of tasks that say none, where no tenant has set one."""
+    return 0
+
+
+def jitter_of(tenant_id: UUID) -> Callable[[], float]:
+    """Return the function that reads the tenant's default jitter in seconds, once (A8)."""
+
+    @lru_cache(maxsize=1)
+    def read() -> float:
+        found = Tenant.objects.filter(pk=tenant_id)
+        return found.values_list("default_jitter_seconds", flat=True).first() or 0
+
+    return read
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What differs between deployments and tenants."""
+    """What differs between deployments and tenants.
+
+    ``calendars`` finds those of the tenant, ``default_jitter`` reads the jitter in seconds of new
+    recurring tasks that say none.
+    """
 
     payload_bytes: int
     allow_list: AllowList
     allowed_low_ports: tuple[int, ...] = ()
+    calendars: Book = no_calendars
+    default_jitter: Callable[[], float] = no_jitter
 
 
 def current_limits() -> Limits:
-    """Return the limits of this deployment."""
+    """Return the limits of this deployment; those of a tenant: ``tasks.calendars.limits_of``."""
     knobs = conf()
     return Limits(
         payload_bytes=knobs.payload_bytes,

@@ -17,6 +17,7 @@ from shared.exceptions import InvalidInput
 from shared.instants import format_instant, format_local, parse_instant
 from tasks.definition import Definition, to_long
 from tasks.schedules import spec
+from tasks.schedules.calendars import CalendarDays
 from tasks.schedules.zones import find_zone
 
 
@@ -47,6 +48,21 @@ class ShownTask(Protocol):
     def last_execution_at(self) -> datetime | None: ...
 
 
+class ShownPause(Protocol):
+    """What presentation reads of a standing pause."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def scope(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def until(self) -> datetime | None: ...
+
+
 def present_task(
     task: ShownTask, definition: Definition, *, extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -64,8 +80,23 @@ def present_task(
         "updated_at": format_instant(task.updated_at),
         "paused_until": _instant_or_none(task.paused_until),
         "pause_note": task.pause_note,
+        "paused_by": None,
         **(extra or {}),
     }
+
+
+def present_paused_by(pause: ShownPause | None) -> dict[str, Any]:
+    """Return the field that names the standing pause which holds a task; null where none does."""
+    if pause is None:
+        return {"paused_by": None}
+    shown = {
+        "id": str(pause.id),
+        "scope": str(pause.scope),
+        "value": pause.value,
+        "note": pause.note,
+        "until": _instant_or_none(pause.until),
+    }
+    return {"paused_by": shown}
 
 
 def present_next(moment: datetime | None, timezone: str) -> dict[str, str | None]:
@@ -86,9 +117,12 @@ def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) ->
 
 @lru_cache(maxsize=4096)
 def _text(task_type: str, schedule: bytes, seed: str, anchor: str) -> str:
+    found = orjson.loads(schedule)
+    # In words a calendar is its name; every number of working days is left open.
+    named = [CalendarDays(name, weekend=frozenset()) for name in found.get("calendars") or ()]
     try:
         parsed = spec.parse(
-            task_type, orjson.loads(schedule), seed=seed, anchor=parse_instant(anchor)
+            task_type, found, seed=seed, anchor=parse_instant(anchor), calendars=named
         )
     except InvalidInput as refused:
         # Stored under an older zone database or rule: the task is shown, with what is wrong.

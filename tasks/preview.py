@@ -14,6 +14,7 @@ from typing import Any
 from shared.exceptions import InvalidInput
 from shared.instants import ceil_millisecond, format_instant, format_local, parse_instant
 from tasks.field_reader import Errors, FieldReader
+from tasks.limits import Book, no_calendars
 from tasks.payloads import require_object
 from tasks.schedules import spec
 from tasks.schedules.base import Spec
@@ -33,19 +34,21 @@ MAX_COUNT = 1000
 _PREVIEW_FIELDS = ("type", "schedule", "from", "count")
 
 
-def preview(body: Any, *, now: datetime) -> dict[str, Any]:
+def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict[str, Any]:
     """Return the schedule in plain words and its next instants strictly after ``from``.
 
     The schedule may stand under ``schedule`` or in the short form; ``every`` without ``start_at``
-    counts from now. Raise InvalidInput for a schedule that creation would refuse.
+    counts from now. ``calendars`` finds those that it may name. Raise InvalidInput for a schedule
+    that creation would refuse.
     """
     form, errors = Errors(), Errors()
     long, rename = as_long(require_object(body), form)
-    task_type, schedule, start, count = _read(long, errors, now)
+    task_type, schedule, start, count = _read(long, errors, now, calendars)
     found = form.renamed(str) + errors.renamed(rename)
     if found:
         raise InvalidInput(found)
-    parsed = spec.parse(task_type, schedule, anchor=ceil_millisecond(now))
+    days = tuple(calendars(schedule["calendars"]).values())
+    parsed = spec.parse(task_type, schedule, anchor=ceil_millisecond(now), calendars=days)
     zone = find_zone(schedule["timezone"]).info
     occurrences = islice(parsed.walk(start), _bounded(parsed, schedule, start, count))
     return {
@@ -62,7 +65,7 @@ def preview(body: Any, *, now: datetime) -> dict[str, Any]:
 
 
 def _read(
-    body: Mapping[str, Any], errors: Errors, now: datetime
+    body: Mapping[str, Any], errors: Errors, now: datetime, calendars: Book
 ) -> tuple[str, dict[str, Any], datetime, int]:
     reader = FieldReader(body, "#", errors)
     reader.refuse_unknown((*_PREVIEW_FIELDS, *SHORT_SCHEDULE_FIELDS))
@@ -72,7 +75,8 @@ def _read(
     task_type = read_type(reader, timing_given(part))
     schedule: dict[str, Any] = {}
     if not errors.below("#/schedule"):
-        schedule = read_schedule(part, task_type, Clock(now, past_allowed=True))
+        clock = Clock(now, past_allowed=True, calendars=calendars)
+        schedule = read_schedule(part, task_type, clock)
     start = read_instant(reader, "from") or ceil_millisecond(now)
     count = reader.integer("count", DEFAULT_COUNT, 1, MAX_COUNT)
     return task_type, schedule, start, count

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
@@ -19,12 +20,14 @@ from shared.conf import conf
 from shared.exceptions import Conflict
 from shared.ids import new_id, partition_of
 from shared.notify import wake_schedulers_on_commit
+from tasks import standing_pauses
+from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
+from tasks.models import Pause as StandingPause
 from tasks.models import Task
 from tasks.revisions import write_revision, write_revisions
 from tasks.schedules.base import Spec
-from tasks.schedules.spec import parse
 
 _JUST_BEFORE = timedelta(microseconds=1)
 PAUSABLE = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
@@ -32,11 +35,20 @@ PAUSABLE = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """How a task pauses: until when (None: until resumed), why, and what resuming does."""
+    """How a task pauses: until when (None: until resumed), why, and what resuming does.
+
+    ``held_by`` is the standing pause that it goes under, None for a pause of its own.
+    """
 
     until: datetime | None = None
     note: str = ""
     on_resume: str = "skip"
+    held_by: UUID | None = None
+
+    @classmethod
+    def under(cls, standing: StandingPause) -> Pause:
+        """Return how a task pauses that a standing pause holds; the end is the pause's own."""
+        return cls(note=standing.note, on_resume=standing.on_resume, held_by=standing.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +66,51 @@ class Standing:
 
 
 def spec_of(task: Task) -> Spec:
-    """Return the task's schedule, ready to be asked for instants."""
-    return parse(task.type, task.schedule, seed=str(task.id), anchor=task.created_at)
+    """Return the task's schedule, ready to be asked for instants; its calendars are read."""
+    read = spec_reader([(task.tenant_id, task.schedule)])
+    return read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
 
 
-def create_task(tenant_id: UUID, definition: Definition, *, actor: Actor, now: datetime) -> Task:
+def create_task(
+    tenant_id: UUID,
+    definition: Definition,
+    *,
+    actor: Actor,
+    now: datetime,
+    task_id: UUID | None = None,
+) -> Task:
     """Create a task and its first revision; ``now`` is the database's time.
 
     Runs inside the caller's transaction, if there is one: it commits or rolls back with it (A17).
+    Raise IntegrityError for a ``task_id`` that is taken; without one the task gets a new id.
     """
-    return create_tasks(tenant_id, [definition], actor=actor, now=now)[0]
+    ids = [task_id or new_id()]
+    return create_tasks(tenant_id, [definition], actor=actor, now=now, ids=ids)[0]
 
 
 @transaction.atomic
 def create_tasks(
-    tenant_id: UUID, definitions: Sequence[Definition], *, actor: Actor, now: datetime
+    tenant_id: UUID,
+    definitions: Sequence[Definition],
+    *,
+    actor: Actor,
+    now: datetime,
+    ids: Sequence[UUID] | None = None,
 ) -> list[Task]:
-    """Create a task for each definition, all or none, at the price of a few statements."""
-    tasks = [_new_task(tenant_id, definition, now) for definition in definitions]
+    """Create a task for each definition, all or none, at the price of a few statements.
+
+    A task that an open standing pause covers is made PAUSED under it (A10).
+    """
+    standing_pauses.share(tenant_id)
+    read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
+    tasks = [
+        _new_task(Task(id=task_id, tenant_id=tenant_id), definition, now, read)
+        for task_id, definition in zip(
+            ids or [new_id() for _ in definitions], definitions, strict=True
+        )
+    ]
     Task.objects.bulk_create(tasks)
+    _go_under_pauses(tenant_id, tasks, now)
     write_revisions(tasks, definitions, actor.name)
     changes = [audit.Change("task.created", "task", task.id, after=_facts(task)) for task in tasks]
     audit.record_many(tenant_id, actor, changes)
@@ -81,34 +119,39 @@ def create_tasks(
     return tasks
 
 
-def _new_task(tenant_id: UUID, definition: Definition, now: datetime) -> Task:
-    task_id = new_id()
-    task = Task(
-        id=task_id,
-        tenant_id=tenant_id,
-        partition=partition_of(task_id, conf().partition_count),
-        created_at=now,
-        updated_at=now,
-    )
+def _new_task(task: Task, definition: Definition, now: datetime, read: SpecOf) -> Task:
+    task.partition = partition_of(task.id, conf().partition_count)
+    task.created_at = task.updated_at = now
     _take_definition(task, definition)
-    task.next_run_at = first_instant(task, now)
+    spec = read(task.type, task.schedule, task.tenant_id, str(task.id), now)
+    task.next_run_at = first_instant(task, now, spec)
     if task.next_run_at is None:
         task.status = TaskStatus.COMPLETED
     return task
 
 
-def first_instant(task: Task, now: datetime) -> datetime | None:
-    """Return the first instant of the task's schedule from now on.
+def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> None:
+    holders = standing_pauses.holders(tenant_id, [task.id for task in tasks])
+    held = [task for task in tasks if task.id in holders and task.status == TaskStatus.SCHEDULED]
+    for task in held:
+        _take_pause(task, Pause.under(holders[task.id]), now)
+    Task.objects.bulk_update(
+        held, ["status", "paused_at", "paused_until", "pause_note", "on_resume", "pause_id"]
+    )
+
+
+def first_instant(task: Task, now: datetime, spec: Spec | None = None) -> datetime | None:
+    """Return the first instant of the task's schedule from now on; ``spec`` where it is known.
 
     A one-time task's instant stays what it is when it has just passed: it runs at once.
     """
     if task.type == TaskType.ONE_TIME:
-        found = spec_of(task).next_after(datetime.min.replace(tzinfo=now.tzinfo))
+        found = (spec or spec_of(task)).next_after(datetime.min.replace(tzinfo=now.tzinfo))
     else:
         limit = task.schedule.get("max_occurrences")
         if limit is not None and task.occurrence_count >= limit:
             return None
-        found = spec_of(task).next_after(now - _JUST_BEFORE)
+        found = (spec or spec_of(task)).next_after(now - _JUST_BEFORE)
     return found.at if found else None
 
 
@@ -134,6 +177,15 @@ def revise_task(
     return changed
 
 
+@transaction.atomic
+def restate_task(task: Task, standing: Standing, *, now: datetime) -> None:
+    """Let a locked task go on from now on, its calendars having changed; its version stays."""
+    task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
+    _restate(task, standing, now)
+    task.save(update_fields=["occurrence_count", "next_run_at", "status"])
+    wake_schedulers_on_commit(task.next_run_at, now)
+
+
 def require_pausable(task: Task) -> None:
     """Raise Conflict for a task that has ended."""
     if task.status not in PAUSABLE:
@@ -141,9 +193,16 @@ def require_pausable(task: Task) -> None:
 
 
 def require_resumable(task: Task) -> None:
-    """Raise Conflict for a task that has ended."""
+    """Raise Conflict for a task that has ended, or ``paused_by_pause`` for one that is held."""
     if task.status not in PAUSABLE:
         raise Conflict(f"A task that is {task.status} cannot be resumed.")
+    standing = standing_pauses.current_holder(task)
+    if standing is not None:
+        what = standing_pauses.describe(standing.scope, standing.value)
+        raise Conflict(
+            f"The standing pause {standing.id} of {what} holds this task; end that pause instead.",
+            code="paused_by_pause",
+        )
 
 
 def require_cancellable(task: Task) -> None:
@@ -158,38 +217,58 @@ def pause_task(
 ) -> None:
     """Pause a locked task; ``cursor`` is the first instant that left the ledger, if any did.
 
-    Raise Conflict for a task that has ended.
+    One that a standing pause holds gets a pause of its own, which outlasts the other. Raise
+    Conflict for a task that has ended.
     """
     require_pausable(task)
+    _take_pause(task, pause, now)
+    task.occurrence_count = max(0, task.occurrence_count - removed)
+    if cursor is not None:
+        task.next_run_at = min(cursor, task.next_run_at or cursor)
+    _save_change(task, now)
+    after = {
+        "until": pause.until,
+        "note": pause.note,
+        "on_resume": pause.on_resume,
+        **({"pause_id": pause.held_by} if pause.held_by else {}),
+    }
+    audit.record(task.tenant_id, actor, "task.paused", "task", task.id, after=after)
+
+
+def _take_pause(task: Task, pause: Pause, now: datetime) -> None:
     task.paused_at = task.paused_at if task.status == TaskStatus.PAUSED else now
     task.status = TaskStatus.PAUSED
     task.paused_until = pause.until
     task.pause_note = pause.note
     task.on_resume = pause.on_resume
-    task.occurrence_count = max(0, task.occurrence_count - removed)
-    if cursor is not None:
-        task.next_run_at = min(cursor, task.next_run_at or cursor)
-    _save_change(task, now)
-    after = {"until": pause.until, "note": pause.note, "on_resume": pause.on_resume}
-    audit.record(task.tenant_id, actor, "task.paused", "task", task.id, after=after)
+    task.pause_id = pause.held_by
 
 
 @transaction.atomic
-def resume_task(task: Task, *, actor: Actor, now: datetime) -> None:
+def resume_task(task: Task, *, actor: Actor, now: datetime) -> bool:
     """Resume a locked task; what fell into the pause is decided by its ``on_resume``.
 
-    A task that is not paused stays as it is; raise Conflict for one that has ended.
+    Failures count anew from here on. A task that is not paused stays as it is, and one that an
+    open standing pause covers goes under that: return whether it resumed. The caller shares the
+    tenant's pauses. Raise Conflict for a task that has ended, or that a standing pause holds.
     """
     require_resumable(task)
     if task.status != TaskStatus.PAUSED:
-        return
+        return False
+    task.failure_streak = 0
+    standing = standing_pauses.holder_of(task)
+    if standing is not None:
+        pause_task(task, Pause.under(standing), actor=actor, now=now, cursor=None, removed=0)
+        return False
     task.status = TaskStatus.SCHEDULED
     task.resumed_at = now
     task.paused_at = None
     task.paused_until = None
+    task.pause_id = None
     _save_change(task, now)
     audit.record(task.tenant_id, actor, "task.resumed", "task", task.id)
     wake_schedulers_on_commit(task.next_run_at, now)
+    return True
 
 
 @transaction.atomic
@@ -217,6 +296,7 @@ def _end(task: Task, now: datetime) -> None:
     task.next_run_at = None
     task.paused_at = None
     task.paused_until = None
+    task.pause_id = None
     _save_change(task, now)
 
 
@@ -231,6 +311,8 @@ def _take_definition(task: Task, definition: Definition) -> None:
     task.schedule = definition.schedule
     task.labels = definition.labels
     task.priority = definition.priority
+    task.destination = urlsplit(definition.target["url"]).netloc.lower()
+    task.pause_after_failures = definition.retry_policy["pause_after_failures"]
 
 
 def _restate(task: Task, standing: Standing, now: datetime) -> None:

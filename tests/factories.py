@@ -20,7 +20,7 @@ from executions.models import DeadLetter, Execution
 from shared.actor import Actor
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
-from tasks.limits import current_limits
+from tasks.calendars import limits_of
 from tasks.models import Task
 from tasks.services import create_task
 from tasks.validation import parse_create
@@ -78,7 +78,7 @@ def every_second(**parts: Any) -> dict[str, Any]:
 def make_task(tenant: Tenant, body: Mapping[str, Any] | None = None) -> Task:
     """Create a task of the tenant; daily unless told."""
     now = database_now()
-    definition = parse_create(body or daily(), now=now, limits=current_limits())
+    definition = parse_create(body or daily(), now=now, limits=limits_of(tenant.id))
     return create_task(tenant.id, definition, actor=ACTOR, now=now)
 
 

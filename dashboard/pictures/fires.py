@@ -24,7 +24,9 @@ class FireMinute:
     href: str | None = None
 
 
-def fire_histogram(minutes: Sequence[FireMinute]) -> SafeString:
+def fire_histogram(
+    minutes: Sequence[FireMinute], title: str = "Due in the next hour"
+) -> SafeString:
     """Return the coming minutes, nearest first; empty ones are no stop for the keyboard."""
     busy = [minute for minute in minutes if minute.count > 0]
     summary = _summary(minutes, busy)
@@ -39,7 +41,7 @@ def fire_histogram(minutes: Sequence[FireMinute]) -> SafeString:
     interactive = any(minute.href for minute in busy)
     drawing = plot(frame, summary, bars, interactive=interactive)
     table = Table(("Minute", "Due", "Executions"), [_row(minute) for minute in busy])
-    return figure("fires", "Due in the next hour", summary, drawing, table=table)
+    return figure("fires", title, summary, drawing, table=table)
 
 
 def _bar(

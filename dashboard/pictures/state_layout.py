@@ -51,6 +51,7 @@ ROUTES: Mapping[tuple[str, str], Route] = {
     (Status.RUNNING, Status.FAILED): Route("M148 214C154 252 232 244 238 285", 203, 250),
     (Status.QUEUED, Status.SUCCEEDED): Route("M152 124C190 156 190 246 154 285", 184, 182),
     (Status.QUEUED, Status.FAILED): Route("M160 124C214 160 239 226 245 285", 228, 214),
+    (Status.PENDING, Status.SKIPPED): Route("M167 20H359Q369 20 369 30V285", 363, 69, "at-end"),
     (Status.PENDING, Status.CANCELLED): Route("M77 20H25Q15 20 15 30V285", 21, 69),
     (Status.QUEUED, Status.CANCELLED): Route("M77 110H45Q35 110 35 120V285", 41, 160),
     (Status.RUNNING, Status.CANCELLED): Route("M77 200H65Q55 200 55 210V285", 61, 238),

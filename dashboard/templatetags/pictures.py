@@ -11,6 +11,7 @@ from dashboard.pictures.badge import state_badge
 from dashboard.pictures.delays import delay_histogram, delay_strip
 from dashboard.pictures.durations import duration_text
 from dashboard.pictures.fires import fire_histogram
+from dashboard.pictures.heat_map import heat_map
 from dashboard.pictures.partition_map import partition_map
 from dashboard.pictures.run_strip import run_strip
 from dashboard.pictures.small import gauge, sparkline
@@ -31,6 +32,7 @@ for draw in (
     delay_histogram,
     throughput_bars,
     fire_histogram,
+    heat_map,
     sparkline,
     gauge,
 ):

@@ -15,11 +15,16 @@ from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty
 from executions.choices import JOB_ACTIVE
-from executions.presentation_jobs import present_bulk_job, present_item, present_sample
+from executions.presentation_jobs import (
+    present_bulk_job,
+    present_item,
+    present_job_detail,
+    present_sample,
+)
 from executions.services import bulk_jobs as services
 from executions.services.bulk_scope import ACTIONS, FILTERS
 from shared.exceptions import FieldError, Forbidden, InvalidInput
-from shared.instants import format_instant
+from shared.instants import format_instant, parse_instant
 from tenants.choices import Role
 
 #: From here on, and for what cannot be undone, the count has to be typed.
@@ -27,8 +32,13 @@ TYPED_FROM = 1000
 _IRREVERSIBLE = ("purge", "delete")
 #: Filters of which several values may be given.
 _MANY = ("ids", "status")
-_NOUNS = {"dead_letters": "dead letter", "tasks": "task", "executions": "execution"}
-_VERBS = {"run": "Run now"}
+_NOUNS = {
+    "dead_letters": "dead letter",
+    "tasks": "task",
+    "executions": "execution",
+    "occurrences": "occurrence",
+}
+_VERBS = {"run": "Run now", "set": "Change"}
 _ITEM_PAGES = {
     "dead_letters": "dashboard:dead_letter",
     "tasks": "dashboard:task",
@@ -56,7 +66,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "sample": present_sample(sample),
             "filters": [(name, value) for name, value in filters.items() if name != "ids"],
             "filters_text": orjson.dumps(filters, default=_as_text).decode(),
-            "is_typed": _is_typed(verb, scope.count),
+            "is_typed": is_typed(verb, scope.count),
             "may_slow": verb in ("retry", "run"),
             "may_note": verb in ("resolve", "archive"),
             "back": reverse(f"dashboard:{kind}"),
@@ -68,10 +78,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
 def bulk_create(request: ConsoleRequest) -> Done:
     """Begin the job, if the scope is still what was shown."""
     kind, verb = _asked(request, request.POST)
-    count = _number(request, "expected_count", whole=True)
-    if _is_typed(verb, int(count or 0)) and request.POST.get("typed", "").strip() != str(count):
-        message = f"Type {count} to go on; nothing was changed."
-        raise InvalidInput([FieldError("#/typed", "mismatch", message)])
+    count = require_typed(request, verb)
     filters = _shown_filters(kind, request.POST.get("filters", ""))
     visitor = request.visitor
     job = services.create_bulk_job(
@@ -82,10 +89,19 @@ def bulk_create(request: ConsoleRequest) -> Done:
         options=_options(request),
         name=read_text(request, "name", longest=200),
         actor=visitor.actor,
-        expected_count=int(count or 0),
+        expected_count=count,
     )
     url = reverse("dashboard:bulk_job", args=[job.pk])
     return Done("It has begun; this page shows how far it is.", url)
+
+
+def require_typed(request: ConsoleRequest, verb: str) -> int:
+    """Return the count that the page has shown; raise InvalidInput if it had to be typed."""
+    count = int(_number(request, "expected_count", whole=True) or 0)
+    if is_typed(verb, count) and request.POST.get("typed", "").strip() != str(count):
+        message = f"Type {count} to go on; nothing was changed."
+        raise InvalidInput([FieldError("#/typed", "mismatch", message)])
+    return count
 
 
 @page(Role.VIEWER)
@@ -109,8 +125,13 @@ def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
         order=("position",),
     )
     for item in listed["rows"]:
-        item["url"] = reverse(_ITEM_PAGES[job.kind], args=[item["id"]])
+        # An instant that was skipped has no execution to look at.
+        place = _ITEM_PAGES.get(job.kind)
+        item["url"] = reverse(place, args=[item["id"]]) if place else ""
+        item["at"] = parse_instant(item["at"]) if item["at"] else None
     [shown] = _presented([job])
+    made = present_job_detail(job)["executions"]
+    waits = bool(made and made["pending"])
     return render(
         request,
         "dashboard/bulk_job.html",
@@ -119,6 +140,11 @@ def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
             "query": query,
             "job": shown,
             "is_active": job.status in JOB_ACTIVE,
+            "made": made,
+            "made_ended": _ended(made) if made else 0,
+            "made_moves": waits or bool(made and made["running"]),
+            "may_cancel": job.status in JOB_ACTIVE or waits,
+            "task_id": job.filters.get("task") if made else None,
             "filter_text": pretty(shown["filter"]),
             "options_text": pretty(shown["options"]) if shown["options"] else "",
         },
@@ -130,6 +156,10 @@ def cancel(request: ConsoleRequest, job_id: UUID) -> Done:
     """Stop the job; what it has done stays done, the rest counts as skipped."""
     services.cancel_bulk_job(request.visitor.tenant.pk, job_id, actor=request.visitor.actor)
     return Done("Cancelled. What was done stays done.")
+
+
+def _ended(made: dict[str, int]) -> int:
+    return sum(made.values()) - made["pending"] - made["running"]
 
 
 def _presented(jobs: list[Any]) -> list[dict[str, Any]]:
@@ -146,12 +176,13 @@ def _asked(request: ConsoleRequest, given: Any) -> tuple[str, str]:
     if kind not in ACTIONS or verb not in ACTIONS[kind]:
         message = "Choose what to do on the list first."
         raise InvalidInput([FieldError("?action", "invalid_choice", message)], message)
-    if verb == "delete" and not request.visitor.may_edit:
-        raise Forbidden("Deleting tasks needs the role admin.")
+    if verb in ("delete", "set") and not request.visitor.may_edit:
+        raise Forbidden("Changing or deleting tasks needs the role admin.")
     return kind, verb
 
 
-def _is_typed(verb: str, count: int) -> bool:
+def is_typed(verb: str, count: int) -> bool:
+    """Return whether the count has to be typed: of very many, and of what cannot be undone."""
     return count > TYPED_FROM or verb in _IRREVERSIBLE
 
 
@@ -193,9 +224,20 @@ def _options(request: ConsoleRequest) -> dict[str, Any]:
         options["stop_on_failure_rate"] = percent / 100
     if request.POST.get("action") in ("resolve", "archive"):
         options["note"] = read_text(request, "note", longest=1000)
+    if request.POST.get("action") == "set":
+        options["set"] = _patch(request.POST.get("set", ""))
     if request.POST.get("action") == "resolve":
         options["resolution"] = read_text(request, "resolution", longest=40, default="fixed")
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _patch(text: str) -> Any:
+    """Return the fields to set; the service judges what they say."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        message = f"The fields to set are not JSON: {error.msg}, line {error.lineno}."
+        raise InvalidInput([FieldError("#/set", "invalid_json", message)]) from error
 
 
 def _number(request: ConsoleRequest, name: str, *, whole: bool = False) -> float | int | None:

@@ -21,6 +21,7 @@ from executions.engine.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.presentation import present_executions
 from executions.presentation_detail import present_execution_detail
+from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
 from executions.services.triggering import retry_execution
 from shared.api.query import choice, choices, instant, text, uuid
@@ -38,6 +39,7 @@ WINDOWS = {
 _PARAMETERS = {
     "status": choices(*Status.values),
     "task": uuid(),
+    "series": uuid(),
     "q": text(),
     "since": instant(),
     "until": instant(),
@@ -51,8 +53,15 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     query = read_filters(request, _PARAMETERS)
     now = database_now()
     filters = {**query, "since": query["since"] or now - WINDOWS[query["window"]][1]}
-    found = Execution.objects.for_tenant(request.visitor.tenant.pk).filtered(filters)
-    listed = read_page(found, query, present=present_executions)
+    tenant = request.visitor.tenant.pk
+    order: tuple[str, ...]
+    if query["series"] is None:
+        found, order = Execution.objects.for_tenant(tenant).filtered(filters), ("-id",)
+    else:
+        # All that a backfill made, whenever that was, in the order of what they stand for.
+        found = executions_made_by(tenant, query["series"]).filtered(query)
+        order = ("-scheduled_for", "-id")
+    listed = read_page(found, query, present=present_executions, order=order)
     return render(
         request,
         "dashboard/executions.html",
@@ -62,7 +71,7 @@ def executions(request: ConsoleRequest) -> HttpResponse:
             "windows": [(name, label) for name, (label, _) in WINDOWS.items()],
             "statuses": _status_chips(request, query),
             "task": _task_of(request, query["task"]),
-            "filtered": bool(query["status"] or query["q"] or query["task"]),
+            "filtered": any(query[name] for name in ("status", "q", "task", "series")),
             "as_call": _as_call(query, filters["since"]),
         },
     )
@@ -129,9 +138,9 @@ def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:
 
 
 def _as_call(query: dict[str, Any], since: datetime) -> str:
-    asked = [("since", format_instant(since))]
+    asked = [("since", format_instant(since))] if query["series"] is None else []
     asked += [("status", status) for status in query["status"] or []]
-    asked += [(name, str(query[name])) for name in ("task", "q") if query[name]]
+    asked += [(name, str(query[name])) for name in ("task", "series", "q") if query[name]]
     # Quoted as one word: what somebody put into a link must not run in the shell it is pasted to.
     url = shlex.quote(f"{conf().public_url.rstrip('/')}/v1/executions?{urlencode(asked)}")
     return f"curl -H 'Authorization: Bearer …' {url}"

@@ -1,4 +1,7 @@
-"""A member's own settings: which failures reach them, how, when not, and in which browsers."""
+"""A member's own settings: which failures reach them, how, when not, and in which browsers.
+
+Below them stand the settings of the tenant, which its admins may change.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,7 @@ from notifications.transports.vapid import public_key
 from shared.exceptions import FieldError, InvalidInput, NotFound
 from tasks.schedules.zones import zone_names
 from tenants.choices import Role
+from tenants.services import change_tenant
 
 _CHANNELS = (
     ("console_events", "Toast in the console"),
@@ -85,6 +89,20 @@ def save(request: ConsoleRequest) -> Done:
     }
     member = visitor.membership.pk
     update_preference(visitor.tenant.pk, member, changes, actor=visitor.actor)
+    return Done("Saved.")
+
+
+@action(Role.ADMIN)
+def save_tenant(request: ConsoleRequest) -> Done:
+    """Change the tenant's settings."""
+    visitor = request.visitor
+    name = "default_jitter_seconds"
+    try:
+        changes = {name: float(request.POST.get(name, ""))}
+    except ValueError as error:
+        message = "Give the jitter in seconds, such as 30."
+        raise InvalidInput([FieldError(f"#/{name}", "invalid", message)]) from error
+    change_tenant(visitor.tenant.pk, changes, actor=visitor.actor)
     return Done("Saved.")
 
 

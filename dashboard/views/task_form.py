@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -23,26 +24,58 @@ from dashboard.task_form import (
     form_of,
     given_fields,
     read_form,
-    read_schedule,
 )
+from dashboard.task_form_values import show_plain
+from dashboard.views.task_preview import form_fields
 from executions.engine.clocks import database_now
 from executions.services import changing
 from executions.services.test_delivery import TestResult, send_test
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
-from shared.instants import parse_instant
 from tasks import choices
+from tasks.calendars import limits_of, names
 from tasks.definition import Definition, to_long
 from tasks.importers.pasted import parse_pasted
-from tasks.limits import current_limits
 from tasks.models import Task
-from tasks.preview import preview as preview_schedule
 from tasks.revisions import read_definition
 from tasks.schedules.zones import zone_names
 from tasks.services import create_task
 from tasks.validation import StatusChange, parse_create, parse_replace
 from tenants.choices import Role
 
-_FIRES = 10
+#: The words of the selects, each with what it does in plain words.
+CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "overlap_policy": (
+        ("allow", "the next runs beside it"),
+        ("skip", "the next is skipped"),
+        ("queue_one", "the next waits, one at most"),
+        ("queue_all", "the next ones wait, all of them"),
+        ("cancel_running", "it is cancelled for the next"),
+    ),
+    "misfire_policy": (
+        ("coalesce", "runs once, afterwards"),
+        ("skip", "is skipped"),
+        ("replay", "is made up for, each instant"),
+    ),
+    "misfire_coalesce": (
+        ("latest", "for the latest one missed"),
+        ("earliest", "for the earliest one missed"),
+    ),
+    "calendar_policy": (
+        ("skip", "is skipped"),
+        ("next_business_day", "moves to the next business day"),
+        ("previous_business_day", "moves to the previous business day"),
+    ),
+    "dst_gap": (
+        ("next_valid", "run right after the gap"),
+        ("skip", "skip it"),
+        ("before", "run right before the gap"),
+    ),
+    "dst_overlap": (
+        ("first", "run the first time"),
+        ("second", "run the second time"),
+        ("both", "run both times"),
+    ),
+}
 _VERSION = re.compile(r"[0-9]{1,9}")
 
 
@@ -53,7 +86,7 @@ def task_new(request: ConsoleRequest) -> HttpResponse:
         return _form(request, _first_fields(request))
     if request.method != "POST":
         return HttpResponseNotAllowed(["GET", "POST"])
-    fields = _fields(request)
+    fields = form_fields(request)
     if "paste" in request.POST:
         return _pasted(request, fields)
     visitor = request.visitor
@@ -61,7 +94,7 @@ def task_new(request: ConsoleRequest) -> HttpResponse:
     def create() -> HttpResponse:
         now = database_now()
         body = read_form(fields, _base(request))
-        definition = parse_create(body, now=now, limits=current_limits())
+        definition = parse_create(body, now=now, limits=limits_of(visitor.tenant.pk))
         made = create_task(visitor.tenant.pk, definition, actor=visitor.actor, now=now)
         messages.success(request, "Created. This is when it fires next.")
         return redirect("dashboard:task", made.pk)
@@ -81,13 +114,13 @@ def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _form(request, form_of(current), task=found)
     if request.method != "POST":
         return HttpResponseNotAllowed(["GET", "POST"])
-    fields = _fields(request)
+    fields = form_fields(request)
     if "paste" in request.POST:
         return _pasted(request, fields, found)
 
     def edit(before: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
         body = read_form(fields, to_long(before))
-        return parse_replace(body, now=now, limits=current_limits()), None
+        return parse_replace(body, now=now, limits=limits_of(visitor.tenant.pk)), None
 
     version = request.POST.get("version", "")
     expected = int(version) if _VERSION.fullmatch(version) else found.version
@@ -109,35 +142,13 @@ def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
 
 
 @require_POST
-@page(Role.VIEWER)
-def schedule_preview(request: ConsoleRequest) -> HttpResponse:
-    """Say the form's schedule in words, with its next ten fires; a fragment."""
-    shown: dict[str, Any]
-    try:
-        shown = preview_schedule({**read_schedule(_fields(request)), "count": _FIRES}, now=_now())
-        shown["fires"] = [
-            {
-                "at": parse_instant(fire["utc"]),
-                "local": fire["local"][:19].replace("T", " "),
-                "notes": fire["notes"],
-            }
-            for fire in shown["occurrences"]
-        ]
-        shown["per_day"] = _per_day(shown["fires"])
-    except InvalidInput as refused:
-        shown = {"errors": [error.message for error in refused.errors]}
-    shown["zone"] = request.POST.get("timezone", "UTC")
-    return render(request, "dashboard/_schedule_preview.html", shown)
-
-
-@require_POST
 @page(Role.ADMIN)
 def task_test(request: ConsoleRequest) -> HttpResponse:
     """Send the form's call once, now, and show what came of it; a fragment."""
     visitor = request.visitor
     shown: dict[str, Any]
     try:
-        body = read_form(_fields(request), _base(request))
+        body = read_form(form_fields(request), _base(request))
         result = send_test(visitor.tenant.pk, body, actor=visitor.actor)
         shown = {"result": result, "attempts": [_facts(result)], "now": _now()}
     except InvalidInput as refused:
@@ -176,13 +187,13 @@ def _base(request: ConsoleRequest) -> dict[str, Any] | None:
     return to_long(read_definition(source))
 
 
-def _fields(request: ConsoleRequest) -> dict[str, str]:
-    return {name: cast(str, value) for name, value in request.POST.items()}
-
-
 def _first_fields(request: ConsoleRequest) -> dict[str, str]:
     zone = str(request.COOKIES.get("punctual_zone", "UTC"))
-    fields = {**EMPTY, "timezone": zone if zone in zone_names() else "UTC"}
+    fields = {
+        **EMPTY,
+        "timezone": zone if zone in zone_names() else "UTC",
+        "jitter_seconds": show_plain(request.visitor.tenant.default_jitter_seconds),
+    }
     copied = request.GET.get("copy")
     if copied:
         try:
@@ -228,6 +239,7 @@ def _form(
     **extra: Any,
 ) -> HttpResponse:
     known = field_errors(errors or [])
+    chosen = [name for name in fields.get("calendars", "").split("\n") if name]
     context = {
         "fields": fields,
         "errors": known,
@@ -237,7 +249,9 @@ def _form(
         "zones": zone_names(),
         "methods": choices.METHODS,
         "units": UNITS,
-        "misfire_policies": choices.MISFIRE_POLICIES,
+        "calendars": sorted({*names(request.visitor.tenant.pk), *chosen}),
+        "chosen_calendars": chosen,
+        "choices": CHOICES,
         "receiver": settings.RECEIVER_URL,
         "save_url": reverse("dashboard:task_edit", args=[task.pk])
         if task
@@ -245,17 +259,6 @@ def _form(
         **extra,
     }
     return render(request, "dashboard/task_form.html", context, status=400 if known else 200)
-
-
-def _per_day(fires: list[dict[str, Any]]) -> str:
-    """Return how often it runs a day at the pace of the shown fires, or nothing for few of them."""
-    if len(fires) < _FIRES:
-        return ""
-    seconds = (fires[-1]["at"] - fires[0]["at"]).total_seconds()
-    if seconds <= 0:
-        return ""
-    count = (len(fires) - 1) * 86400 / seconds
-    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"
 
 
 def _facts(result: TestResult) -> AttemptFacts:

@@ -34,6 +34,7 @@ from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.zones import find_zone
 from tasks.services import Pause, spec_of
+from tasks.standing_pauses import describe
 from tasks.validation import StatusChange
 from tenants.choices import Role
 
@@ -108,6 +109,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "definition_text": pretty(shown),
             "pauses": PAUSES,
             "is_paused": found.status == TaskStatus.PAUSED,
+            "holder": _holder_of(shown["paused_by"]),
             "may_pause": found.status in (TaskStatus.SCHEDULED, TaskStatus.RUNNING),
             "may_cancel": found.status
             in (TaskStatus.SCHEDULED, TaskStatus.PAUSED, TaskStatus.RUNNING),
@@ -137,7 +139,10 @@ def pause(request: ConsoleRequest, task_id: UUID) -> Done:
 @action(Role.OPERATOR)
 def resume(request: ConsoleRequest, task_id: UUID) -> Done:
     """Resume; what fell into the pause is decided by how it was paused."""
-    changing.resume_task(request.visitor.tenant.pk, task_id, actor=request.visitor.actor)
+    visitor = request.visitor
+    resumed = changing.resume_task(visitor.tenant.pk, task_id, actor=visitor.actor)
+    if resumed.status == TaskStatus.PAUSED:
+        return Done("Its own pause has ended; a standing pause holds it now.")
     return Done("Resumed.")
 
 
@@ -180,6 +185,10 @@ def rollback(request: ConsoleRequest, task_id: UUID) -> Done:
 
     changing.edit_task(visitor.tenant.pk, task_id, edit, actor=visitor.actor)
     return Done(f"Version {version} is in force again, as a new version.")
+
+
+def _holder_of(paused_by: dict[str, Any] | None) -> str:
+    return "" if paused_by is None else describe(paused_by["scope"], paused_by["value"])
 
 
 def _bar(run: Any) -> RunBar:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from executions.admin.bulk_jobs import BulkJobAdmin
+from executions.admin.calendars import CalendarAdmin
 from executions.admin.dead_letters import DeadLetterAdmin
 from executions.admin.housekeeping import HousekeepingAdmin
 from executions.admin.ledger import AttemptAdmin, ExecutionAdmin
 from executions.admin.machinery import LedgerFloorAdmin, PartitionLeaseAdmin, SchedulerNodeAdmin
+from executions.admin.pauses import PauseAdmin
 from executions.admin.tasks import TaskAdmin
 
 __all__ = [
     "AttemptAdmin",
     "BulkJobAdmin",
+    "CalendarAdmin",
     "DeadLetterAdmin",
     "ExecutionAdmin",
     "HousekeepingAdmin",
     "LedgerFloorAdmin",
     "PartitionLeaseAdmin",
+    "PauseAdmin",
     "SchedulerNodeAdmin",
     "TaskAdmin",
 ]

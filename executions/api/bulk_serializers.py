@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from executions.api.serializers import AnyJSONField
 from executions.choices import ItemOutcome, JobStatus, Status
-from executions.services.bulk_scope import ACTIONS, MAX_IDS, MAX_ITEMS
+from executions.services.bulk_scope import ACTIONS, KINDS, MAX_IDS, MAX_ITEMS
 from shared.api.schema import Pagination
 from shared.api.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,
     StrictDateTimeField,
+    StrictDictField,
     StrictIntegerField,
     StrictListField,
     StrictNumberField,
     StrictSerializer,
     StrictUUIDField,
 )
+from tasks.api.schemas import TASK_EDIT
 from tasks.choices import TaskStatus, TaskType
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 
@@ -122,11 +125,25 @@ class LetterActionBody(_MakingBody):
     note = StrictCharField(required=False, allow_blank=True, max_length=1000)
 
 
+@extend_schema_field(
+    {
+        **TASK_EDIT,
+        "properties": {
+            name: field for name, field in TASK_EDIT["properties"].items() if name != "status"
+        },
+        "minProperties": 1,
+    }
+)
+class TaskPatchField(StrictDictField):
+    """An edit of a task, merged into each; judged by the same validation."""
+
+
 class TaskActionBody(_MakingBody):
     """An action on many tasks."""
 
     action = StrictChoiceField(choices=ACTIONS["tasks"])
     filter = TaskFilter()
+    set = TaskPatchField(required=False, help_text="Of the action `set`: what to change.")
     note = StrictCharField(required=False, allow_blank=True, max_length=1000)
 
 
@@ -162,7 +179,7 @@ class BulkJobSerializer(Answer):
 
     id = serializers.UUIDField()
     name = serializers.CharField(allow_blank=True)
-    kind = serializers.ChoiceField(choices=list(ACTIONS))
+    kind = serializers.ChoiceField(choices=list(KINDS))
     action = serializers.CharField()
     filter = serializers.DictField()
     options = serializers.DictField()
@@ -185,14 +202,29 @@ class BulkJobResult(Answer):
 
     position = serializers.IntegerField()
     id = serializers.UUIDField()
+    at = StrictDateTimeField(allow_null=True, help_text="The instant, of a backfill.")
     outcome = serializers.ChoiceField(choices=ItemOutcome.choices)
     code = serializers.CharField(allow_null=True)
     message = serializers.CharField(allow_blank=True)
     result_id = serializers.UUIDField(allow_null=True)
 
 
+class BackfillCounts(Answer):
+    """How many executions of a backfill are in which state; those that wait are pending."""
+
+    pending = serializers.IntegerField()
+    running = serializers.IntegerField()
+    succeeded = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    cancelled = serializers.IntegerField()
+    skipped = serializers.IntegerField()
+
+
 class BulkJobDetail(BulkJobSerializer):
     """A bulk job with the rows that it has not done."""
 
+    executions = BackfillCounts(
+        allow_null=True, help_text="Of a backfill, whose `done` are the executions made so far."
+    )
     results = BulkJobResult(many=True)
     pagination = Pagination()

@@ -28,6 +28,7 @@ from executions.models import BulkJob
 from executions.presentation_jobs import (
     present_bulk_job,
     present_item,
+    present_job_detail,
     present_sample,
     present_scope,
 )
@@ -38,7 +39,7 @@ from shared.api.query import choice, choices
 from shared.api.schema import list_answer
 from shared.api.serializers import StrictSerializer
 from shared.api.views import PunctualView
-from shared.exceptions import FieldError, Forbidden, InvalidInput
+from shared.exceptions import Forbidden
 from tenants.idempotency import idempotent
 
 _OPERATE = {"POST": "operate"}
@@ -71,7 +72,7 @@ class _ActionsView(PunctualView):
             actor=self.actor,
             expected_count=wanted.get("expected_count"),
         )
-        return _job_answer(job)
+        return job_answer(job)
 
     def _scope(self, action: str, filters: dict[str, Any]) -> dict[str, Any]:
         scope = bulk_jobs.count_matching(self.tenant_id, self.kind, filters, action=action)
@@ -101,15 +102,14 @@ class TaskActionsView(_ActionsView):
     @extend_schema(operation_id="act_on_tasks", request=TaskActionBody, responses=_ANSWERS)
     @idempotent(required=True)
     def post(self, request: Request) -> Response:
-        """Pause, resume, cancel, run or delete what matches; `dry_run` only counts (200).
+        """Pause, resume, cancel, run, delete or set what matches; `dry_run` only counts (200).
 
-        `delete` needs the scope `write` besides. `set` is 400 `not_supported`.
+        `set` merges the field `set` into each task as PATCH does: what has these values already
+        is skipped (`unchanged`). `delete` and `set` need the scope `write` besides.
         """
         asked = request.data.get("action") if isinstance(request.data, dict) else None
-        if asked == "set":
-            _refuse_set()
-        if asked == "delete" and "write" not in self.caller.scopes:
-            raise Forbidden("Deleting tasks needs the scope write besides operate.")
+        if asked in ("delete", "set") and "write" not in self.caller.scopes:
+            raise Forbidden("Changing definitions needs the scope write besides operate.")
         return self.answer()
 
 
@@ -173,7 +173,7 @@ class BulkJobView(PunctualView):
             serialize=present_item,
             order=("position",),
         )
-        return Response({**present_bulk_job(job), **page})
+        return Response({**present_job_detail(job), **page})
 
 
 class CancelBulkJobView(PunctualView):
@@ -186,18 +186,16 @@ class CancelBulkJobView(PunctualView):
     )
     @idempotent(required=False)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Cancel: what is done stays done, the rest is skipped. 409 `already_final` when ended."""
+        """Cancel: what is done stays done, the rest is skipped. 409 `already_final` when ended.
+
+        What a backfill has made and what waits is CANCELLED, also when the job itself is
+        COMPLETED; what runs goes on.
+        """
         self.read_body(EmptyBody)
-        return _job_answer(bulk_jobs.cancel_bulk_job(self.tenant_id, job_id, actor=self.actor))
+        return job_answer(bulk_jobs.cancel_bulk_job(self.tenant_id, job_id, actor=self.actor))
 
 
-def _job_answer(job: BulkJob) -> Response:
+def job_answer(job: BulkJob) -> Response:
+    """Return 202 with a job and where it is found."""
     headers = {"Location": f"/v1/bulk-jobs/{job.id}"}
     return Response(present_bulk_job(job), status=202, headers=headers)
-
-
-def _refuse_set() -> None:
-    message = "Setting fields of many tasks at once is not supported yet."
-    error = InvalidInput([FieldError("#/action", "not_supported", message)], message)
-    error.code = "not_supported"
-    raise error

@@ -6,6 +6,7 @@ from django.urls import path
 
 from executions.api import dead_letter_views as letters
 from executions.api import execution_views as executions
+from executions.api import explain_views as explain
 
 urlpatterns = [
     path("executions", executions.ExecutionsView.as_view(), name="executions"),
@@ -19,6 +20,11 @@ urlpatterns = [
         "executions/<uuid:execution_id>/retry",
         executions.RetryExecutionView.as_view(),
         name="execution-retry",
+    ),
+    path(
+        "executions/<uuid:execution_id>/explain",
+        explain.ExplainExecutionView.as_view(),
+        name="execution-explain",
     ),
     path("dlq", letters.DeadLettersView.as_view(), name="dead-letters"),
     path("dlq/<uuid:letter_id>", letters.DeadLetterView.as_view(), name="dead-letter"),

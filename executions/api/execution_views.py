@@ -21,6 +21,7 @@ from executions.models import Execution
 from executions.presentation import present_executions
 from executions.presentation_detail import present_execution_detail
 from executions.querysets import ExecutionQuerySet
+from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
 from executions.services.triggering import Override, retry_execution
 from shared.api.pagination import LIST_PARAMETERS, paginate
@@ -55,6 +56,7 @@ class ExecutionsView(PunctualView):
             **EXECUTION_FILTERS,
             "task": uuid("Of this task."),
             "pool": text("Of this pool.", max_length=63),
+            "series": uuid("Made by this bulk job, a backfill."),
             "q": text("In the task's name or labels, or in the error."),
             "ordering": choice(*_ORDERS, description="By which column.", default="-id"),
         }
@@ -66,7 +68,11 @@ class ExecutionsView(PunctualView):
     def get(self, request: Request) -> Response:
         """List executions, newest first."""
         query = self.query
-        found = Execution.objects.for_tenant(self.tenant_id).filtered(query)
+        if query["series"] is None:
+            found = Execution.objects.for_tenant(self.tenant_id)
+        else:
+            found = executions_made_by(self.tenant_id, query["series"])
+        found = found.filtered(query)
         return Response(list_executions(found, query, _ORDERS[query["ordering"]]))
 
 

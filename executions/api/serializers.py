@@ -12,6 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from executions.choices import AttemptOutcome, Status, Trigger
+from executions.explain.waiting import WAITS_FOR
 from shared.api.schema import Pagination
 from shared.api.serializers import (
     StrictCharField,
@@ -127,9 +128,9 @@ class AttemptSerializer(AttemptOfLetter):
 
 
 class WaitingFor(Answer):
-    """What an execution waits for: resume, retry, due_time, worker or start."""
+    """What an execution waits for, until when as far as known, and a sentence."""
 
-    what = serializers.ChoiceField(choices=["resume", "retry", "due_time", "worker", "start"])
+    what = serializers.ChoiceField(choices=WAITS_FOR)
     until = StrictDateTimeField(allow_null=True)
     detail = serializers.CharField()
 

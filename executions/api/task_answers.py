@@ -8,8 +8,10 @@ from rest_framework.response import Response
 
 from executions.presentation_tasks import (
     next_execution,
+    paused_by,
     present_latest,
     present_tasks,
+    standing_pauses_of,
     upcoming,
 )
 from tasks.definition import Definition
@@ -27,6 +29,7 @@ def task_answer(
     definition = definition or read_definition(task)
     if status != 201:  # a new task has nothing in the ledger yet
         extra = {**next_execution(task, upcoming([task])), **extra}
+    extra = {**paused_by(task, standing_pauses_of([task])), **extra}
     shown = present_task(task, definition, extra=extra)
     headers = {"ETag": f'"{task.version}"'}
     if status == 201:

@@ -10,10 +10,11 @@ from rest_framework.response import Response
 
 from executions.api.task_serializers import BulkAnswer, BulkBody, BulkCreateSerializer
 from executions.engine.clocks import database_now
+from executions.presentation_tasks import paused_by, standing_pauses_of
 from shared.api.problems import log_unexpected, problem_of
 from shared.api.views import PunctualView
 from tasks import bulk
-from tasks.limits import current_limits
+from tasks.calendars import limits_of
 from tasks.presentation import present_task
 from tenants.idempotency import idempotent
 
@@ -28,7 +29,7 @@ class BulkCreateView(PunctualView):
     def post(self, request: Request) -> Response:
         """Create many tasks, each with its own result; with `atomic` all or nothing (400)."""
         wanted = self.read_body(BulkBody)
-        call = bulk.Call(self.tenant_id, self.actor, database_now(), current_limits())
+        call = bulk.Call(self.tenant_id, self.actor, database_now(), limits_of(self.tenant_id))
         create = bulk.create_all if wanted["atomic"] else bulk.create_each
         results = [
             self._result(index, result)
@@ -39,7 +40,8 @@ class BulkCreateView(PunctualView):
 
     def _result(self, index: int, result: bulk.Result) -> dict[str, Any]:
         if isinstance(result, bulk.Created):
-            shown = present_task(result.task, result.definition)
+            extra = paused_by(result.task, standing_pauses_of([result.task]))
+            shown = present_task(result.task, result.definition, extra=extra)
             return {"index": index, "status": 201, "task": shown}
         problem = problem_of(result)
         log_unexpected(result, problem, self.request)

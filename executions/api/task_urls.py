@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from django.urls import path
 
+from executions.api import backfill_views as backfill
+from executions.api import explain_views as explain
+from executions.api import occurrence_views as occurrences
 from executions.api import task_bulk_views as bulk
 from executions.api import task_history_views as history
 from executions.api import task_test_views as tests
@@ -19,12 +22,19 @@ urlpatterns = [
     path("tasks/<uuid:task_id>/resume", verbs.ResumeTaskView.as_view(), name="task-resume"),
     path("tasks/<uuid:task_id>/cancel", verbs.CancelTaskView.as_view(), name="task-cancel"),
     path("tasks/<uuid:task_id>/run", verbs.RunTaskView.as_view(), name="task-run"),
+    path("tasks/<uuid:task_id>/backfill", backfill.BackfillView.as_view(), name="task-backfill"),
     path("tasks/<uuid:task_id>/test", tests.TestTaskView.as_view(), name="task-test"),
     path(
         "tasks/<uuid:task_id>/executions",
         history.TaskExecutionsView.as_view(),
         name="task-executions",
     ),
+    path(
+        "tasks/<uuid:task_id>/occurrences",
+        occurrences.OccurrencesView.as_view(),
+        name="task-occurrences",
+    ),
+    path("tasks/<uuid:task_id>/explain", explain.ExplainTaskView.as_view(), name="task-explain"),
     path(
         "tasks/<uuid:task_id>/revisions",
         history.TaskRevisionsView.as_view(),

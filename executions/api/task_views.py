@@ -18,9 +18,10 @@ from shared.api.query import boolean, choice, choices, text
 from shared.api.schema import list_answer
 from shared.api.views import PunctualView
 from tasks.api.serializers import TaskCreateSerializer, TaskEditSerializer, TaskSerializer
+from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
-from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, current_limits
+from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 from tasks.models import Task
 from tasks.services import create_task
 from tasks.validation import StatusChange, parse_create, parse_patch, parse_replace
@@ -75,7 +76,7 @@ class TasksView(PunctualView):
     def post(self, request: Request) -> Response:
         """Create a task from the long or the short form."""
         now = database_now()
-        definition = parse_create(request.data, now=now, limits=current_limits())
+        definition = parse_create(request.data, now=now, limits=limits_of(self.tenant_id))
         task = create_task(self.tenant_id, definition, actor=self.actor, now=now)
         return task_answer(task, definition, status=201)
 
@@ -102,7 +103,7 @@ class TaskView(PunctualView):
         """
 
         def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-            return parse_patch(current, request.data, now=now, limits=current_limits())
+            return parse_patch(current, request.data, now=now, limits=limits_of(self.tenant_id))
 
         return self._edited(task_id, edit)
 
@@ -114,7 +115,7 @@ class TaskView(PunctualView):
         """Replace a task's definition; what is left out takes its default."""
 
         def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-            return parse_replace(request.data, now=now, limits=current_limits()), None
+            return parse_replace(request.data, now=now, limits=limits_of(self.tenant_id)), None
 
         return self._edited(task_id, edit)
 

@@ -1,12 +1,23 @@
-"""Routes of tasks, executions, dead letters, bulk jobs and statistics under ``/v1/``."""
+"""Routes of all that runs, under ``/v1/``: tasks, executions, dead letters, pauses, statistics."""
 
 from __future__ import annotations
 
-from executions.api import bulk_urls, execution_urls, stats_urls, task_urls
+from executions.api import (
+    bulk_urls,
+    calendar_urls,
+    execution_urls,
+    forecast_urls,
+    pause_urls,
+    stats_urls,
+    task_urls,
+)
 
 urlpatterns = [
     *task_urls.urlpatterns,
     *execution_urls.urlpatterns,
     *bulk_urls.urlpatterns,
+    *calendar_urls.urlpatterns,
+    *pause_urls.urlpatterns,
     *stats_urls.urlpatterns,
+    *forecast_urls.urlpatterns,
 ]

@@ -78,7 +78,7 @@ def carry_out(command: PunctualCommand, options: Mapping[str, Any], plan: Plan) 
         command.emit(
             options, {**document, "bulk_job": present_bulk_job(job)}, [f"bulk job {job.id}"]
         )
-        command.note(_how_to_follow(job))
+        command.note(how_to_follow(job))
         return
     job = follow(command, job, options["wait"])
     command.emit(options, {**document, "bulk_job": present_bulk_job(job)}, [summary(job)])
@@ -133,7 +133,7 @@ def follow(command: PunctualCommand, job: BulkJob, wait_seconds: float) -> BulkJ
             while job.status in JOB_ACTIVE:
                 waited = time.monotonic() - started
                 if waited > wait_seconds:
-                    command.note(f"It is not at its end yet. {_how_to_follow(job)}")
+                    command.note(f"It is not at its end yet. {how_to_follow(job)}")
                     command.leave(TIMED_OUT)
                 if job.status == JobStatus.PENDING and waited > _HINT_SECONDS and not hinted:
                     hinted = True
@@ -146,7 +146,7 @@ def follow(command: PunctualCommand, job: BulkJob, wait_seconds: float) -> BulkJ
                 decided = job.done_count + job.skipped_count + job.failed_count
                 bar.update(decided, note=_counts(job))
     except KeyboardInterrupt:
-        command.note(f"It goes on. {_how_to_follow(job)}")
+        command.note(f"It goes on. {how_to_follow(job)}")
         raise
     return job
 
@@ -174,8 +174,10 @@ _SPELLED = {
     "note": "--note",
 }
 _PARTICIPLES = {
+    "backfill": "making executions",
     "retry": "retrying",
     "resolve": "resolving",
+    "set": "setting",
     "archive": "archiving",
     "purge": "purging",
 }
@@ -189,7 +191,8 @@ def _counts(job: BulkJob) -> str:
     return f"done {job.done_count}, skipped {job.skipped_count}, failed {job.failed_count}"
 
 
-def _how_to_follow(job: BulkJob) -> str:
+def how_to_follow(job: BulkJob) -> str:
+    """Return how to see how far a job is, and how to cancel it."""
     return (
         f"Follow it with `manage.py bulk show {job.id} --follow`, "
         f"stop it with `manage.py bulk cancel {job.id}`."

@@ -27,9 +27,9 @@ from shared.exceptions import InvalidInput, NotFound, VersionMismatch
 from shared.instants import format_local
 from shared.redaction import MASK
 from tasks.bulk import MAX_TASKS, Call, Created, create_all
+from tasks.calendars import limits_of
 from tasks.choices import TaskStatus
 from tasks.definition import Definition, to_long
-from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import spec_of
@@ -52,10 +52,15 @@ def add_create_options(parser: CommandParser) -> None:
 
 def add_edit_options(parser: CommandParser) -> None:
     """Add the options of ``edit``."""
+    add_edit_body(parser)
+    _add_editing_options(parser)
+
+
+def add_edit_body(parser: CommandParser) -> None:
+    """Add which task, and the options that say what changes of it."""
     parser.add_argument("id", metavar="ID", help="the id, or its end as the list shows it")
     task_body.add_options(parser)
     parser.add_argument("--file", metavar="FILE", help="JSON to merge into the task; - is stdin")
-    _add_editing_options(parser)
 
 
 def _add_editing_options(parser: CommandParser) -> None:
@@ -73,11 +78,11 @@ def _add_editing_options(parser: CommandParser) -> None:
 def create_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Create one task from options, or all tasks of a file."""
     by_option = options["file"] is None
-    bodies = [_given(options)] if by_option else _bodies(_given(options))
+    bodies = [given_body(options)] if by_option else _bodies(given_body(options))
     tenant = chosen_tenant(options["tenant"])
     dry = options["dry_run"]
     with transaction.atomic(durable=True):
-        call = Call(tenant.id, COMMAND, database_now(), current_limits())
+        call = Call(tenant.id, COMMAND, database_now(), limits_of(tenant.id))
         try:
             made = list(create_all(bodies, call))
         except InvalidInput as error:
@@ -100,13 +105,13 @@ def create_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def edit_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Merge an edit into a task, as PATCH does."""
-    body = _given(options)
+    body = given_body(options)
     if not body:
         raise wrong_use("edit", "say what to change, such as --cron or --set")
     task = find_task(options["id"], options["tenant"])
 
     def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-        return parse_patch(current, body, now=now, limits=current_limits())
+        return parse_patch(current, body, now=now, limits=limits_of(task.tenant_id))
 
     try:
         _apply(command, options, task, edit)
@@ -160,7 +165,8 @@ def _apply(
         command.note(f"The task is at version {task.version}.")
 
 
-def _given(options: Mapping[str, Any]) -> Any:
+def given_body(options: Mapping[str, Any]) -> Any:
+    """Return the body that options or a file give; raise InvalidInput for both."""
     body = task_body.body_of(options)
     if options["file"] is None:
         return body

@@ -21,8 +21,8 @@ from shared.actor import COMMAND
 from shared.commands import FAILED, PARTIAL, PunctualCommand, shown, wrong_use
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant
+from tasks.calendars import limits_of
 from tasks.importers.crontab import is_system_path, parse_crontab
-from tasks.limits import current_limits
 from tasks.schedules.zones import find_zone
 from tasks.services import spec_of
 from tenants.models import Tenant
@@ -56,8 +56,8 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         system = is_system_path(PurePath(path))
     zone = _zone(options["timezone"] or "UTC")
     jobs = parse_crontab(text, system=system, timezone=zone)
-    source = Source(path, options["url"], current_limits())
     tenant = chosen_tenant(options["tenant"])
+    source = Source(path, options["url"], limits_of(tenant.id))
     with transaction.atomic(durable=True):
         try:
             plan = import_crontab(tenant.id, jobs, source, actor=COMMAND, now=database_now())

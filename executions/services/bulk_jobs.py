@@ -19,6 +19,7 @@ from executions.choices import JOB_ACTIVE, ItemOutcome, JobStatus
 from executions.engine.clocks import database_now
 from executions.models import BulkJob, BulkJobItem
 from executions.querysets import BulkJobQuerySet
+from executions.services import backfill_steps
 from executions.services.bulk_actions import seal_job_payload
 from executions.services.bulk_options import read_options, require_action
 from executions.services.bulk_scope import (
@@ -31,6 +32,7 @@ from executions.services.bulk_scope import (
     sample_matching,
     stored_filters,
 )
+from executions.services.bulk_setting import masked
 from executions.services.bulk_steps import CHANGED, end_job, run_some, wake_on_commit, wake_waiting
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
@@ -39,12 +41,14 @@ from shared.sql import run, statement
 
 __all__ = [
     "Scope",
+    "begin_job",
     "cancel_bulk_job",
     "count_matching",
     "create_bulk_job",
     "get_bulk_job",
     "items_not_done",
     "list_bulk_jobs",
+    "new_job",
     "run_some",
     "sample_matching",
     "wake_waiting",
@@ -88,44 +92,56 @@ def create_bulk_job(  # noqa: PLR0913 - every door names each of them; none belo
     require_action(kind, action)
     wanted, given = read_filters(kind, filters), read_options(kind, action, options)
     _require_count(count_matching(tenant_id, kind, wanted, action=action).count, expected_count)
-    job = _new_job(tenant_id, kind, action, name, actor)
+    job = new_job(tenant_id, kind, action, name, actor)
     job.filters = stored_filters(wanted)
     job.total = _fix_items(job.id, matching(tenant_id, kind, wanted, action))
     # Others may have come in between counting and fixing; what is fixed is what is promised.
     _require_count(job.total, expected_count)
     if "payload" in given:
         job.sealed_payload = seal_job_payload(given.pop("payload"), job.id)
+    if "set" in given:
+        job.sealed_payload = seal_job_payload(given["set"], job.id)
+        given["set"] = masked(given["set"])
     job.options = given
+    begin_job(job, actor)
+    return job
+
+
+def begin_job(job: BulkJob, actor: Actor) -> None:
+    """Store a job whose items are fixed, audit it, and hand it to a worker after the commit."""
     job.save(force_insert=True)
     wake_on_commit(job.id)
-    outbox.append(tenant_id, CHANGED, job.id)
+    outbox.append(job.tenant_id, CHANGED, job.id)
     facts = {
-        "kind": kind,
-        "action": action,
+        "kind": job.kind,
+        "action": job.action,
         "filter": job.filters,
         "options": job.options,
         "edited": job.sealed_payload is not None,
         "total": job.total,
     }
-    audit.record(tenant_id, actor, "bulk_job.created", "bulk_job", job.id, after=facts)
-    return job
+    audit.record(job.tenant_id, actor, "bulk_job.created", "bulk_job", job.id, after=facts)
 
 
 @transaction.atomic
 def cancel_bulk_job(tenant_id: UUID, job_id: UUID, *, actor: Actor) -> BulkJob:
     """Cancel a job once its step under way has ended: the items left are skipped.
 
-    What it has done stays done. Raise NotFound, or Conflict ``already_final``.
+    What it has done stays done, except that what a backfill has made and what waits is cancelled
+    too, also when the job itself is COMPLETED. Raise NotFound, Conflict ``already_final``, and
+    for a backfill Unavailable when Redis cannot be asked about released work.
     """
     job: BulkJob = BulkJob.objects.get_for_tenant(tenant_id, job_id, lock=True)
-    if job.status not in JOB_ACTIVE:
+    cancelled = backfill_steps.cancel_waiting(job) if backfill_steps.is_backfill(job) else 0
+    if job.status not in JOB_ACTIVE and not cancelled:
         raise Conflict(f"The bulk job is {job.status} already.", code="already_final")
     end_job(job, JobStatus.CANCELLED, actor, "job_cancelled")
     job.refresh_from_db()
     return job
 
 
-def _new_job(tenant_id: UUID, kind: str, action: str, name: str, actor: Actor) -> BulkJob:
+def new_job(tenant_id: UUID, kind: str, action: str, name: str, actor: Actor) -> BulkJob:
+    """Return a job that is not stored yet, due at once; its items are still to be fixed."""
     now = database_now()
     return BulkJob(
         id=new_id(),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from executions.services.bulk_scope import ACTIONS
+from executions.services.bulk_setting import require_patch
 from executions.services.dead_letters import require_free_resolution
 from shared.exceptions import FieldError, InvalidInput
 from tasks.limits import current_limits
@@ -20,6 +21,7 @@ _OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("dead_letters", "resolve"): ("rate_per_second", "resolution", "note"),
     ("dead_letters", "archive"): ("rate_per_second", "note"),
     ("tasks", "pause"): ("rate_per_second", "note"),
+    ("tasks", "set"): ("rate_per_second", "set"),
 }
 _ONLY_RATE = ("rate_per_second",)
 #: Lowest and highest value of the numbers.
@@ -55,6 +57,8 @@ def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str
         if name not in allowed:
             _refuse(f"#/{name}", "not_for_this_action", f"Not an option of {action!r}.")
         _judge(name, value)
+    if action == "set":
+        require_patch(given.get("set"))
     if action == "resolve":
         given.setdefault("resolution", "fixed")
         require_free_resolution(given["resolution"])
@@ -62,6 +66,8 @@ def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str
 
 
 def _judge(name: str, value: Any) -> None:
+    if name == "set":
+        return  # read_options judges it, also when it is left out
     if name == "payload":
         problem = json_problem(value, "#/payload")
         if problem:

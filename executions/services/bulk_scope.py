@@ -30,9 +30,11 @@ SAMPLE = 5
 
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "dead_letters": ("retry", "resolve", "archive", "purge"),
-    "tasks": ("pause", "resume", "cancel", "run", "delete"),
+    "tasks": ("pause", "resume", "cancel", "run", "delete", "set"),
     "executions": ("cancel", "retry"),
 }
+#: Every kind of job: those that filters choose the rows of, and the instants of a backfill.
+KINDS = (*ACTIONS, "occurrences")
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "dead_letters": ("task", "error_signature", "q", "ids", "resolved"),
     "tasks": ("status", "type", "label", "q", "ids"),

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import redis
@@ -23,7 +23,15 @@ from executions.broker import RUN_BULK_JOB, publish_system_job
 from executions.choices import ItemOutcome, JobStatus
 from executions.engine.clocks import database_now
 from executions.models import BulkJob
-from executions.services.bulk_actions import Action, Result, action_of, apply_to, order_of
+from executions.services.backfill_steps import Item
+from executions.services.bulk_actions import (
+    Action,
+    Result,
+    SetAction,
+    action_of,
+    apply_to,
+    order_of,
+)
 from executions.services.bulk_canary import Verdict, judge
 from shared.actor import SYSTEM, Actor
 from shared.exceptions import Unavailable
@@ -145,7 +153,10 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
         if _canary(job) <= job.position:
             job.canary_passed = True
         action = action_of(job)
-        results = _apply(job, action, min(most, _size(job, action)), now, deadline)
+        if isinstance(action, SetAction):
+            results = _apply_set(job, action)
+        else:
+            results = _apply(job, action, min(most, _size(job, action)), now, deadline)
         next_at = _next_at(job, len(results), now)
         more = job.position < job.total
         _move(job, now, next_at=next_at, now_due=more and next_at <= now)
@@ -167,6 +178,14 @@ def _apply(job: BulkJob, action: Action, size: int, now: datetime, deadline: flo
     found = list(items.values_list("position", "item_id"))
     results = apply_to(action, order_of(job, now), [item for _, item in found], deadline)
     _settle(job, [position for position, _ in found[: len(results)]], results)
+    return results
+
+
+def _apply_set(job: BulkJob, action: SetAction) -> list[Result]:
+    items = job.items.filter(position__gte=job.position).order_by("position")[: action.chunk]
+    found = cast(list[Item], list(items.values_list("position", "item_id", "at")))
+    results = action.apply(job, found)
+    _settle(job, [position for position, _, _ in found], results)
     return results
 
 

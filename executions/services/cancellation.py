@@ -10,8 +10,8 @@ from events import audit
 from executions.choices import FINAL, Status
 from executions.engine import guard, transitions
 from executions.engine.clocks import database_now
+from executions.engine.control import abort_on_commit
 from executions.models import Execution
-from executions.services.control import abort_on_commit
 from shared.actor import Actor
 from shared.exceptions import Conflict
 

@@ -17,12 +17,13 @@ from django.db import transaction
 from executions.choices import Status
 from executions.engine import replanning, transitions, withdrawal
 from executions.engine.clocks import database_now
+from executions.engine.control import abort_on_commit
 from executions.engine.withdrawal import Open
-from executions.services.control import abort_on_commit
 from shared.actor import Actor
 from shared.exceptions import VersionMismatch
 from shared.notify import wake_schedulers_on_commit
 from tasks import services as task_services
+from tasks import standing_pauses
 from tasks.choices import TaskStatus
 from tasks.definition import Definition
 from tasks.models import Task
@@ -46,9 +47,11 @@ def edit_task(
     """Change a task's definition; no occurrence of the old one starts once this has committed.
 
     Prepared instants that the new schedule also has run under the new version, others leave the
-    ledger. Raise NotFound, InvalidInput, VersionMismatch (``expected_version``), Conflict,
+    ledger. A task that comes under an open standing pause pauses, one that leaves its pause
+    resumes. Raise NotFound, InvalidInput, VersionMismatch (``expected_version``), Conflict,
     Unavailable.
     """
+    standing_pauses.share(tenant_id)
     seen = _read(tenant_id, task_id, expected_version)
     current = read_definition(seen)
     definition, change = edit(current, database_now())
@@ -64,9 +67,11 @@ def edit_task(
     if definition != current:
         _revise(task, definition, found, actor, now)
         found = withdrawal.lock(task_id)
-    if change is StatusChange.PAUSE and task.status != TaskStatus.PAUSED:
+    if change is StatusChange.PAUSE and not _paused_by_itself(task):
         _pause(task, Pause(), found, actor, now)
-    elif change is StatusChange.RESUME:
+    if definition != current:
+        _follow_pauses(task, found, actor, now)
+    if change is StatusChange.RESUME:
         _resume(task, actor, now)
     return task
 
@@ -82,7 +87,12 @@ def pause_task(tenant_id: UUID, task_id: UUID, pause: Pause, *, actor: Actor) ->
 
 @transaction.atomic
 def resume_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
-    """Resume a task; its ``on_resume`` decides what fell into the pause."""
+    """Resume a task; its ``on_resume`` decides what fell into the pause.
+
+    One that an open standing pause covers goes under that instead. Raise NotFound, or Conflict:
+    ``paused_by_pause`` for a task that a standing pause holds.
+    """
+    standing_pauses.share(tenant_id)
     _read(tenant_id, task_id)
     # Released work (run by hand during the pause) stays released; only the order of locks counts.
     withdrawal.lock(task_id)
@@ -168,7 +178,8 @@ def _revise(
     task: Task, definition: Definition, found: list[Open], actor: Actor, now: datetime
 ) -> None:
     removed, standing = replanning.replan(task, definition, found, now)
-    task_services.revise_task(task, definition, standing, actor=actor, now=now)
+    if task_services.revise_task(task, definition, standing, actor=actor, now=now):
+        withdrawal.remove_excluded(task.id, now)
     withdrawal.remove(removed)
     gone = {row.id for row in removed}
     withdrawal.adopt(
@@ -185,8 +196,25 @@ def _pause(task: Task, pause: Pause, found: list[Open], actor: Actor, now: datet
     withdrawal.hold(task.id, held=True)
 
 
+def _paused_by_itself(task: Task) -> bool:
+    return task.status == TaskStatus.PAUSED and task.pause_id is None
+
+
+def _follow_pauses(task: Task, found: list[Open], actor: Actor, now: datetime) -> None:
+    """Let an edited task be held by the open pause that covers it now, or by none."""
+    if _paused_by_itself(task) or task.status not in task_services.PAUSABLE:
+        return
+    holder = standing_pauses.holder_of(task)
+    if holder is None:
+        if task.pause_id is not None:
+            _resume(task, actor, now)
+    elif holder.id != task.pause_id:
+        _pause(task, Pause.under(holder), found, actor, now)
+
+
 def _resume(task: Task, actor: Actor, now: datetime) -> None:
-    task_services.resume_task(task, actor=actor, now=now)
+    if not task_services.resume_task(task, actor=actor, now=now):
+        return
     withdrawal.hold(task.id, held=False)
     task.refresh_from_db()
     wake_schedulers_on_commit(now, now)

@@ -36,8 +36,8 @@ from shared.exceptions import FieldError, InvalidInput, QuotaExceeded
 from shared.ids import new_id
 from shared.instants import format_instant
 from shared.redaction import redact_text
+from tasks.calendars import limits_of
 from tasks.definition import Definition
-from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.validation import parse_create
@@ -86,7 +86,7 @@ class TestResult:
 def send_test(tenant_id: UUID, definition_body: Any, *, actor: Actor) -> TestResult:
     """Send what a task of this body would send; raise what creating it would raise."""
     now = database_now()
-    definition = parse_create(definition_body, now=now, limits=current_limits())
+    definition = parse_create(definition_body, now=now, limits=limits_of(tenant_id))
     return _send(tenant_id, None, definition, actor)
 
 

@@ -87,7 +87,7 @@ SELECT p.task_id, t.name, p.due_at, p.id
 FROM (
     SELECT e.id, e.task_id, e.due_at FROM executions e
     WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'QUEUED') AND NOT e.held AND e.due_at > now()
+      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > now()
     ORDER BY e.id LIMIT %(limit)s
 ) AS p
 JOIN tasks t ON t.id = p.task_id
@@ -120,7 +120,7 @@ SELECT date_trunc('minute', p.due_at, 'UTC'), count(*)
 FROM (
     SELECT e.due_at FROM executions e
     WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'QUEUED') AND NOT e.held AND e.due_at > now()
+      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > now()
     LIMIT %(limit)s
 ) AS p
 GROUP BY 1

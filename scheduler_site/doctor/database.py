@@ -16,6 +16,8 @@ from shared.encryption import DecryptionFailed, key_id_of, open_json
 from shared.sql import rows
 from tasks.models import TaskRevision
 from tasks.revisions import context_of
+from tasks.schedules.zones import release
+from tasks.zone_changes import recorded_release
 
 #: The first version that makes time-ordered ids itself.
 LOWEST_VERSION = 180000
@@ -84,6 +86,18 @@ def day_tables() -> Finding:
     if lacking:
         return odd("day tables", f"missing: {', '.join(lacking)}", remedy)
     return good("day tables", f"up to {wanted[-1]:%Y-%m-%d}")
+
+
+def zone_rules() -> Finding:
+    """Check that the tasks are computed with the zone database that is installed here."""
+    installed, recorded = release(), recorded_release()
+    if not recorded:
+        return good("zone rules", f"tzdata {installed}; recorded at the first check")
+    evidence = f"tasks are computed with tzdata {recorded}, installed is {installed}"
+    if installed != recorded:
+        remedy = "Upgrade every machine; then `manage.py schedule zones --check` moves the tasks."
+        return odd("zone rules", evidence, remedy)
+    return good("zone rules", f"tasks are computed with tzdata {recorded}, as installed")
 
 
 def open_transactions() -> Finding:

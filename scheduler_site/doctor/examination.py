@@ -37,6 +37,7 @@ _DATABASE: Sequence[Check] = (
     database.day_tables,
     database.open_transactions,
     database.sealed_values,
+    database.zone_rules,
 )
 _REDIS: Sequence[Check] = (
     redis_server.server_version,

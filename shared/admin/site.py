@@ -12,11 +12,12 @@ CONSOLE_PATHS = {
     "execution": "/executions/{}",
     "dead_letter": "/dead-letters/{}",
     "bulk_job": "/bulk-jobs/{}",
+    "calendar": "/settings/calendars/{}",
 }
 
 
 def console_path(kind: str, key: Any) -> str:
-    """Return the console's path of a task, execution, dead letter or bulk job."""
+    """Return the console's path of a task, execution, dead letter, bulk job or calendar."""
     return CONSOLE_PATHS[kind].format(key)
 
 

@@ -43,6 +43,7 @@ const KEYS = {
   x: () => cursorRow()?.querySelector("input[data-pick]")?.click(),
   "[": () => press("["),
   "]": () => press("]"),
+  e: () => press("e"),
   R: () => press("R"),
   P: () => press("P"),
   C: () => press("C"),

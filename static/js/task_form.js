@@ -1,4 +1,4 @@
-// The task's form: only the fields of the chosen kind of schedule are shown, errors get the focus.
+// The task's form: only the fields that the choices call for are shown, errors get the focus.
 
 const form = document.getElementById("task-form");
 
@@ -9,8 +9,18 @@ function showWhen() {
   }
 }
 
+// data-if="misfire_policy=replay": shown while the field has one of the values.
+function showIf() {
+  for (const part of form.querySelectorAll("[data-if]")) {
+    const [name, values] = part.dataset.if.split("=");
+    const fits = values.split(" ").includes(form.elements[name].value);
+    part.hidden = !fits && !part.querySelector(".error");
+  }
+}
+
 form.addEventListener("change", (event) => {
   if (event.target.name === "when") showWhen();
+  showIf();
 });
 // Enter in a field must save, not paste.
 form.addEventListener("keydown", (event) => {
@@ -19,4 +29,5 @@ form.addEventListener("keydown", (event) => {
   document.getElementById("save").click();
 });
 showWhen();
+showIf();
 document.getElementById("error-summary")?.focus();

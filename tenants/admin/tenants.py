@@ -12,7 +12,12 @@ from tenants.admin.users import MembershipInline, save_memberships
 from tenants.models import Tenant
 from tenants.services import change_tenant, create_tenant, resume_tenant, suspend_tenant
 
-_SETTINGS = ("idempotency_required", "idempotency_seconds", "unlimited")
+_SETTINGS = (
+    "idempotency_required",
+    "idempotency_seconds",
+    "default_jitter_seconds",
+    "unlimited",
+)
 
 SUSPEND = Verb(
     "suspend",

@@ -11,9 +11,11 @@ from shared.api.serializers import (
     StrictDateTimeField,
     StrictIntegerField,
     StrictListField,
+    StrictNumberField,
     StrictSerializer,
 )
 from tenants.choices import SCOPES
+from tenants.models.tenant import MAX_JITTER_SECONDS
 
 
 class NewApiKey(StrictSerializer):
@@ -67,6 +69,20 @@ class TenantOfMe(serializers.Serializer[object]):
     name = serializers.CharField()
     unlimited = serializers.BooleanField()
     idempotency_required = serializers.BooleanField()
+    default_jitter_seconds = serializers.FloatField(
+        help_text="The jitter of new recurring tasks that say none."
+    )
+
+
+class TenantSettings(StrictSerializer):
+    """Settings of a tenant to be changed."""
+
+    default_jitter_seconds = StrictNumberField(
+        required=False,
+        min_value=0,
+        max_value=MAX_JITTER_SECONDS,
+        help_text="The jitter of recurring tasks made from now on that say none.",
+    )
 
 
 class KeyOfMe(serializers.Serializer[object]):

@@ -25,11 +25,13 @@ from tenants.api.serializers import (
     NewApiKey,
     Rotation,
     SigningSecretSerializer,
+    TenantSettings,
 )
 from tenants.choices import SCOPES
 from tenants.idempotency import idempotent
 from tenants.models import ApiKey, Tenant
 from tenants.services import (
+    change_tenant,
     create_api_key,
     get_api_key,
     reveal_signing_secrets,
@@ -42,13 +44,23 @@ _ADMIN = {"GET": "admin", "POST": "admin", "DELETE": "admin"}
 
 
 class MeView(PunctualView):
-    """Who asks, for which tenant, with which scopes and limits."""
+    """Who asks, for which tenant, with which scopes, limits and settings."""
 
-    scopes = {"GET": None}
+    scopes = {"GET": None, "PATCH": "admin"}
 
     @extend_schema(operation_id="get_me", responses=Me)
     def get(self, request: Request) -> Response:
         """Describe the key that asks."""
+        return self._answer(Tenant.objects.get(pk=self.tenant_id))
+
+    @extend_schema(operation_id="edit_me", request=TenantSettings, responses=Me)
+    @idempotent(required=False)
+    def patch(self, request: Request) -> Response:
+        """Change settings of the tenant; those left out stay."""
+        wanted = self.read_body(TenantSettings)
+        return self._answer(change_tenant(self.tenant_id, wanted, actor=self.actor))
+
+    def _answer(self, tenant: Tenant) -> Response:
         caller = self.caller
         return Response(
             {
@@ -57,6 +69,7 @@ class MeView(PunctualView):
                     "name": caller.tenant_name,
                     "unlimited": caller.unlimited,
                     "idempotency_required": caller.idempotency_required,
+                    "default_jitter_seconds": tenant.default_jitter_seconds,
                 },
                 "api_key": {"id": caller.key_id, "name": caller.name, "owner": caller.owner},
                 "scopes": [scope for scope in SCOPES if scope in caller.scopes],

@@ -13,11 +13,16 @@ from events import audit
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from tenants.models import Tenant
-from tenants.models.tenant import MAX_IDEMPOTENCY_SECONDS
+from tenants.models.tenant import MAX_IDEMPOTENCY_SECONDS, MAX_JITTER_SECONDS
 from tenants.services.signing_secrets import add_signing_secret
 
 #: What of a tenant may be changed.
-SETTINGS = ("idempotency_required", "idempotency_seconds", "unlimited")
+SETTINGS = (
+    "default_jitter_seconds",
+    "idempotency_required",
+    "idempotency_seconds",
+    "unlimited",
+)
 
 
 @transaction.atomic
@@ -63,7 +68,7 @@ def change_tenant(tenant_id: UUID, settings: Mapping[str, Any], *, actor: Actor)
         return tenant
     for name, value in settings.items():
         setattr(tenant, name, value)
-    _refuse_bad_seconds(tenant.idempotency_seconds)
+    _refuse_bad_seconds(tenant)
     tenant.save(update_fields=list(settings))
     audit.record(
         tenant_id, actor, "tenant.changed", "tenant", tenant_id, before=before, after=settings
@@ -100,7 +105,12 @@ def _locked(tenant_id: UUID) -> Tenant:
     return tenant
 
 
-def _refuse_bad_seconds(seconds: int) -> None:
-    if not 24 * 3600 <= seconds <= MAX_IDEMPOTENCY_SECONDS:
-        message = f"Give {24 * 3600} to {MAX_IDEMPOTENCY_SECONDS} seconds."
-        raise InvalidInput([FieldError("#/idempotency_seconds", "out_of_range", message)], message)
+def _refuse_bad_seconds(tenant: Tenant) -> None:
+    for name, low, high in (
+        ("idempotency_seconds", 24 * 3600, MAX_IDEMPOTENCY_SECONDS),
+        ("default_jitter_seconds", 0, MAX_JITTER_SECONDS),
+    ):
+        # NaN is refused, too: it is not within any bounds.
+        if not low <= getattr(tenant, name) <= high:
+            message = f"Give {low} to {high} seconds."
+            raise InvalidInput([FieldError(f"#/{name}", "out_of_range", message)], message)

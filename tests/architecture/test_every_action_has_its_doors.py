@@ -34,7 +34,7 @@ class Doors:
 
 
 # Routes that answer GET, too, and change something by POST.
-_PAGES_WITH_FORMS = {"login", "task_new", "task_edit"}
+_PAGES_WITH_FORMS = {"login", "task_new", "task_edit", "calendar_new", "calendar_edit"}
 
 _SESSION = "about this browser's session only; keys and commands have none"
 _OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
@@ -45,13 +45,16 @@ CONSOLE = {
     "choose_tenant": Doors(why=_SESSION),
     "task_new": Doors("POST /v1/tasks", "tasks create"),
     "task_edit": Doors("PUT /v1/tasks/{task_id}", "tasks edit"),
+    # Of a task that is edited it shows the answer of POST /v1/tasks/{task_id}/preview.
     "schedule_preview": Doors("POST /v1/schedules/preview", "schedule preview"),
+    "forecast_spread_create": Doors("POST /v1/forecast/spread", "schedule spread"),
     "task_test": Doors("POST /v1/tasks/test", "tasks test"),
     "task_pause": Doors("POST /v1/tasks/{task_id}/pause", "tasks pause"),
     "task_resume": Doors("POST /v1/tasks/{task_id}/resume", "tasks resume"),
     "task_run": Doors("POST /v1/tasks/{task_id}/run", "tasks run"),
     "task_cancel": Doors("POST /v1/tasks/{task_id}/cancel", "tasks cancel"),
     "task_delete": Doors("DELETE /v1/tasks/{task_id}", "tasks delete"),
+    "task_backfill_begin": Doors("POST /v1/tasks/{task_id}/backfill", "tasks backfill"),
     "task_rollback": Doors("POST /v1/tasks/{task_id}/rollback", "tasks rollback"),
     "execution_cancel": Doors("POST /v1/executions/{execution_id}/cancel", "executions cancel"),
     "execution_retry": Doors("POST /v1/executions/{execution_id}/retry", "executions retry"),
@@ -62,8 +65,15 @@ CONSOLE = {
     # The kinds of bulk jobs have a call each; commands take filters or many ids.
     "bulk_create": Doors("POST /v1/dlq/actions", "dlq retry"),
     "bulk_job_cancel": Doors("POST /v1/bulk-jobs/{job_id}/cancel", "bulk cancel"),
+    "pause_create": Doors("POST /v1/pauses", "pauses create"),
+    "pause_end": Doors("POST /v1/pauses/{pause_id}/end", "pauses end"),
+    "calendar_new": Doors("POST /v1/calendars", "calendars create"),
+    "calendar_edit": Doors("PATCH /v1/calendars/{calendar_id}", "calendars edit"),
+    "calendar_import": Doors("POST /v1/calendars/{calendar_id}/import", "calendars import"),
+    "calendar_delete": Doors("DELETE /v1/calendars/{calendar_id}", "calendars delete"),
     "alert_mute": Doors("POST /v1/alerts/{alert_id}/mute", "notify mute"),
     "settings_save": Doors("PATCH /v1/notification-preferences", "notify preferences"),
+    "settings_tenant": Doors("PATCH /v1/me", "tenant set"),
     "settings_try": Doors(command="notify test", why="a key has no member whom it could reach"),
     "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
     "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),
@@ -74,6 +84,7 @@ ADMIN = {
     "tasks.task resume": CONSOLE["task_resume"],
     "tasks.task run": CONSOLE["task_run"],
     "tasks.task cancel": CONSOLE["task_cancel"],
+    "tasks.pause end": CONSOLE["pause_end"],
     "executions.execution cancel": CONSOLE["execution_cancel"],
     "executions.execution retry": CONSOLE["execution_retry"],
     "executions.deadletter retry": CONSOLE["dead_letter_retry"],

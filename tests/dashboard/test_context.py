@@ -27,6 +27,8 @@ def test_the_navigation_marks_where_one_is(browser, alpha):
     [
         ("/tasks/new", "tasks"),
         ("/bulk-jobs", "bulk_jobs"),
+        ("/pauses", "pauses"),
+        ("/calendar", "forecast"),
         ("/bulk-jobs/new?kind=tasks&action=run&q=x", "bulk_jobs"),
         ("/", "overview"),
     ],

@@ -1,12 +1,15 @@
-"""Free text of small forms is read, or refused with its name."""
+"""Texts and times of forms are read, or refused."""
 
 from __future__ import annotations
 
 import pytest
 from django.test import RequestFactory
 
-from dashboard.fields import read_text
+from dashboard.fields import instant_of, read_text
 from shared.exceptions import InvalidInput
+from tasks.schedules.zones import find_zone
+
+BERLIN = find_zone("Europe/Berlin").info
 
 
 def posted(**fields: str):
@@ -30,3 +33,22 @@ def test_what_cannot_be_kept_is_refused_by_name(text):
     [error] = refused.value.errors
     assert error.pointer == "#/job_note"
     assert error.message.startswith("Job note: Must ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-03-28T12:00", "2026-03-28T11:00:00+00:00"),
+        ("2026-07-01 12:00:30", "2026-07-01T10:00:30+00:00"),
+        ("2026-03-28T12:00:00Z", "2026-03-28T12:00:00+00:00"),
+        ("2026-03-28T12:00:00+05:30", "2026-03-28T06:30:00+00:00"),
+    ],
+)
+def test_a_time_is_read_in_the_zone_unless_it_brings_an_offset(text, expected):
+    assert instant_of(text, BERLIN).isoformat() == expected
+
+
+@pytest.mark.parametrize("text", ["", "soon", "12:00", "0001-01-01T00:00", "2026-13-01T00:00"])
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(ValueError, match=r".+"):
+        instant_of(text, BERLIN)

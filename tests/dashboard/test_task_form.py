@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -15,12 +16,21 @@ from dashboard.task_form import EMPTY, field_errors, form_of, given_fields, read
 from shared.addresses import AllowList
 from shared.exceptions import FieldError, InvalidInput, TooLarge
 from shared.redaction import MASK
+from tasks.choices import MISFIRE_COALESCE, MISFIRE_POLICIES, OVERLAP_POLICIES
 from tasks.definition import to_long
 from tasks.limits import Limits
+from tasks.schedules.days_off import CalendarDays
 from tasks.validation import parse_create
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-LIMITS = Limits(payload_bytes=256 * 1024, allow_list=AllowList())
+
+
+def every_calendar(names: Sequence[str]) -> dict[str, CalendarDays]:
+    """Find a calendar of each name, as if the tenant had them all."""
+    return {name: CalendarDays(name) for name in names}
+
+
+LIMITS = Limits(payload_bytes=256 * 1024, allow_list=AllowList(), calendars=every_calendar)
 URL = "https://api.example.com/reports"
 
 JSON = st.recursive(
@@ -38,6 +48,22 @@ JSON = st.recursive(
 LABEL_TEXT = st.text(
     st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20
 ).filter(lambda text: bool(text.strip()))
+#: What every kind of schedule takes, and what recurring ones take besides.
+AROUND: dict[str, Any] = {
+    "jitter_seconds": st.sampled_from([0, 0.5, 30, 3600]),
+    "misfire_policy": st.sampled_from(MISFIRE_POLICIES),
+    "misfire_grace_seconds": st.sampled_from([0, 0.5, 3600]),
+    "overlap_policy": st.sampled_from(OVERLAP_POLICIES),
+    "max_concurrent": st.none() | st.integers(1, 1_000_000),
+    "calendars": st.lists(
+        st.sampled_from(["Holidays", "Close-down", "Fête", "  spaced"]), unique=True
+    ),
+}
+MISSED: dict[str, Any] = {
+    "misfire_coalesce": st.sampled_from(MISFIRE_COALESCE),
+    "misfire_replay_limit": st.none() | st.integers(1, 10**9),
+    "misfire_replay_per_second": st.sampled_from([0.001, 0.5, 10, 1000]),
+}
 SCHEDULES = st.one_of(
     st.fixed_dictionaries(
         {
@@ -49,21 +75,34 @@ SCHEDULES = st.one_of(
             "dst_overlap": st.sampled_from(["first", "second", "both"]),
             "end_at": st.sampled_from(["2027-10-31T00:30:00Z", "2027-10-31T01:30:00.123Z"]),
             "max_occurrences": st.integers(1, 10**9),
-            "jitter_seconds": st.integers(0, 3600),
+            **AROUND,
+            **MISSED,
         },
     ),
     st.fixed_dictionaries(
         {"every": st.sampled_from(["PT10S", "PT5M", "PT36H", "P2D", "PT1H30M", "PT90M"])},
         optional={
             "start_at": st.sampled_from(["2026-11-20T08:00:00.001Z", "2027-03-28T01:00:00Z"]),
-            "misfire_grace_seconds": st.sampled_from([0, 0.5, 3600]),
+            **AROUND,
+            **MISSED,
         },
     ),
-    st.fixed_dictionaries({"run_at": st.sampled_from(["2027-01-01T00:00:00.5+02:00"])}),
+    st.fixed_dictionaries(
+        {"cron_expression": st.just("0 9 * * *"), "working_day": st.sampled_from([1, 3, -1])},
+        optional={"calendar_policy": st.sampled_from(["skip", "next_business_day"])},
+    ),
+    st.fixed_dictionaries(
+        {"run_at": st.sampled_from(["2027-01-01T00:00:00.5+02:00"])}, optional=AROUND
+    ),
 )
 RETRIES = st.one_of(
     st.fixed_dictionaries(
-        {}, optional={"max_attempts": st.integers(1, 25), "factor": st.sampled_from([1, 1.5, 10])}
+        {},
+        optional={
+            "max_attempts": st.integers(1, 25),
+            "factor": st.sampled_from([1, 1.5, 10]),
+            "pause_after_failures": st.none() | st.integers(1, 10_000),
+        },
     ),
     st.just({"backoff": "fixed", "initial_delay_seconds": 0.1}),
     st.just({"backoff": "listed", "delays_seconds": [1, 2.5, 60], "jitter": "none"}),
@@ -108,10 +147,11 @@ def test_saving_without_a_change_keeps_the_definition(body):
 @given(BODIES)
 def test_what_the_form_shows_is_what_it_reads_without_a_base(body):
     schedule = {**body["schedule"]}
-    for name in ("end_at", "run_at", "jitter_seconds"):
+    for name in ("end_at", "run_at"):
         schedule.pop(name, None)
     if not schedule.get("cron_expression"):
-        schedule = {"run_at": "2027-01-01T00:00:00Z"}
+        common = {name: value for name, value in schedule.items() if name in AROUND}
+        schedule = {"run_at": "2027-01-01T00:00:00Z", **common}
     plain = {**body, "schedule": schedule, "retry_policy": {}, "labels": {"team": "billing"}}
     before = to_long(parse_create(plain, now=NOW, limits=LIMITS))
 
@@ -208,6 +248,49 @@ def test_parts_that_the_form_does_not_show_are_kept():
     after = saved({**form_of(base), "name": "Other"}, base)
 
     assert after == {**base, "name": "Other"}
+
+
+def test_what_happens_around_a_run_is_read():
+    fields = {
+        **EMPTY,
+        "url": URL,
+        "cron_expression": "0 8 * * *",
+        "jitter_seconds": "30",
+        "overlap_policy": "queue_one",
+        "max_concurrent": "2",
+        "misfire_policy": "replay",
+        "misfire_replay_limit": "5",
+        "misfire_replay_per_second": "0.5",
+        "calendars": "Holidays\r\nClose-down",
+        "calendar_policy": "next_business_day",
+        "pause_after_failures": "3",
+    }
+
+    made = saved(fields)
+
+    assert made["schedule"]["calendars"] == ["Holidays", "Close-down"]
+    assert {name: made["schedule"][name] for name in ("jitter_seconds", "max_concurrent")} == {
+        "jitter_seconds": 30,
+        "max_concurrent": 2,
+    }
+    assert made["schedule"]["misfire_replay_per_second"] == 0.5
+    assert made["retry_policy"]["pause_after_failures"] == 3
+
+
+def test_what_is_emptied_is_no_more():
+    schedule = {
+        "cron_expression": "0 8 * * *",
+        "jitter_seconds": 30,
+        "max_concurrent": 2,
+        "calendars": ["Holidays"],
+        "working_day": 1,
+    }
+    base = definition(schedule=schedule, retry_policy={"pause_after_failures": 3})
+    emptied = dict.fromkeys([*schedule, "pause_after_failures"], "")
+
+    after = saved({**form_of(base), **emptied, "cron_expression": "0 8 * * *"}, base)
+
+    assert after == definition()
 
 
 def test_a_listed_backoff_is_kept_and_can_be_left():
@@ -365,6 +448,11 @@ FIELDS = sorted(
         "end_at",
         "max_occurrences",
         "misfire_grace_seconds",
+        "misfire_replay_limit",
+        "max_concurrent",
+        "calendars",
+        "working_day",
+        "pause_after_failures",
         "cron_expression",
     }
 )

@@ -119,14 +119,19 @@ def _told(tenant):
 
 
 def test_what_people_watch_gets_an_event_with_its_entry():
-    tenant, task, letter = uuid4(), uuid4(), uuid4()
+    tenant, task, letter, pause = uuid4(), uuid4(), uuid4(), uuid4()
 
     audit.record(tenant, ACTOR, "task.paused", "task", task)
     audit.record(tenant, ACTOR, "dead_letter.resolved", "dead_letter", letter)
+    audit.record(tenant, ACTOR, "pause.created", "pause", pause)
     audit.record(tenant, ACTOR, "api_key.created", "api_key", uuid4())
 
     assert sorted(_told(tenant)) == sorted(
-        [("task.changed", task, task), ("dead_letter.changed", letter, None)]
+        [
+            ("task.changed", task, task),
+            ("dead_letter.changed", letter, None),
+            ("pause.changed", pause, None),
+        ]
     )
 
 

@@ -12,6 +12,7 @@ from django.db import OperationalError
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.beat import PunctualScheduler
+from executions.broker import CHECK_ZONES
 from executions.models import PartitionLease
 from scheduler_site.celery import app
 from shared.sql import run
@@ -107,6 +108,19 @@ def test_only_the_holder_of_the_first_partition_fires_the_housekeeping_entries(
     assert bool(fired) == held
 
 
+def test_the_zone_database_is_asked_about_once_after_the_start(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("executions.beat.publish_system_job", asked.append)
+
+    tick(scheduler)
+    scheduler._housekeeping()
+    scheduler._housekeeping()
+
+    assert asked == [CHECK_ZONES]
+
+
 def test_a_notification_wakes_it(scheduler: PunctualScheduler) -> None:
     tick(scheduler)
     assert scheduler._listener is not None
@@ -116,7 +130,7 @@ def test_a_notification_wakes_it(scheduler: PunctualScheduler) -> None:
     assert select.select([scheduler._listener], [], [], 5)[0]
     scheduler._hear()
     due = {stage.name for stage in scheduler._agenda._stages if stage.next_at == 0.0}
-    assert {"materialize", "dispatch"} <= due
+    assert {"materialize", "gate", "dispatch"} <= due
 
 
 def test_a_lost_listener_is_opened_again(scheduler: PunctualScheduler) -> None:

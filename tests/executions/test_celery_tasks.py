@@ -10,6 +10,7 @@ from django.db import OperationalError
 from pytest_django import Settings
 
 from executions import celery_tasks
+from shared.exceptions import Unavailable
 
 
 class Loop:
@@ -126,3 +127,16 @@ def test_a_bulk_job_is_retried_with_a_growing_pause_when_the_database_is_away() 
     assert OperationalError.__base__ in celery_tasks.run_bulk_job.autoretry_for
     assert celery_tasks.run_bulk_job.retry_backoff is True
     assert celery_tasks.run_bulk_job.retry_jitter is True
+
+
+def test_the_zone_database_is_followed_and_retried_until_it_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    called: list[int] = []
+    monkeypatch.setattr(celery_tasks, "follow_zones", lambda: called.append(1))
+
+    celery_tasks.check_zone_rules()
+
+    assert called == [1]
+    assert Unavailable in celery_tasks.check_zone_rules.autoretry_for
+    assert celery_tasks.check_zone_rules.max_retries is None

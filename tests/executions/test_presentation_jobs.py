@@ -4,19 +4,24 @@ import pytest
 
 from executions.models import DeadLetter, Execution
 from executions.presentation_jobs import (
+    present_backfill_plan,
     present_bulk_job,
     present_item,
+    present_job_detail,
     present_sample,
     present_scope,
 )
+from executions.services import changing
+from executions.services.backfill import Wanted, plan_backfill
 from executions.services.bulk_jobs import count_matching, items_not_done
 from executions.services.bulk_scope import Scope
 from executions.services.dead_letters import archive_dead_letter
-from shared.instants import format_instant
+from shared.instants import format_instant, parse_instant
 from tasks.models import Task
 from tenants.models import Tenant
+from tests.executions.services.backfills import HOUR, make_backfill, minutely
 from tests.executions.services.bulk import make_job, run_job
-from tests.factories import ACTOR, make_dead_letter
+from tests.factories import ACTOR, make_dead_letter, make_task
 
 pytestmark = pytest.mark.django_db
 
@@ -60,11 +65,52 @@ def test_an_ended_job_shows_counts_that_add_up(alpha: Tenant):
     assert present_item(items_not_done(job).get()) == {
         "position": 0,
         "id": str(letters[0].id),
+        "at": None,
         "outcome": "skipped",
         "code": "already_resolved",
         "message": "The dead letter was resolved as archived.",
         "result_id": None,
     }
+
+
+def test_the_page_of_a_backfill_tells_how_far_its_executions_are(alpha: Tenant):
+    job = run_job(make_backfill(make_task(alpha, minutely())))
+    make_dead_letter(alpha)
+
+    assert present_job_detail(job)["executions"]["pending"] == 61
+    assert present_job_detail(make_job(alpha))["executions"] is None
+
+
+def test_the_plan_of_a_backfill_is_told_in_utc_and_in_the_tasks_zone(alpha: Tenant):
+    task = make_task(alpha, minutely(cron_expression="30 2 * * *", timezone="Europe/Berlin"))
+    day = Wanted(parse_instant("2026-03-29T00:00:00Z"), parse_instant("2026-03-29T12:00:00Z"))
+
+    assert present_backfill_plan(plan_backfill(alpha.id, task.id, day)) == {
+        "count": 1,
+        "first": "2026-03-29T01:00:00.000Z",
+        "last": "2026-03-29T01:00:00.000Z",
+        "excluded": 0,
+        "max_parallel": 10,
+        "overlap_policy": "allow",
+        "estimated_seconds": None,
+        "sample": [
+            {
+                "utc": "2026-03-29T01:00:00.000Z",
+                "local": "2026-03-29T03:00:00.000+02:00",
+                "notes": ["dst_gap"],
+            }
+        ],
+    }
+
+
+def test_an_instant_that_was_skipped_is_shown_with_its_time(alpha: Tenant):
+    task = make_task(alpha, minutely())
+    job = make_backfill(task)
+    changing.delete_task(alpha.id, task.id, actor=ACTOR)
+
+    shown = present_item(items_not_done(run_job(job)).order_by("position").first())
+
+    assert (shown["at"], shown["code"]) == (format_instant(HOUR.start), "task_deleted")
 
 
 def test_an_empty_scope_has_no_times(alpha: Tenant):

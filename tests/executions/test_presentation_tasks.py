@@ -2,7 +2,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from executions.presentation_tasks import present_latest, present_tasks, upcoming
+from executions.presentation_tasks import (
+    paused_by,
+    present_latest,
+    present_tasks,
+    standing_pauses_of,
+    upcoming,
+)
+from tests.executions.services.standing import stand
 from tests.factories import every_second, executions_of, make_task, prepare, reload
 
 
@@ -13,6 +20,21 @@ def test_tasks_are_presented_in_their_order(alpha):
     assert present_tasks([]) == []
 
 
+def test_what_holds_tasks_is_named_in_one_query(alpha, django_assert_num_queries):
+    tasks = [make_task(alpha) for _ in range(3)]
+    made = stand(alpha)
+    held = [reload(task) for task in tasks]
+
+    with django_assert_num_queries(1):
+        found = standing_pauses_of(held)
+    with django_assert_num_queries(0):
+        assert standing_pauses_of(tasks) == {}
+
+    assert found == {made.id: made}
+    assert {shown["paused_by"]["id"] for shown in present_tasks(held)} == {str(made.id)}
+    assert paused_by(tasks[0], found) == {"paused_by": None}
+
+
 def test_the_next_run_is_the_soonest_that_is_prepared(alpha):
     task = make_task(alpha, every_second())
     prepare()
@@ -21,6 +43,7 @@ def test_the_next_run_is_the_soonest_that_is_prepared(alpha):
 
     cursor = reload(task).next_run_at
     assert cursor is not None
+    assert soonest is not None
     assert soonest < cursor
     assert soonest in [row.scheduled_for for row in executions_of(task)]
 

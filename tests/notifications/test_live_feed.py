@@ -59,6 +59,7 @@ def happen(tenant_id: UUID, *names: str) -> None:
     ("name", "topics"),
     [
         ("task.changed", {"tasks"}),
+        ("pause.changed", {"tasks"}),
         ("execution.queued", {"executions"}),
         ("execution.released", {"executions"}),
         ("execution.materialized", {"executions", "tasks"}),

@@ -53,7 +53,19 @@ class Plans:
         self.found: dict[str, list[Plan]] = {}
         self._names = {
             text: f"{stage}/{name}"
-            for stage in ("materialize", "dispatch", "rescue", "complete", "changing", "statistics")
+            for stage in (
+                "backfill",
+                "materialize",
+                "dispatch",
+                "gate",
+                "rescue",
+                "complete",
+                "changing",
+                "pausing",
+                "statistics",
+                "occurrences",
+                "explain",
+            )
             for name, text in load(stage).items()
         }
 

@@ -26,6 +26,7 @@ from notifications.models import (
 )
 from shared.admin import ProductAdmin
 from shared.encryption import seal
+from tasks.models import Calendar, Pause, ZoneMove, ZoneRules
 from tenants.models import IdempotencyRecord
 from tenants.services import set_member
 from tests.architecture import tree
@@ -82,6 +83,20 @@ def full(browser: AdminBrowser) -> None:
     )
     BulkJob.objects.create(
         tenant=alpha, kind="tasks", action="pause", total=0, next_at=now, created_by="test"
+    )
+    Calendar.objects.create(tenant=alpha, name="holidays")
+    Pause.objects.create(tenant=alpha, scope="label", value="team:billing", created_by="test")
+    ZoneRules.objects.update_or_create(
+        name="Europe/Berlin", defaults={"release": "2026a", "transitions": [[0, 3600]]}
+    )
+    ZoneMove.objects.create(
+        tenant=alpha,
+        task_id=execution.task_id,
+        zone="Europe/Berlin",
+        from_release="2026a",
+        to_release="2026b",
+        moved=[],
+        moved_count=0,
     )
     _fill_notifications(alpha, execution, member, sealed)
 

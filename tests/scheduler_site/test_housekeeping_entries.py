@@ -3,16 +3,27 @@ from __future__ import annotations
 import pytest
 from django_celery_beat.models import PeriodicTask
 
-from scheduler_site.housekeeping_entries import NAME, ensure_entries
+from executions.broker import CHECK_ZONES
+from scheduler_site.celery import app
+from scheduler_site.housekeeping_entries import NAME, ZONES, ensure_entries
 
 pytestmark = pytest.mark.django_db
 
 
-def test_an_entry_is_made_once_and_an_operators_choice_stays():
-    assert ensure_entries() == [NAME]
+def test_entries_are_made_once_and_an_operators_choice_stays():
+    assert ensure_entries() == [NAME, ZONES]
     PeriodicTask.objects.update(enabled=False)
 
     assert ensure_entries() == []
 
-    entry = PeriodicTask.objects.get()
+    entry = PeriodicTask.objects.get(name=NAME)
     assert (entry.enabled, entry.task, entry.queue) == (False, "executions.keep_house", "system")
+
+
+def test_the_zone_database_is_followed_daily_by_the_system_worker():
+    ensure_entries()
+
+    entry = PeriodicTask.objects.get(name=ZONES)
+    assert (entry.task, entry.queue) == (CHECK_ZONES, "system")
+    assert (entry.interval.every, entry.interval.period) == (1, "days")
+    assert CHECK_ZONES in app.tasks

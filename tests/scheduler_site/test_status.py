@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db.models.functions import Now
 
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
@@ -91,6 +92,7 @@ def test_outcomes_that_nobody_writes_make_it_unhealthy(running):
 
 
 def _due_since(execution: Execution, seconds: float) -> Execution:
-    due = database_now() - timedelta(seconds=seconds)
+    # By the clock of the reading: the time at which the test's transaction began.
+    due = Now() - timedelta(seconds=seconds)
     Execution.objects.filter(pk=execution.id).update(due_at=due)
     return execution

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from tasks.definition import to_long
-from tasks.presentation import present_next, present_task
+from tasks.models import Pause
+from tasks.presentation import present_next, present_paused_by, present_task
 from tasks.validation import parse_create
 from tests.tasks.bodies import LIMITS, LONG, MINIMAL, NOW, create
 
@@ -47,6 +48,7 @@ def test_a_task_is_answered_in_the_long_form_with_where_it_stands():
         "updated_at": "2026-11-20T08:00:00.123Z",
         "paused_until": None,
         "pause_note": "",
+        "paused_by": None,
     }
 
 
@@ -78,6 +80,21 @@ def test_a_paused_task_says_until_when():
         "2026-11-20T08:00:00.123Z",
         "migration",
     )
+
+
+def test_what_holds_a_task_is_named():
+    pause = Pause(id=RUN_ID, scope="label", value="team:billing", note="Down.", until=NOW)
+
+    assert present_paused_by(pause) == {
+        "paused_by": {
+            "id": str(RUN_ID),
+            "scope": "label",
+            "value": "team:billing",
+            "note": "Down.",
+            "until": "2026-11-20T08:00:00.123Z",
+        }
+    }
+    assert present_paused_by(None) == {"paused_by": None}
 
 
 def test_extra_fields_are_added_and_may_replace():

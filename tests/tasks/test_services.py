@@ -179,6 +179,17 @@ def test_a_resumed_task_knows_the_end_of_its_pause(alpha):
     assert task.resumed_at == NOW + timedelta(minutes=1)
 
 
+def test_resuming_lets_failures_count_anew(alpha):
+    task = make_task(alpha)
+    task.failure_streak = 7
+    pause(task)
+
+    assert services.resume_task(task, actor=ACTOR, now=NOW)
+
+    assert reload(task).failure_streak == 0
+    assert not services.resume_task(task, actor=ACTOR, now=NOW)
+
+
 def test_a_cancelled_task_has_no_future(alpha):
     task = make_task(alpha)
     pause(task)

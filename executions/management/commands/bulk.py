@@ -15,7 +15,7 @@ from executions.choices import JobStatus
 from executions.management import bulk_options, bulk_runs
 from executions.management.finding import ID_TAIL, find_row
 from executions.models import BulkJob
-from executions.presentation_jobs import present_bulk_job
+from executions.presentation_jobs import present_bulk_job, present_job_detail
 from executions.services.bulk_jobs import cancel_bulk_job
 from shared.actor import COMMAND
 from shared.command_parser import Verb
@@ -39,7 +39,7 @@ def _show(command: Any, options: Mapping[str, Any]) -> None:
     job = _find(options)
     if options["follow"]:
         job = bulk_runs.follow(command, job, options["wait"])
-    command.emit(options, _present(job), _show_lines(job))
+    command.emit(options, _present_detail(job), _show_lines(job))
     if options["follow"]:
         bulk_runs.leave_by_result(command, job)
 
@@ -108,6 +108,10 @@ def _present(job: BulkJob) -> dict[str, Any]:
     return {**present_bulk_job(job), "tenant_id": str(job.tenant_id)}
 
 
+def _present_detail(job: BulkJob) -> dict[str, Any]:
+    return {**present_job_detail(job), "tenant_id": str(job.tenant_id)}
+
+
 def _list_lines(jobs: list[BulkJob], paint: Callable[[str], str], *, wide: bool) -> list[str]:
     rows = [
         (
@@ -123,7 +127,7 @@ def _list_lines(jobs: list[BulkJob], paint: Callable[[str], str], *, wide: bool)
 
 
 def _show_lines(job: BulkJob) -> Iterator[str]:
-    facts = (
+    facts: tuple[tuple[str, object], ...] = (
         ("id", job.id),
         ("tenant", job.tenant_id),
         ("what", f"{job.action} {job.kind} ({job.total})"),
@@ -132,5 +136,9 @@ def _show_lines(job: BulkJob) -> Iterator[str]:
         ("status", f"{job.status} {job.reason}".rstrip()),
         ("items", bulk_runs.summary(job)),
     )
+    made = present_job_detail(job)["executions"]
+    if made is not None:
+        counts = ", ".join(f"{name} {count}" for name, count in made.items() if count)
+        facts += (("made", counts or "-"),)
     for name, value in facts:
         yield f"{name:<8} {shown(str(value))}"

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from executions.management import (
+    task_backfill,
     task_changes,
     task_editing,
     task_import,
+    task_occurrences,
     task_reading,
     task_runs,
+    task_setting,
     task_trials,
+    task_what_if,
 )
 from shared.command_parser import Verb
 from shared.commands import VerbCommand
@@ -36,6 +40,16 @@ class Command(VerbCommand):
             task_reading.add_show_options,
         ),
         Verb(
+            "occurrences",
+            "list every expected instant of a task, with what became of it",
+            (
+                "tasks occurrences 9f3c2a7b1d20 --from 2h --to 2h",
+                "tasks occurrences 9f3c2a7b1d20 --from 2026-11-01T00:00:00Z --json",
+            ),
+            task_occurrences.run,
+            task_occurrences.add_options,
+        ),
+        Verb(
             "create",
             "create a task from options, or tasks from JSON",
             (
@@ -55,6 +69,27 @@ class Command(VerbCommand):
             ),
             task_editing.edit_task,
             task_editing.add_edit_options,
+        ),
+        Verb(
+            "what-if",
+            "show what an edit would change of a task's next instants",
+            (
+                'tasks what-if 9f3c2a7b1d20 --cron "*/10 * * * *"',
+                "tasks what-if 9f3c2a7b1d20 --tz Europe/Berlin --json",
+            ),
+            task_what_if.run,
+            task_what_if.add_options,
+        ),
+        Verb(
+            "set",
+            "change fields of many tasks at once",
+            (
+                "tasks set --of-label team:billing --set schedule.jitter_seconds=60 --dry-run",
+                "tasks set 9f3c2a7b1d20 51e0c8d2aa47 --priority 2 --yes",
+            ),
+            task_setting.run,
+            task_setting.add_options,
+            dangerous=True,
         ),
         Verb(
             "rollback",
@@ -93,6 +128,18 @@ class Command(VerbCommand):
             ),
             task_runs.run,
             task_runs.add_options,
+        ),
+        Verb(
+            "backfill",
+            "run the past instants of a range again, as a bulk job",
+            (
+                "tasks backfill 9f3c2a7b1d20 --from 7d --dry-run",
+                "tasks backfill 9f3c2a7b1d20 --from 2026-11-01T00:00:00Z "
+                "--to 2026-11-08T00:00:00Z --max-parallel 20",
+            ),
+            task_backfill.run,
+            task_backfill.add_options,
+            dangerous=True,
         ),
         Verb(
             "cancel",

@@ -1,4 +1,4 @@
-"""``manage.py tenant``: create, list, suspend and resume tenants."""
+"""``manage.py tenant``: create, list, set up, suspend and resume tenants."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from django.db import transaction
 
 from shared.actor import COMMAND
 from shared.command_parser import Verb
-from shared.commands import PunctualCommand, VerbCommand, table
+from shared.commands import PunctualCommand, VerbCommand, table, wrong_use
 from tenants.choices import SCOPES
 from tenants.models import Tenant
 from tenants.services import (
+    change_tenant,
     create_api_key,
     create_tenant,
     get_tenant,
@@ -22,6 +23,7 @@ from tenants.services import (
 )
 
 _COLUMNS = ("id", "name", "created_at", "suspended_at")
+_SETTINGS = ("default_jitter_seconds",)
 
 
 def _add_create_options(parser: CommandParser) -> None:
@@ -47,6 +49,27 @@ def _add_name(parser: CommandParser) -> None:
     parser.add_argument("name", help="name or id of the tenant")
 
 
+def _add_settings(parser: CommandParser) -> None:
+    _add_name(parser)
+    parser.add_argument(
+        "--default-jitter-seconds",
+        type=float,
+        metavar="N",
+        help="jitter of recurring tasks made from now on that say none; 0 is off",
+    )
+
+
+def _set(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    wanted = {name: options[name] for name in _SETTINGS if options[name] is not None}
+    if not wanted:
+        raise wrong_use("set", "say what to change, such as --default-jitter-seconds")
+    with transaction.atomic(durable=True):
+        changed = change_tenant(get_tenant(options["name"]).id, wanted, actor=COMMAND)
+    document = {name: getattr(changed, name) for name in ("id", "name", *_SETTINGS)}
+    lines = [f"{changed.name}: {name} {document[name]:g}" for name in wanted]
+    command.emit(options, document, lines)
+
+
 def _suspend(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     tenant = get_tenant(options["name"])
     command.confirm(options, f"Suspend {tenant.name!r}? Its keys answer 403 from now on.")
@@ -67,9 +90,9 @@ def _emit(command: PunctualCommand, options: Mapping[str, Any], tenant: Tenant, 
 
 
 class Command(VerbCommand):
-    """Create, list, suspend and resume tenants."""
+    """Create, list, set up, suspend and resume tenants."""
 
-    help = "Create, list, suspend and resume tenants."
+    help = "Create, list, set up, suspend and resume tenants."
     verbs: ClassVar[tuple[Verb, ...]] = (
         Verb(
             "create",
@@ -79,6 +102,13 @@ class Command(VerbCommand):
             _add_create_options,
         ),
         Verb("list", "list the tenants", ("tenant list",), _list),
+        Verb(
+            "set",
+            "change settings of a tenant",
+            ('tenant set "Billing" --default-jitter-seconds 30',),
+            _set,
+            _add_settings,
+        ),
         Verb(
             "suspend",
             "refuse the tenant's keys from now on; its data and schedules stay",

@@ -6,6 +6,7 @@ import pytest
 from django.template import Context, Engine
 
 from dashboard.pictures.fires import FireMinute
+from dashboard.pictures.heat_map import DayRow, HourCell
 from dashboard.pictures.partition_map import PartitionCell
 from dashboard.pictures.run_strip import RunBar
 from tests.dashboard.pictures.reading import having
@@ -34,6 +35,7 @@ def test_a_badge_takes_the_attempt_along():
         ("{% delay_histogram counts bounds window='24 h' %}", "picture-delay-histogram"),
         ("{% throughput_bars minutes %}", "picture-throughput"),
         ("{% fire_histogram fires %}", "picture-fires"),
+        ("{% heat_map days %}", "picture-heat-map"),
         ("{% sparkline counts label='Failures' %}", "sparkline"),
         ("{% gauge 12 50 label='Slots' %}", "gauge"),
     ],
@@ -48,6 +50,7 @@ def test_each_tag_draws_its_picture_unescaped(text: str, css: str):
         visits=[],
         minutes=[],
         cells=[PartitionCell(0, "a", 1)],
+        days=[DayRow(AT.date(), [HourCell(8, 1, "?")])],
         fires=[FireMinute(AT, 3)],
         counts=[1, 2],
         bounds=[1000],

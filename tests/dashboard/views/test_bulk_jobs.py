@@ -79,7 +79,7 @@ def test_deleting_tasks_in_bulk_needs_the_role_admin(browser, alpha):
 
     assert client.get("/bulk-jobs/new?kind=tasks&action=delete&q=daily").status_code == 403
     refused = created(client, "delete", "tasks", filters={"q": "daily"}, typed="1")
-    assert refused == "Deleting tasks needs the role admin."
+    assert refused == "Changing or deleting tasks needs the role admin."
     assert not BulkJob.objects.exists()
 
 
@@ -279,3 +279,39 @@ def test_a_page_of_jobs_costs_the_same_for_one_row_and_for_twenty(browser, alpha
         make_job(alpha, "archive")
 
     assert queries_for(client, "/bulk-jobs") == for_one <= 10
+
+
+def test_fields_of_chosen_tasks_are_set(browser, alpha):
+    task = make_task(alpha, daily())
+    client = browser(alpha, role="admin")
+
+    page = client.get(f"/bulk-jobs/new?kind=tasks&action=set&ids={task.pk}")
+    said = created(client, "set", "tasks", filters={"ids": [str(task.pk)]}, set='{"priority": 2}')
+
+    assert 'name="set"' in page.text
+    assert "It has begun" in said
+    assert BulkJob.objects.get().options == {"set": {"priority": 2}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("{", "not JSON"),
+        ("[]", "Give the fields to set"),
+        ('{"prioritty": 2}', "There is no such field"),
+    ],
+)
+def test_what_cannot_be_set_is_a_message(browser, alpha, text, message):
+    make_task(alpha, daily())
+
+    assert message in created(browser(alpha), "set", "tasks", filters={"q": "daily"}, set=text)
+    assert not BulkJob.objects.exists()
+
+
+def test_setting_needs_the_role_admin(browser, alpha):
+    make_task(alpha, daily())
+    client = browser(alpha, role="operator")
+
+    assert client.get("/bulk-jobs/new?kind=tasks&action=set&q=daily").status_code == 403
+    assert "Change…" not in client.get("/tasks").text

@@ -177,3 +177,33 @@ def test_saving_stays_on_the_page(browser, alpha):
 
     assert answer.redirect_chain == [("/settings", 302)]
     assert messages_of(answer) == ["Saved."]
+
+
+def test_an_admin_sets_the_default_jitter_of_new_tasks(browser, alpha):
+    client = browser(alpha, role="admin")
+    fields = {"default_jitter_seconds": "30.5"}
+
+    assert said(client, "/settings/tenant", fields, "/settings") == "Saved."
+
+    alpha.refresh_from_db()
+    assert alpha.default_jitter_seconds == 30.5
+    assert 'value="30.5"' in client.get("/settings").text
+    assert audited(alpha) == [("tenant.changed", user_of(client))]
+
+
+@pytest.mark.parametrize("text", ["much", "-1", "nan", "inf", "86401", *HOSTILE])
+def test_a_default_jitter_that_cannot_be_is_said_and_changes_nothing(browser, alpha, text):
+    client = browser(alpha, role="admin")
+
+    refused = said(client, "/settings/tenant", {"default_jitter_seconds": text}, "/settings")
+
+    assert "seconds" in refused
+    alpha.refresh_from_db()
+    assert alpha.default_jitter_seconds == 0
+
+
+def test_the_tenants_settings_are_its_admins(browser, alpha):
+    client = browser(alpha, role="operator")
+
+    assert client.post("/settings/tenant", {"default_jitter_seconds": "5"}).status_code == 403
+    assert "default_jitter_seconds" not in client.get("/settings").text

@@ -9,8 +9,9 @@ from django.test import Client
 
 from executions.services.test_delivery import TestResult
 from shared.redaction import MASK
-from tasks.models import Task
+from tasks.models import Calendar, Task
 from tasks.revisions import read_definition
+from tenants.models import Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
 from tests.factories import daily, make_task, reload
 
@@ -297,3 +298,48 @@ def test_hostile_definitions_are_shown_as_text(editor, alpha):
         answer = editor.get(path)
         assert is_escaped(answer)
         assert '" onload="' not in answer.text
+
+
+def test_every_field_of_a_task_survives_a_save_without_a_change(editor, alpha):
+    Calendar.objects.create(tenant=alpha, name="Holidays")
+    schedule = {
+        "cron_expression": "0 9 * * *",
+        "timezone": "Europe/Berlin",
+        "working_day": -1,
+        "calendars": ["Holidays"],
+        "calendar_policy": "previous_business_day",
+        "jitter_seconds": 30,
+        "overlap_policy": "queue_one",
+        "max_concurrent": 2,
+        "misfire_policy": "replay",
+        "misfire_replay_limit": 5,
+        "misfire_replay_per_second": 0.5,
+    }
+    policy = {"pause_after_failures": 3}
+    task = make_task(alpha, daily(schedule=schedule, retry_policy=policy))
+    path = f"/tasks/{task.pk}/edit"
+
+    answer = editor.post(path, form_at(editor, path))
+
+    assert answer.status_code == 302
+    assert reload(task).version == 1
+
+
+def test_calendars_are_chosen_among_those_of_the_tenant(editor, alpha, beta):
+    for tenant, name in ((alpha, "Holidays"), (alpha, "Close-down"), (beta, "Theirs")):
+        Calendar.objects.create(tenant=tenant, name=name)
+    fields = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *")
+
+    answer = editor.post("/tasks/new", {**fields, "calendars": ["Holidays", "Close-down"]})
+
+    assert editor.get("/tasks/new").context["calendars"] == ["Close-down", "Holidays"]
+    assert answer.status_code == 302
+    assert Task.objects.get().schedule["calendars"] == ["Holidays", "Close-down"]
+
+
+def test_a_new_task_has_the_jitter_of_the_tenant_unless_changed(editor, alpha):
+    Tenant.objects.filter(pk=alpha.pk).update(default_jitter_seconds=45)
+
+    editor.post("/tasks/new", form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *"))
+
+    assert Task.objects.get().schedule["jitter_seconds"] == 45

@@ -88,10 +88,55 @@ def test_pausing_needs_the_scope_operate(alpha: Tenant, viewer: ApiClient):
     assert act(make_client(alpha, ["operate"])).status_code == 202
 
 
-def test_setting_fields_is_not_supported_yet(client: ApiClient, alpha: Tenant):
+def test_fields_are_set_on_what_matches(client: ApiClient, alpha: Tenant, beta: Tenant):
+    task, other = make_task(alpha), make_task(beta)
+    body = {"filter": {"label": "team:billing"}, "set": {"schedule": {"jitter_seconds": 30}}}
+
+    counted = act(client, "set", "0", dry_run=True, **body).json()["count"]
+    job = ran(act(client, "set", "1", **body))
+
+    assert (counted, counts(job)) == (1, (1, 0, 0))
+    assert reload(task).schedule["jitter_seconds"] == 30
+    assert reload(other).version == 1
+    assert client.get(f"/v1/bulk-jobs/{job.id}").json()["options"] == {"set": body["set"]}
+
+
+@pytest.mark.parametrize(
+    ("patch", "pointer"),
+    [
+        ({"sett": 1}, "#/set/sett"),
+        ({"schedule": {"jitter": 1}}, "#/set/schedule/jitter"),
+        ({"status": "PAUSED"}, "#/set/status"),
+        ({}, "#/set"),
+        ([], "#/set"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_patch_that_no_task_can_take_is_refused(
+    client: ApiClient, alpha: Tenant, patch: Any, pointer: str, dry_run: bool
+):
     make_task(alpha)
 
-    assert problem(act(client, "set")) == (400, "not_supported")
+    answer = act(client, "set", set=patch, dry_run=dry_run)
+
+    assert answer.status_code == 400
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    assert not BulkJob.objects.exists()
+
+
+def test_only_set_takes_a_patch(client: ApiClient, alpha: Tenant):
+    make_task(alpha)
+
+    assert problem(act(client, "pause", set={"priority": 1})) == (400, "invalid")
+    assert problem(act(client, "set", "2")) == (400, "invalid")
+
+
+def test_setting_needs_the_scope_write_besides(alpha: Tenant):
+    make_task(alpha)
+    wanted: Any = {"set": {"priority": 1}}
+
+    assert problem(act(make_client(alpha, ["operate"]), "set", **wanted)) == (403, "forbidden")
+    assert act(make_client(alpha, ["operate", "write"]), "set", **wanted).status_code == 202
 
 
 @pytest.mark.parametrize(
@@ -99,6 +144,7 @@ def test_setting_fields_is_not_supported_yet(client: ApiClient, alpha: Tenant):
     [
         {"action": "retry"},
         {"action": ["set"]},
+        {"action": "set"},
         {"filter": {"status": []}},
         {"filter": {"status": "PAUSED"}},
         {"filter": {"type": "DAILY"}},

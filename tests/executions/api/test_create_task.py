@@ -6,6 +6,7 @@ import pytest
 
 from events.models import AuditEntry
 from tasks.models import Task, TaskRevision
+from tenants.models import Tenant
 from tests.factories import TARGET, daily, make_client, once
 from tests.tasks.bodies import LONG, SHORT
 
@@ -140,3 +141,21 @@ def test_the_creation_is_recorded(client):
     entry = AuditEntry.objects.get(action="task.created")
     assert (entry.object_kind, entry.object_id) == ("task", shown["id"])
     assert entry.actor.startswith("api_key:")
+
+
+@pytest.mark.parametrize("body", [LONG_NOW, SHORT_NOW])
+def test_the_tenants_default_jitter_is_the_tasks_own_from_its_creation_on(client, alpha, body):
+    Tenant.objects.filter(pk=alpha.pk).update(default_jitter_seconds=30)
+    said = {**LONG_NOW["schedule"], "jitter_seconds": 0}
+    unsaid = {key: value for key, value in said.items() if key != "jitter_seconds"}
+    wanted = {**body, "schedule": unsaid} if "schedule" in body else body
+
+    shown = create(client, wanted).json()
+
+    assert shown["schedule"]["jitter_seconds"] == 30
+    assert (
+        create(client, {**LONG_NOW, "schedule": said}, "k2").json()["schedule"]["jitter_seconds"]
+        == 0
+    )
+    Tenant.objects.filter(pk=alpha.pk).update(default_jitter_seconds=60)
+    assert client.get(f"/v1/tasks/{shown['id']}").json()["schedule"]["jitter_seconds"] == 30

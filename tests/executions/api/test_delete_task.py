@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
-from executions.services import control
+from executions.engine import control
 from tests.factories import executions_of, make_task, once, prepare, release, reload, start
 
 

@@ -137,7 +137,7 @@ def test_an_execution_of_a_paused_task_waits_for_its_resumption(client: ApiClien
 
     shown = get(client, execution)
 
-    assert shown["waiting_for"]["what"] == "resume"
+    assert shown["waiting_for"]["what"] == "pause"
     assert shown["waiting_for"]["until"] == paused.json()["paused_until"]
     assert "Maintenance" in shown["waiting_for"]["detail"]
     assert shown["next_attempt_at"] is None

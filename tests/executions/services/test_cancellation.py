@@ -102,7 +102,7 @@ def test_a_worker_that_cannot_be_told_is_no_error(
     alpha: Tenant, on_commit: Any, monkeypatch: pytest.MonkeyPatch
 ):
     execution = make_execution(alpha, "RUNNING")
-    monkeypatch.setattr("executions.services.control.client", away)
+    monkeypatch.setattr("executions.engine.control.client", away)
 
     with on_commit(execute=True):
         found = cancel(execution)

@@ -8,9 +8,8 @@ import pytest
 from django.db import transaction
 
 from events.models import AuditEntry
-from executions.engine import transitions
+from executions.engine import control, transitions
 from executions.engine.clocks import database_now
-from executions.services import control
 from executions.services.triggering import run_task
 from shared.exceptions import Conflict, NotFound, Unavailable, VersionMismatch
 from shared.instants import format_instant

@@ -12,6 +12,7 @@ from executions.engine.clocks import database_now
 from scheduler_site.doctor import Verdict, database
 from shared.sql import rows
 from tests.factories import make_task, make_tenant
+from tests.support.old_zones import pretend, record_today
 
 pytestmark = pytest.mark.django_db
 
@@ -99,3 +100,16 @@ def test_stored_values_must_open_with_the_keys_there_are(settings):
     assert empty.verdict is Verdict.OK
     assert fits.evidence == "the newest opens with test"
     assert foreign.verdict is Verdict.FAILED
+
+
+def test_tasks_computed_with_another_zone_database_are_pointed_out():
+    assert "recorded at the first check" in database.zone_rules().evidence
+
+    record_today(database_now())
+    assert database.zone_rules().verdict is Verdict.OK
+
+    pretend("Europe/Berlin", [(0, 3600)], release="2999.1")
+    found = database.zone_rules()
+    assert found.verdict is Verdict.WARNING
+    assert "tzdata 2999.1" in found.evidence
+    assert "schedule zones --check" in found.remedy

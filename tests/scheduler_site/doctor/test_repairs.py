@@ -19,11 +19,11 @@ def test_what_is_missing_is_made_and_told_once():
 
     assert first == {
         "day tables": "nothing was missing",
-        "housekeeping": "made Keep house",
+        "housekeeping": "made Keep house, Follow the zone database",
         "outcome group": "made the recorders' group",
     }
     assert set(second.values()) == {"nothing was missing"}
-    assert PeriodicTask.objects.count() == 1
+    assert PeriodicTask.objects.count() == 2
     assert runtime.live_recorders() == 0
 
 

@@ -8,7 +8,7 @@ from shared.admin.site import CONSOLE_PATHS, console_path, label_site
 def test_console_paths_name_the_row():
     assert console_path("task", 7) == "/tasks/7"
     assert console_path("dead_letter", "a") == "/dead-letters/a"
-    assert set(CONSOLE_PATHS) == {"task", "execution", "dead_letter", "bulk_job"}
+    assert set(CONSOLE_PATHS) == {"task", "execution", "dead_letter", "bulk_job", "calendar"}
 
 
 def test_the_admin_is_named():

@@ -17,7 +17,8 @@ def browser(db: None) -> AdminBrowser:
 def change(browser, tenant, **fields):
     members = {"TOTAL_FORMS": "0", "INITIAL_FORMS": "0"}
     prefixed = {f"memberships-{name}": value for name, value in members.items()}
-    return browser.client.post(f"/admin/tenants/tenant/{tenant.pk}/change/", {**prefixed, **fields})
+    given = {**prefixed, "default_jitter_seconds": "0", **fields}
+    return browser.client.post(f"/admin/tenants/tenant/{tenant.pk}/change/", given)
 
 
 def test_a_tenant_is_created_by_the_service(browser):

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from events.models import AuditEntry
 from tenants.choices import SCOPES
 from tenants.models import ApiKey, Tenant
 from tests.support.api import ApiClient
@@ -67,3 +68,34 @@ def test_suspending_is_asked_before(alpha):
 
     alpha.refresh_from_db()
     assert alpha.suspended_at is None
+
+
+def test_the_default_jitter_is_set_and_audited(alpha):
+    document = read_document(
+        "tenant-set", _run("set", "Alpha", "--default-jitter-seconds", "30", "--json")
+    )
+
+    assert document["default_jitter_seconds"] == 30
+    alpha.refresh_from_db()
+    assert alpha.default_jitter_seconds == 30
+    assert AuditEntry.objects.filter(tenant_id=alpha.id, action="tenant.changed").count() == 1
+    assert "default_jitter_seconds 0" in _run("set", "Alpha", "--default-jitter-seconds", "0")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["Alpha"], 2),
+        (["Alpha", "--default-jitter-seconds", "-1"], 2),
+        (["Alpha", "--default-jitter-seconds", "nan"], 2),
+        (["Alpha", "--default-jitter-seconds", "86401"], 2),
+        (["Nobody", "--default-jitter-seconds", "5"], 3),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(alpha, words, code):
+    with pytest.raises(CommandError) as raised:
+        _run("set", *words)
+
+    assert raised.value.returncode == code
+    alpha.refresh_from_db()
+    assert alpha.default_jitter_seconds == 0

@@ -60,7 +60,16 @@ def test_settings_change_with_an_audit_entry(alpha):
     assert (entry.before, entry.after) == ('{"unlimited":false}', '{"unlimited":true}')
 
 
-@pytest.mark.parametrize("settings", [{"name": "Gamma"}, {"idempotency_seconds": 5}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"name": "Gamma"},
+        {"idempotency_seconds": 5},
+        {"default_jitter_seconds": -1},
+        {"default_jitter_seconds": 86_401},
+        {"default_jitter_seconds": float("nan")},
+    ],
+)
 def test_settings_that_are_none_or_out_of_range_are_refused(alpha, settings):
     with pytest.raises(InvalidInput):
         change_tenant(alpha.id, settings, actor=COMMAND)

@@ -1,0 +1,156 @@
+"""The values of the task's form: text to numbers, instants, pairs and JSON, and back.
+
+``dashboard.task_form`` reads with them. A value that cannot be read is noted at its pointer and
+left out; what still shows what the form showed at first keeps the exact value of the base.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import Any
+
+import orjson
+
+from dashboard.fields import instant_of
+from executions.exchange import is_secret_header
+from shared.exceptions import FieldError
+from shared.instants import format_instant, parse_instant
+from shared.redaction import MASK
+from tasks.schedules.zones import UnknownZone, find_zone
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form being read: its fields, what they showed at first, of what, and what is wrong."""
+
+    fields: Mapping[str, str]
+    shown: Mapping[str, str]
+    base: Mapping[str, Any]
+    errors: list[FieldError]
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return the field without blanks around it."""
+        return self.fields.get(name, "").strip() or default
+
+    def same(self, *names: str) -> bool:
+        """Return whether the fields still say what they showed of the base."""
+        return all(
+            name in self.shown and lines(self.fields.get(name, "")) == lines(self.shown[name])
+            for name in names
+        )
+
+    def refuse(self, pointer: str, code: str, message: str) -> None:
+        """Note what is wrong with a field."""
+        self.errors.append(FieldError(pointer, code, message))
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a field; browsers send CRLF, other separators may be part of a value."""
+    return [line.removesuffix("\r") for line in text.split("\n")]
+
+
+def read_number(form: Form, name: str, pointer: str, *, keep: bool = True) -> dict[str, Any]:
+    """Return the field's number; nothing given is null, or left out unless ``keep``."""
+    text = form.text(name)
+    if not text:
+        return {name: None} if keep else {}
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        form.refuse(pointer, "invalid", "Must be a number.")
+        return {}
+    return {name: int(value) if value.is_integer() else value}
+
+
+def read_instant(
+    form: Form, name: str, base: Mapping[str, Any], *, required: bool = False
+) -> str | None:
+    """Return the instant of a date and time in the task's zone; an offset may be given."""
+    text = form.text(name)
+    at = f"#/schedule/{name}"
+    if not text:
+        if required:
+            form.refuse(at, "required", "Give a date and time.")
+        return None
+    if base.get(name) and form.same(name, "timezone"):
+        return str(base[name])
+    try:
+        zone = find_zone(form.text("timezone", "UTC")).info
+        return format_instant(instant_of(text, zone))
+    except UnknownZone:
+        return None  # validation says so of the zone itself
+    except ValueError:
+        form.refuse(at, "invalid", "Give a date and time like 2026-11-20 08:00.")
+        return None
+
+
+def read_payload(form: Form) -> Any:
+    """Return the payload as JSON; nothing given is null."""
+    text = form.fields.get("payload", "")
+    if not text.strip():
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        message = f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
+        form.refuse("#/payload", "invalid_json", message)
+        return None
+
+
+def read_headers(form: Form, base: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers; a masked value is that of the base."""
+    if form.same("headers"):
+        return dict(base)
+    at = "#/target/headers"
+    known = {name.lower(): value for name, value in base.items()}
+    headers = read_pairs(form, "headers", ":", at)
+    for name, value in headers.items():
+        if value == MASK and is_secret_header(name):
+            if name.lower() in known:
+                headers[name] = known[name.lower()]
+            else:
+                message = f"Type the value of {name[:100]}; it is not known here."
+                form.refuse(at, "secret_unknown", message)
+    return headers
+
+
+def read_pairs(form: Form, field: str, separator: str, pointer: str) -> dict[str, str]:
+    """Return the pairs of a field that holds one in each line."""
+    pairs: dict[str, str] = {}
+    for number, line in enumerate(lines(form.fields.get(field, "")), start=1):
+        if not line.strip():
+            continue
+        name, found, value = (part.strip() for part in line.partition(separator))
+        if not found or not name or name in pairs:
+            problem = "is given twice" if name in pairs else f"is not “name{separator} value”"
+            form.refuse(pointer, "invalid", f"Line {number} {problem}.")
+            continue
+        pairs[name] = value
+    return pairs
+
+
+def show_instant(text: str | None, zone: tzinfo) -> str:
+    """Return an instant as the form's date and time in the zone."""
+    if not text:
+        return ""
+    return parse_instant(text).astimezone(zone).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def show_plain(value: Any) -> str:
+    """Return a number or word as a field shows it."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def zone_or_utc(name: str) -> tzinfo:
+    """Return the zone of a name; one that is no more shows its times in UTC."""
+    try:
+        return find_zone(name).info
+    except UnknownZone:
+        return UTC

@@ -1,0 +1,149 @@
+"""Explain and occurrences: why something ran or did not, and every expected instant of a task."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from dashboard.access import ConsoleRequest, page
+from dashboard.fields import instant_of
+from dashboard.listing import PAGE_ROWS
+from executions.engine.clocks import database_now
+from executions.explain.answer import Check, Explanation, Fix
+from executions.explain.explanation import explain_execution, explain_task
+from executions.explain.reasons import meaning_of
+from executions.models import Execution
+from executions.presentation_occurrences import present_line
+from executions.services.occurrences import EXPECTED, place_of, read_occurrences
+from shared.exceptions import FieldError, InvalidInput
+from shared.instants import format_instant
+from tasks.models import Task
+from tenants.choices import Role
+
+_LONGEST = 1000
+#: How a verdict is coloured; others are a warning.
+_TONES = {"ran": "success", "runs": "info", "will_run": "info", "not_expected": "info"}
+
+
+@page(Role.VIEWER)
+def execution_explain(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
+    """Explain one execution."""
+    found = Execution.objects.get_for_tenant(request.visitor.tenant.pk, execution_id)
+    return _explained(request, explain_execution(found, database_now()), by_instant=False)
+
+
+@page(Role.VIEWER)
+def task_explain(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
+    """Explain an instant of a task; without one, what matters most now."""
+    task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
+    found = explain_task(task, _instant(request, "at"), database_now())
+    return _explained(request, found, by_instant=True)
+
+
+@page(Role.VIEWER)
+def task_occurrences(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
+    """List every expected instant of a range, long stretches as one line unless asked."""
+    task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
+    now, expanded = database_now(), request.GET.get("spans") == "instants"
+    place = place_of(
+        task,
+        since=_instant(request, "from"),
+        until=_instant(request, "to"),
+        cursor=_text(request, "cursor") or None,
+        now=now,
+    )
+    found = read_occurrences(task, place, PAGE_ROWS, now=now, spans_as_lines=not expanded)
+    rows = [present_line(entry) for entry in found.entries]
+    words = sorted({row["reason"] for row in rows if row["reason"]})
+    return render(
+        request,
+        "dashboard/occurrences.html",
+        {
+            "task": task,
+            "rows": rows,
+            "reasons": [(word, meaning_of(word)) for word in words],
+            "expected": EXPECTED,
+            "since": _local(place.since),
+            "until": _local(place.until),
+            "expanded": expanded,
+            "is_first": _text(request, "cursor") == "",
+            "next_cursor": found.next_cursor,
+        },
+    )
+
+
+def _explained(request: ConsoleRequest, found: Explanation, *, by_instant: bool) -> HttpResponse:
+    blocker = found.first_blocker
+    kept = Task.objects.for_tenant(request.visitor.tenant.pk).filter(pk=found.task_id).exists()
+    shown = [_check(check, first=check is blocker) for check in found.checks]
+    return render(
+        request,
+        "dashboard/explain.html",
+        {
+            "found": found,
+            "tone": _tone(found),
+            "blocker": _check(blocker, first=True) if blocker else None,
+            "asked": [check for check in shown if check["ok"] is not None],
+            "not_asked": [check for check in shown if check["ok"] is None],
+            "at": _local(found.asked_at),
+            "at_iso": format_instant(found.scheduled_for),
+            "by_instant": by_instant,
+            "task_is_kept": kept,
+        },
+    )
+
+
+def _tone(found: Explanation) -> str:
+    if found.state == "ran" and found.first_blocker is not None:
+        return "error"
+    return _TONES.get(found.state, "warning")
+
+
+def _check(check: Check, *, first: bool) -> dict[str, Any]:
+    return {
+        "name": check.name.replace("_", " "),
+        "ok": check.ok,
+        "evidence": check.evidence,
+        "first": first,
+        "fix": check.fix,
+        "url": _url(check.fix) if check.fix else "",
+    }
+
+
+def _url(fix: Fix) -> str:
+    """Return the page on which something can be done; '' where there is none."""
+    if not fix.page:
+        return ""
+    try:
+        return reverse(f"dashboard:{fix.page}", args=[fix.subject] if fix.subject else [])
+    except NoReverseMatch:
+        return ""
+
+
+def _text(request: ConsoleRequest, name: str) -> str:
+    text = request.GET.get(name, "").strip()
+    if len(text) > _LONGEST or "\x00" in text:
+        raise InvalidInput([FieldError(f"?{name}", "invalid", "This is not understood.")])
+    return text
+
+
+def _instant(request: ConsoleRequest, name: str) -> datetime | None:
+    text = _text(request, name)
+    if not text:
+        return None
+    try:
+        return instant_of(text, timezone.get_current_timezone())
+    except ValueError as error:
+        message = "Give a date and time, such as 2026-11-20T08:00."
+        raise InvalidInput([FieldError(f"?{name}", "invalid", message)], message) from error
+
+
+def _local(moment: datetime) -> str:
+    """Return a moment as a field for date and time takes it, in the visitor's zone."""
+    return timezone.localtime(moment).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,0 +1,167 @@
+"""The calendar of the load: how much starts when, which minutes stand out, and spreading them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.listing import read_filters
+from dashboard.pictures.fires import FireMinute
+from dashboard.pictures.heat_map import DayRow, HourCell
+from executions.engine.clocks import database_now
+from executions.services.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
+from shared.api.query import instant, text
+from shared.exceptions import FieldError, InvalidInput
+from shared.instants import InstantError, format_instant, parse_instant
+from tasks.forecast import Forecast, forecast, present_hot_spots
+from tasks.schedules.minutes import MINUTE
+from tenants.choices import Role
+
+_PARAMETERS = {"destination": text(max_length=260), "hour": instant()}
+_HOUR = timedelta(hours=1)
+
+
+@page(Role.VIEWER)
+def calendar(request: ConsoleRequest) -> HttpResponse:
+    """Show the next 7 days by the hour, the minutes of a chosen one, and the hot spots."""
+    query = read_filters(request, _PARAMETERS)
+    tenant = request.visitor.tenant.pk
+    now = database_now()
+    whole = forecast(tenant, now=now)
+    destination = query["destination"]
+    found = forecast(tenant, now=now, destination=destination) if destination else whole
+    hour = _hour_of(query["hour"], found)
+    busiest = sorted(whole.destinations.items(), key=lambda item: (-item[1], item[0]))
+    names = [name for name, _ in busiest[:100]]
+    return render(
+        request,
+        "dashboard/forecast.html",
+        {
+            "found": found,
+            "rows": _rows(found, hour, destination),
+            "minutes": _minutes(found, hour) if hour else None,
+            "hour": hour,
+            "hour_title": _title(hour) if hour else "",
+            "hot_spots": present_hot_spots(found),
+            "destination": destination or "",
+            "destinations": names if destination in (None, *names) else [destination, *names],
+            "busiest": busiest[:8],
+            "starts": sum(found.starts.values()),
+        },
+    )
+
+
+@page(Role.ADMIN)
+def spread(request: ConsoleRequest) -> HttpResponse:
+    """Say how many tasks would get which jitter, and ask."""
+    at = _moment(request.GET.get("at", ""))
+    found = plan_spread(request.visitor.tenant.pk, at)
+    context = {"found": found, "count": len(found.task_ids), "most": MAX_JITTER_SECONDS}
+    return render(request, "dashboard/forecast_spread.html", context)
+
+
+@action(Role.ADMIN)
+def spread_create(request: ConsoleRequest) -> Done:
+    """Begin the job that spreads the minute, if it is still what was shown."""
+    visitor = request.visitor
+    job = spread_minute(
+        visitor.tenant.pk,
+        _moment(request.POST.get("at", "")),
+        actor=visitor.actor,
+        jitter_seconds=_number(request.POST.get("jitter_seconds", "")),
+        expected_count=int(_number(request.POST.get("expected_count", ""))),
+    )
+    url = reverse("dashboard:bulk_job", args=[job.pk])
+    return Done("It has begun; this page shows how far it is.", url)
+
+
+def _rows(found: Forecast, hour: datetime | None, destination: str | None) -> list[DayRow]:
+    """Return the local days with their local hours, each the sum of its minutes."""
+    hot = {_local_hour(spot.at) for spot in found.hot_spots}
+    counts: dict[tuple[date, int], int] = {}
+    begins: dict[tuple[date, int], datetime] = {}
+    at = found.start
+    while at < found.until:
+        key = _local_hour(at)
+        begins.setdefault(key, at)
+        counts[key] = counts.get(key, 0) + found.at(at)
+        at += MINUTE
+    days: dict[date, list[HourCell]] = {}
+    chosen = _local_hour(hour) if hour else None
+    for (day, number), begin in begins.items():
+        cell = HourCell(
+            hour=number,
+            count=counts[day, number],
+            href=_link(begin, destination),
+            hot=(day, number) in hot,
+            here=(day, number) == chosen,
+        )
+        days.setdefault(day, []).append(cell)
+    return [DayRow(day, cells, _change_of(day)) for day, cells in days.items()]
+
+
+def _local_hour(moment: datetime) -> tuple[date, int]:
+    local = timezone.localtime(moment)
+    return local.date(), local.hour
+
+
+def _change_of(day: date) -> str:
+    """Say how the clocks of the visitor's zone change on a day; nothing where they do not."""
+    zone = timezone.get_current_timezone()
+    first = datetime(day.year, day.month, day.day, tzinfo=zone)
+    after = day + timedelta(days=1)
+    last = datetime(after.year, after.month, after.day, tzinfo=zone)
+    change = (last.utcoffset() or timedelta()) - (first.utcoffset() or timedelta())
+    minutes = int(abs(change).total_seconds() // 60)
+    if not minutes:
+        return ""
+    return f"the clocks go {'forward' if change > timedelta() else 'back'} {minutes} minutes"
+
+
+def _link(begin: datetime, destination: str | None) -> str:
+    query = {"hour": format_instant(begin)}
+    if destination:
+        query["destination"] = destination
+    return f"?{urlencode(query)}#minutes"
+
+
+def _hour_of(given: datetime | None, found: Forecast) -> datetime | None:
+    """Return the beginning of the local hour of an instant, where the forecast covers it."""
+    if given is None or not found.start - _HOUR < given < found.until:
+        return None
+    local = timezone.localtime(given)
+    return (given - timedelta(minutes=local.minute)).replace(second=0, microsecond=0)
+
+
+def _minutes(found: Forecast, hour: datetime) -> list[FireMinute]:
+    moments = [hour + number * MINUTE for number in range(60)]
+    return [FireMinute(at, found.at(at)) for at in moments]
+
+
+def _title(hour: datetime) -> str:
+    local, end = timezone.localtime(hour), timezone.localtime(hour + _HOUR)
+    return f"{local:%a %m-%d}, {local:%H:%M} to {end:%H:%M}"
+
+
+def _moment(given: str) -> datetime:
+    try:
+        return parse_instant(given).astimezone(UTC)
+    except InstantError as error:
+        raise InvalidInput([FieldError("#/at", "invalid_time", str(error))], str(error)) from error
+
+
+def _number(given: str) -> float:
+    try:
+        value = float(given)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MAX_JITTER_SECONDS:
+        message = f"Give seconds from 1 to {MAX_JITTER_SECONDS}."
+        raise InvalidInput([FieldError("#/jitter_seconds", "out_of_range", message)], message)
+    return value

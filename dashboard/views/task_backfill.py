@@ -1,0 +1,153 @@
+"""Backfill: a range of a task's past, the exact plan, then the job that runs it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta, tzinfo
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.fields import instant_of, read_text
+from dashboard.views.bulk_jobs import is_typed, require_typed
+from executions.engine.clocks import database_now
+from executions.services.backfill import (
+    DEFAULT_PARALLEL,
+    MAX_INSTANTS,
+    MAX_PARALLEL,
+    Plan,
+    Wanted,
+    create_backfill,
+    plan_backfill,
+)
+from executions.services.backfill_steps import ACTION
+from shared.exceptions import Conflict, FieldError, InvalidInput
+from shared.instants import format_instant
+from tasks.models import Task
+from tasks.schedules.zones import find_zone
+from tenants.choices import Role
+
+_FIELDS = ("start", "end", "max_parallel", "overlap_policy")
+_FORM_TIME = "%Y-%m-%dT%H:%M:%S"
+_A_DAY = timedelta(days=1)
+
+
+@page(Role.OPERATOR)
+def task_backfill(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
+    """Ask for a range; with one, show exactly what would run before anything does."""
+    tenant = request.visitor.tenant.pk
+    task: Task = Task.objects.get_for_tenant(tenant, task_id)
+    zone = find_zone(task.schedule["timezone"]).info
+    asked = "start" in request.GET
+    fields = {name: request.GET.get(name, "").strip() for name in _FIELDS}
+    if not asked:
+        fields |= _first_fields(zone)
+    errors: dict[str, str] = {}
+    plan, wanted, refusal = None, None, ""
+    try:
+        if asked:
+            wanted = _wanted(fields, zone)
+            plan = plan_backfill(tenant, task_id, wanted)
+    except InvalidInput as error:
+        errors = {item.pointer.removeprefix("#/"): item.message for item in error.errors}
+    except Conflict as error:
+        refusal = error.message
+    return render(
+        request,
+        "dashboard/task_backfill.html",
+        {
+            "task": task,
+            "zone": task.schedule["timezone"],
+            "fields": fields,
+            "errors": errors,
+            "refusal": refusal,
+            "policies": _POLICIES,
+            "limits": {
+                "default": DEFAULT_PARALLEL,
+                "parallel": MAX_PARALLEL,
+                "instants": MAX_INSTANTS,
+            },
+            **(_shown(plan, wanted, zone) if plan and wanted else {}),
+        },
+    )
+
+
+@action(Role.OPERATOR)
+def begin(request: ConsoleRequest, task_id: UUID) -> Done:
+    """Begin the backfill, if its instants are still those that were shown."""
+    visitor = request.visitor
+    count = require_typed(request, ACTION)
+    zone = find_zone("UTC").info
+    fields = {name: request.POST.get(name, "").strip() for name in _FIELDS}
+    job = create_backfill(
+        visitor.tenant.pk,
+        task_id,
+        _wanted(fields, zone),
+        actor=visitor.actor,
+        name=read_text(request, "name", longest=200),
+        expected_count=count,
+    )
+    url = reverse("dashboard:bulk_job", args=[job.pk])
+    return Done("It has begun; this page shows how far it is.", url)
+
+
+#: What the form offers; nothing chosen leaves it to the task.
+_POLICIES = (
+    ("", "as the task says"),
+    ("allow", "beside each other"),
+    ("queue_all", "one after the other"),
+)
+
+
+def _first_fields(zone: tzinfo) -> dict[str, str]:
+    now = database_now().astimezone(zone)
+    return {
+        "start": (now - _A_DAY).strftime(_FORM_TIME),
+        "end": now.strftime(_FORM_TIME),
+    }
+
+
+def _wanted(fields: Mapping[str, str], zone: tzinfo) -> Wanted:
+    errors: list[FieldError] = []
+    moments: dict[str, Any] = {}
+    for name in ("start", "end"):
+        try:
+            moments[name] = instant_of(fields[name], zone)
+        except ValueError:
+            message = "Give a date and time like 2026-11-20 08:00."
+            errors.append(FieldError(f"#/{name}", "invalid_time", message))
+    text = fields["max_parallel"]
+    most = int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else None
+    if text and most is None:
+        errors.append(FieldError("#/max_parallel", "invalid_type", "Give a whole number."))
+    if errors:
+        raise InvalidInput(errors)
+    return Wanted(**moments, max_parallel=most, overlap_policy=fields["overlap_policy"] or None)
+
+
+def _shown(plan: Plan, wanted: Wanted, zone: tzinfo) -> dict[str, Any]:
+    def local(moment: Any) -> Any:
+        # Naive, since templates would turn it into the visitor's zone.
+        return moment.astimezone(zone).replace(tzinfo=None)
+
+    return {
+        "plan": plan,
+        "first": local(plan.instants[0].at),
+        "last": local(plan.instants[-1].at),
+        "sample": [
+            {"at": one.at, "local": local(one.at), "notes": one.notes} for one in plan.sample
+        ],
+        "estimated_ms": None if plan.estimated_seconds is None else plan.estimated_seconds * 1000,
+        "is_typed": is_typed(ACTION, plan.count),
+        "chosen": {
+            "start": format_instant(wanted.start),
+            "end": format_instant(wanted.end),
+            "max_parallel": plan.max_parallel,
+            "overlap_policy": plan.overlap_policy,
+            "expected_count": plan.count,
+        },
+    }

@@ -1,0 +1,129 @@
+"""The live preview beside the task's form: the schedule in words, its next fires, what changes.
+
+Of a new task the next ten; of a task that is edited also what the edit keeps, adds and removes
+of its next hundred. Fragments, asked for while somebody types; nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, cast
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from dashboard.access import ConsoleRequest, page
+from dashboard.task_form import read_schedule
+from executions.engine.clocks import database_now
+from shared.exceptions import InvalidInput
+from shared.instants import parse_instant
+from tasks.calendars import book, limits_of
+from tasks.definition import to_long
+from tasks.models import Task
+from tasks.preview import preview
+from tasks.revisions import read_definition
+from tasks.schedules.notes import NOTE_TEXTS
+from tasks.validation import parse_replace
+from tasks.what_if import compare
+from tenants.choices import Role
+
+_FIRES = 10
+_REMOVED = 5
+
+
+@require_POST
+@page(Role.VIEWER)
+def schedule_preview(request: ConsoleRequest) -> HttpResponse:
+    """Say the form's schedule in words, with its next ten fires and what an edit changes."""
+    fields = form_fields(request)
+    now = database_now()
+    shown: dict[str, Any]
+    try:
+        edited = _edited(request, fields)
+        shown = _changed(edited, fields, now) if edited else _new(request, fields, now)
+    except InvalidInput as refused:
+        # A form that nobody has typed into yet is not wrong.
+        untouched = not (fields.get("version") or fields.get("cron_expression", "").strip())
+        is_empty = untouched and fields.get("when") == "cron"
+        shown = {"is_empty": is_empty, "errors": [error.message for error in refused.errors]}
+    shown["zone"] = fields.get("timezone", "UTC")
+    return render(request, "dashboard/_schedule_preview.html", shown)
+
+
+def form_fields(request: ConsoleRequest) -> dict[str, str]:
+    """Return the fields of the form; calendars stand one in each line."""
+    fields = {name: cast(str, value) for name, value in request.POST.items()}
+    calendars = cast(list[str], request.POST.getlist("calendars"))
+    return fields | ({"calendars": "\n".join(calendars)} if calendars else {})
+
+
+def _edited(request: ConsoleRequest, fields: Mapping[str, str]) -> Task | None:
+    """Return the task that the form edits, None for a new one."""
+    if not fields.get("version"):
+        return None
+    try:
+        wanted = UUID(fields.get("base_of", ""))
+    except ValueError:
+        return None
+    task: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, wanted)
+    return task
+
+
+def _new(request: ConsoleRequest, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
+    body = {**read_schedule(fields), "count": _FIRES}
+    found = preview(body, now=now, calendars=book(request.visitor.tenant.pk))
+    fires = [_fire(one) for one in found["occurrences"]]
+    return {"text": found["text"], "fires": fires, "per_day": _per_day(fires)}
+
+
+def _changed(task: Task, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
+    current = to_long(read_definition(task))
+    body = {**current, **read_schedule(fields, current)}
+    # The kind of schedule says it, and may be another now.
+    del body["type"]
+    definition = parse_replace(body, now=now, limits=limits_of(task.tenant_id))
+    found = compare(task, definition, now=now)
+    compared = found["occurrences"]
+    kept = sum(one["change"] == "kept" for one in compared)
+    busiest = found["busiest_minute"]
+    return {
+        "text": found["text"],
+        "text_before": found["text_before"] if found["text_before"] != found["text"] else "",
+        "fires": [{**_fire(one), "is_new": one["change"] == "added"} for one in compared[:_FIRES]],
+        "compared": len(compared),
+        "kept": kept,
+        "added": len(compared) - kept,
+        "removed": len(found["removed"]),
+        "removed_first": [parse_instant(at) for at in found["removed"][:_REMOVED]],
+        "is_same": kept == len(compared) and not found["removed"],
+        "per_day": _spoken(found["runs_per_day"]["after"]),
+        "per_day_before": _spoken(found["runs_per_day"]["before"]),
+        "busiest_at": parse_instant(busiest["at"]) if busiest and busiest["others"] else None,
+        "busiest_others": busiest["others"] if busiest else 0,
+    }
+
+
+def _fire(occurrence: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "at": parse_instant(occurrence["utc"]),
+        "local_day": occurrence["local"][:10],
+        "local_time": occurrence["local"][11:19],
+        "notes": [NOTE_TEXTS.get(note, note) for note in occurrence["notes"]],
+    }
+
+
+def _per_day(fires: Sequence[Mapping[str, Any]]) -> str:
+    """Return how often it runs a day at the pace of the shown fires, or nothing for few of them."""
+    if len(fires) < _FIRES:
+        return ""
+    seconds = (fires[-1]["at"] - fires[0]["at"]).total_seconds()
+    return _spoken((len(fires) - 1) * 86400 / seconds if seconds > 0 else None)
+
+
+def _spoken(count: float | None) -> str:
+    if count is None:
+        return ""
+    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"

@@ -1,0 +1,153 @@
+"""What an explanation is made of: checks in order, a verdict, an estimate; and its answer.
+
+``ok`` is true when a check was passed, false when it stops or stopped the instant, None when it
+was not reached or does not apply. The first false one is what people are to look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from shared.instants import format_instant
+
+#: Checks in the order in which an instant passes them.
+CHECKS = (
+    "task_exists",
+    "task_active",
+    "tenant_active",
+    "in_schedule",
+    "calendar",
+    "due",
+    "prepared",
+    "misfire",
+    "overlap",
+    "bulk_job",
+    "retry",
+    "redis",
+    "workers",
+    "lease",
+    "running",
+    "outcome",
+)
+#: How an instant stands: the first three are what its task wants of it.
+STATES = (
+    "ran",
+    "runs",
+    "will_run",
+    "waits",
+    "will_not_run",
+    "did_not_run",
+    "not_expected",
+)
+GOOD_STATES = frozenset({"ran", "runs", "will_run"})
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What can be done, in a short sentence; the API call that does it, and a console page."""
+
+    text: str
+    call: str = ""
+    page: str = ""
+    subject: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the checklist.
+
+    ``says`` is a clause without capital and full stop, which a verdict can end with; ``more``
+    are further sentences. ``until`` is when a check that stops will let go, if that is known.
+    """
+
+    name: str
+    ok: bool | None
+    says: str
+    more: str = ""
+    fix: Fix | None = None
+    until: datetime | None = None
+
+    @property
+    def evidence(self) -> str:
+        """Return the facts as sentences."""
+        return " ".join(part for part in (f"{capitalised(self.says)}.", self.more) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why one instant ran, did not run or waits."""
+
+    task_id: UUID
+    task_name: str
+    asked_at: datetime
+    scheduled_for: datetime
+    execution_id: UUID | None
+    state: str
+    verdict: str
+    checks: Sequence[Check]
+    estimated_start: datetime | None
+
+    @property
+    def first_blocker(self) -> Check | None:
+        """The first check that stops or stopped it."""
+        return next((check for check in self.checks if check.ok is False), None)
+
+
+def present_explanation(found: Explanation) -> dict[str, Any]:
+    """Return the explanation as the API answers it."""
+    blocker = found.first_blocker
+    return {
+        "task_id": str(found.task_id),
+        "task_name": found.task_name,
+        "execution_id": str(found.execution_id) if found.execution_id else None,
+        "asked_at": format_instant(found.asked_at),
+        "scheduled_for": format_instant(found.scheduled_for),
+        "state": found.state,
+        "verdict": found.verdict,
+        "checks": [_check(check) for check in found.checks],
+        "first_blocker": blocker.name if blocker else None,
+        "estimated_start": format_instant(found.estimated_start) if found.estimated_start else None,
+    }
+
+
+def _check(check: Check) -> dict[str, Any]:
+    fix = check.fix
+    return {
+        "check": check.name,
+        "ok": check.ok,
+        "evidence": check.evidence,
+        "fix": fix.text if fix else None,
+        "call": (fix.call or None) if fix else None,
+    }
+
+
+def capitalised(text: str) -> str:
+    """Return a clause as the beginning of a sentence."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def told(moment: datetime) -> str:
+    """Return a moment as evidence names it: UTC, milliseconds only where there are any."""
+    utc = moment.astimezone(UTC)
+    milliseconds = utc.microsecond // 1000
+    return f"{utc:%Y-%m-%d %H:%M:%S}{f'.{milliseconds:03d}' if milliseconds else ''} UTC"
+
+
+def spell(duration: timedelta) -> str:
+    """Return a length of time as people say it: ``4.2 s``, ``3 m 5 s``, ``2 h 10 m``, ``3 d``."""
+    seconds = abs(duration.total_seconds())
+    if seconds < 60:
+        return f"{seconds:.1f}".rstrip("0").rstrip(".") + " s"
+    whole = int(seconds)
+    parts = [
+        (whole // 86_400, "d"),
+        (whole // 3600 % 24, "h"),
+        (whole // 60 % 60, "m"),
+        (whole % 60, "s"),
+    ]
+    first = next(place for place, (number, _) in enumerate(parts) if number)
+    return " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)

@@ -1,0 +1,206 @@
+"""Explain: the checklist of one execution or instant, with a verdict and an estimate (A15).
+
+The API, the console and the command call it. It reads, changes nothing, and answers whatever
+state the data is in.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from executions.choices import FINAL, Status
+from executions.engine import ledger
+from executions.explain.answer import Check, Explanation, spell, told
+from executions.explain.checks import run_checks
+from executions.explain.evidence import Situation
+from executions.explain.lateness import why_late
+from executions.explain.timetable import FIRST, LAST, Timetable, occurrence_at
+from executions.models import Execution
+from executions.services.occurrences import Place, read_occurrences
+from shared.exceptions import NotFound
+from shared.ids import execution_id, first_id_at
+from shared.sql import rows
+from tasks.choices import OnResume, TaskStatus
+from tasks.models import Task
+from tasks.schedules.base import MICROSECOND
+
+_MINUTE = timedelta(minutes=1)
+_SPANS_LOOKED_AT = 50
+#: These let go by themselves, with time.
+_PASSING = frozenset({"due", "retry", "lease"})
+_LEADS = {
+    "waits": "It waits",
+    "will_not_run": "It will not run",
+    "did_not_run": "It did not run",
+    "not_expected": "It is not expected",
+}
+
+
+def explain_execution(execution: Execution, now: datetime) -> Explanation:
+    """Explain one execution; ``now`` is the database's time. Raise NotFound without its task."""
+    task = Task.objects.filter(pk=execution.task_id).first()
+    if task is None:
+        raise NotFound("The task of this execution is gone.")
+    at = execution.scheduled_for
+    return _explain(Situation(task, at, now, execution), at)
+
+
+def explain_task(task: Task, at: datetime | None, now: datetime) -> Explanation:
+    """Explain an instant of a task, past or future; without one, what matters most now.
+
+    That is the execution that has waited longest, else the next instant, else the last one. An
+    instant that nobody expects gives way to the nearest expected one of its minute.
+    """
+    if at is None:
+        found = _most_urgent(task)
+        if found is not None:
+            return explain_execution(found, now)
+        at = task.next_run_at or now
+    at = min(max(at, FIRST), LAST)
+    nearest = _nearest(task, at, now)
+    return _explain(Situation(task, nearest, now, _row_of(task, nearest)), at)
+
+
+def _explain(found: Situation, asked_at: datetime) -> Explanation:
+    checks = run_checks(found)
+    blocker = next((check for check in checks if check.ok is False), None)
+    state = _state(found, blocker)
+    verdict = _verdict(found, state, blocker)
+    if asked_at != found.at:
+        verdict = f"The nearest expected instant is {told(found.at)}. {verdict}"
+    row = found.row
+    return Explanation(
+        task_id=found.task.pk,
+        task_name=found.task.name,
+        asked_at=asked_at,
+        scheduled_for=found.at,
+        execution_id=None if row is None or found.is_span else row.pk,
+        state=state,
+        verdict=verdict,
+        checks=checks,
+        estimated_start=_estimate(found, state, blocker),
+    )
+
+
+def _most_urgent(task: Task) -> Execution | None:
+    open_work = Execution.objects.filter(
+        task_id=task.pk, span_count__isnull=True, id__gte=ledger.floor_id()
+    ).exclude(status__in=sorted(FINAL))
+    found = open_work.order_by("due_at", "id").first()
+    if found is not None or task.next_run_at is not None:
+        return found
+    past = Execution.objects.filter(task_id=task.pk, span_count__isnull=True)
+    return past.order_by("-id").first()
+
+
+def _nearest(task: Task, at: datetime, now: datetime) -> datetime:
+    """Return the instant itself when it is expected, else the nearest one of its minute."""
+    start = at.replace(second=0, microsecond=0)
+    end = start + _MINUTE - MICROSECOND
+    place = Place(start, end, start)
+    known = [entry.at for entry in read_occurrences(task, place, 120, now=now).entries]
+    if at in known:
+        return at
+    spec = Timetable(task).current
+    if spec is not None:
+        known += [one.at for one in spec.between(start - MICROSECOND, end, 120)]
+    return min(known, key=lambda moment: (abs(moment - at), moment), default=at)
+
+
+def _row_of(task: Task, at: datetime) -> Execution | None:
+    """Return the ledger's row of an instant, or the span row that it lies in."""
+    found = Execution.objects.filter(pk=execution_id(task.pk, at)).first()
+    if found is not None:
+        return found
+    bounds = {"task": task.pk, "low": first_id_at(at), "since": at, "limit": _SPANS_LOOKED_AT}
+    for span in rows("occurrences/spans_over", bounds):
+        if occurrence_at(Timetable(task).of(span[4]), at) is not None:
+            return Execution.objects.filter(pk=span[0]).first()
+    return None
+
+
+# --- what it comes to -------------------------------------------------------------------------
+
+
+def _state(found: Situation, blocker: Check | None) -> str:
+    status = found.status
+    if status == Status.RUNNING:
+        return "runs"
+    if found.final:
+        ran = status in (Status.SUCCEEDED, Status.FAILED) or found.started
+        return "ran" if ran else "did_not_run"
+    if blocker is None or blocker.name in _PASSING:
+        return "will_run"
+    if found.row is not None:
+        return "waits"
+    return _state_without_row(found, blocker)
+
+
+def _state_without_row(found: Situation, blocker: Check) -> str:
+    over = found.at <= found.now
+    if blocker.name == "in_schedule":
+        return "not_expected"
+    if blocker.name in ("calendar", "task_exists"):
+        return "did_not_run" if over else "will_not_run"
+    if blocker.name == "misfire":
+        return "will_not_run"
+    if blocker.name == "task_active":
+        return _state_when_inactive(found, blocker, over)
+    return "did_not_run" if found.passed else "waits"
+
+
+def _state_when_inactive(found: Situation, blocker: Check, over: bool) -> str:
+    task = found.task
+    if task.status != TaskStatus.PAUSED:
+        return "did_not_run" if over else "will_not_run"
+    skipped = task.on_resume == OnResume.SKIP and (over or blocker.until is not None)
+    return "will_not_run" if skipped else "waits"
+
+
+def _verdict(found: Situation, state: str, blocker: Check | None) -> str:
+    if state in _LEADS and blocker is not None:
+        return f"{_LEADS[state]}: {blocker.says}."
+    if state == "ran":
+        return _verdict_of_run(found)
+    if state == "runs":
+        late = why_late(found)
+        return f"It runs at this moment.{f' It began late: {late}.' if late else ''}"
+    if state == "did_not_run":
+        return f"It did not run: {found.reason or 'nobody noted why'}."
+    if blocker is None:
+        return "It is about to start: nothing stands in its way."
+    lead = {
+        "due": "It will run",
+        "retry": "It will be tried again",
+        "lease": "It is about to start",
+    }
+    return f"{lead[blocker.name]}: {blocker.says}."
+
+
+def _verdict_of_run(found: Situation) -> str:
+    row, late = found.row, why_late(found)
+    if row is None:
+        return "It ran."
+    after = ""
+    if late and row.started_at is not None:
+        due_at = found.attempts[0].due_at if found.attempts else row.due_at
+        delay = row.started_at - (found.at if found.scheduled else due_at or row.due_at)
+        after = f" late by {spell(delay)}: {late}" if delay > timedelta() else ""
+    if row.status == Status.SUCCEEDED:
+        return f"It ran{after}." if after else f"It ran, {_when(row)}, and succeeded."
+    how = "was cancelled" if row.status == Status.CANCELLED else "failed"
+    error = row.error_code or row.reason
+    return f"It ran{after or f', {_when(row)}'}, and {how}{f': {error}' if error else ''}."
+
+
+def _when(row: Execution) -> str:
+    return f"from {told(row.started_at)}" if row.started_at else "at a time that is not known"
+
+
+def _estimate(found: Situation, state: str, blocker: Check | None) -> datetime | None:
+    if state not in ("will_run", "waits"):
+        return None
+    soonest = max(found.due_at, found.now)
+    if blocker is None or blocker.name == "lease":
+        return soonest
+    return None if blocker.until is None else max(blocker.until, soonest)

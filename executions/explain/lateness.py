@@ -1,0 +1,59 @@
+"""Where the time went of a run that began late, as far as its row still tells."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from executions.explain.answer import told
+from executions.explain.evidence import Situation
+from executions.explain.reasons import REASONS
+from executions.explain.schedule_checks import ON_TIME
+
+_MADE_UP_FOR = {
+    "misfire": "it made up for an instant that was missed while no scheduler ran",
+    "task_active": "it made up for an instant that fell into a pause",
+}
+
+
+def why_late(found: Situation) -> str:
+    """Return what a late first start waited for, as a clause; '' when it was on time.
+
+    Times of the row are those of its latest attempt, so a repeated one tells only its reason.
+    """
+    row = found.row
+    if row is None or row.started_at is None:
+        return ""
+    first = found.attempts[0].due_at if found.attempts else None
+    due_at = first or row.due_at
+    reason = REASONS.get(row.reason)
+    if found.scheduled and reason is not None and reason.check in _MADE_UP_FOR:
+        return _MADE_UP_FOR[reason.check]
+    if found.scheduled and due_at - found.at >= ON_TIME and due_at - found.at > _jitter(found):
+        return f"it had its turn at {told(due_at)}, when an earlier run had ended"
+    if row.started_at - due_at < ON_TIME:
+        return ""
+    if row.created_at - due_at >= ON_TIME:
+        return f"it was put into the ledger at {told(row.created_at)} only"
+    if row.attempt > 1 or row.queued_at is None:
+        return f"its first attempt began at {told(row.started_at)}"
+    if row.queued_at - due_at >= ON_TIME:
+        return _waited_in_ledger(found, f"from {told(due_at)} to {told(row.queued_at)}")
+    handed = max(row.queued_at, due_at)
+    return f"its worker, {row.worker}, had no slot free from {told(handed)} to " + told(
+        row.started_at
+    )
+
+
+def _jitter(found: Situation) -> timedelta:
+    return timedelta(seconds=float(found.task.schedule.get("jitter_seconds") or 0))
+
+
+def _waited_in_ledger(found: Situation, stretch: str) -> str:
+    row, task = found.row, found.task
+    resumed, queued = task.resumed_at, None if row is None else row.queued_at
+    if row is not None and resumed and queued and row.due_at < resumed <= queued:
+        return f"its task was paused until {told(resumed)}"
+    free = task.schedule.get("overlap_policy", "allow") == "allow"
+    if free and not task.schedule.get("max_concurrent"):
+        return f"no worker had room {stretch}"
+    return f"earlier runs held its place, or no worker had room, {stretch}"

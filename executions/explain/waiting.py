@@ -1,0 +1,52 @@
+"""What one execution waits for and until when, in short; by the checks of Explain."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from executions.choices import FINAL, Status
+from executions.explain.answer import Check
+from executions.explain.checks import first_blocker
+from executions.explain.evidence import Situation
+from executions.models import Execution
+from shared.instants import format_instant
+from tasks.models import Task
+
+#: Check -> the word of ``waiting_for``; the gate's is chosen by the task's policy.
+_WHAT = {
+    "task_active": "pause",
+    "due": "due_time",
+    "prepared": "scheduler",
+    "overlap": "overlap",
+    "bulk_job": "backfill_limit",
+    "retry": "retry",
+    "redis": "redis",
+    "workers": "worker",
+    "lease": "start",
+}
+WAITS_FOR = (*_WHAT.values(), "max_concurrent")
+
+
+def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, Any] | None:
+    """Return what it waits for (``WAITS_FOR``), until when as far as known, and a sentence.
+
+    None for what runs or has ended.
+    """
+    if execution.status in FINAL or execution.status == Status.RUNNING:
+        return None
+    blocker = first_blocker(Situation(task, execution.scheduled_for, now, execution))
+    if blocker is None:
+        what = _gate(task) if execution.gated else "worker"
+        return {"what": what, "until": None, "detail": "Nothing stands in its way any more."}
+    until = format_instant(blocker.until) if blocker.until else None
+    return {"what": _what(blocker, task), "until": until, "detail": blocker.evidence}
+
+
+def _what(blocker: Check, task: Task) -> str:
+    return _gate(task) if blocker.name == "overlap" else _WHAT.get(blocker.name, "worker")
+
+
+def _gate(task: Task) -> str:
+    allowed = task.schedule.get("overlap_policy", "allow") == "allow"
+    return "max_concurrent" if allowed else "overlap"

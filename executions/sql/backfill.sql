@@ -1,0 +1,51 @@
+-- name: fix_instants
+-- Writes down the instants of a backfill in order of time, with the ids that their executions
+-- will have. Found again by primary key.
+INSERT INTO bulk_job_items (job_id, position, item_id, at, code, message)
+SELECT %(job)s, p.position - 1, p.id, p.at, '', ''
+FROM unnest(%(ids)s::uuid[], %(instants)s::timestamptz[])
+     WITH ORDINALITY AS p (id, at, position)
+
+-- name: insert_executions
+-- The executions of one step, in the low band so that none of them delays scheduled work, and
+-- gated: the gate lets as many go at a time as the job allows. A repeat meets the derived ids
+-- and changes nothing. All ids lie within the job's own millisecond, so one day is touched.
+WITH made AS (
+    INSERT INTO executions (
+        id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
+        scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
+        worker, held, gated, series_id, error_code, error_message, created_at
+    )
+    SELECT p.id, t.tenant_id, t.id, t.partition, 2, t.pool, r.version, 'PENDING', '', 'backfill',
+           p.scheduled_for, p.due_at, 0,
+           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
+           (r.definition -> 'target' ->> 'timeout_seconds')::float8, '',
+           '', true, true, %(job)s, '', '', now()
+    FROM tasks t
+    JOIN task_revisions r ON r.task_id = t.id AND r.version = %(version)s
+    CROSS JOIN unnest(
+        %(ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(due_at)s::timestamptz[]
+    ) AS p (id, scheduled_for, due_at)
+    WHERE t.id = %(task)s
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, tenant_id, task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.materialized', id, task_id FROM made
+)
+SELECT count(*) FROM made
+
+-- name: lock_waiting
+-- What a backfill has made and what has not ended nor runs, locked against gate, dispatch and
+-- recorder in the order of ids. Index executions_of_series_idx; the bounds leave the job's day.
+SELECT e.id, e.status, e.fencing_token FROM executions e
+WHERE e.series_id = %(job)s AND e.id >= %(low)s AND e.id < %(high)s
+  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED')
+ORDER BY e.id FOR NO KEY UPDATE
+
+-- name: count_by_status
+-- How many executions of a backfill are in which state. Index executions_of_series_idx alone;
+-- the bounds leave the job's day.
+SELECT e.status, count(*) FROM executions e
+WHERE e.series_id = %(job)s AND e.id >= %(low)s AND e.id < %(high)s
+GROUP BY e.status

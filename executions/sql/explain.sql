@@ -1,0 +1,13 @@
+-- name: partition
+-- Who owns a partition under which epoch, until when, and when that scheduler was last heard of.
+-- Primary keys.
+SELECT l.owner, l.epoch, l.expires_at, n.name, n.heartbeat_at
+FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
+WHERE l.partition = %(partition)s
+
+-- name: before_in_line
+-- How many wait at the same gate and came before. Index executions_gated_idx.
+SELECT count(*) FROM executions e
+WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.id < %(high)s
+  AND e.series_id IS NOT DISTINCT FROM %(series)s::uuid
+  AND e.status = 'PENDING' AND e.gated AND e.due_at < %(due)s

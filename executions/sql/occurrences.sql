@@ -1,0 +1,23 @@
+-- name: rows_between
+-- A task's rows of the ledger within a range, oldest first; a row's id begins with its instant,
+-- so the bounds keep other days out. A span that began in the range's first millisecond reaches
+-- into it. Index executions_of_task_idx.
+SELECT e.id, e.scheduled_for, e.status, e.reason, e.revision, e.span_last, e.span_count
+FROM executions e
+WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.id < %(high)s AND e.trigger = 'schedule'
+  AND (e.scheduled_for >= %(since)s OR e.span_last >= %(since)s)
+  AND e.scheduled_for <= %(until)s
+ORDER BY e.id LIMIT %(limit)s
+
+-- name: spans_over
+-- The spans that began before a range and reach into it. A span is the newest row before the
+-- range, or one of the few before it: rows of a span's own stretch are rare. Index
+-- executions_of_task_idx.
+SELECT * FROM (
+    SELECT e.id, e.scheduled_for, e.status, e.reason, e.revision, e.span_last, e.span_count
+    FROM executions e
+    WHERE e.task_id = %(task)s AND e.id < %(low)s AND e.trigger = 'schedule'
+    ORDER BY e.id DESC LIMIT %(limit)s
+) AS newest
+WHERE span_count IS NOT NULL AND span_last >= %(since)s
+ORDER BY id

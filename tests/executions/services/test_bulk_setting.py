@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executions.models import BulkJob
+from executions.presentation_jobs import present_bulk_job
+from executions.services.bulk_setting import masked, require_patch
+from shared.exceptions import InvalidInput
+from shared.redaction import MASK
+from tasks.revisions import read_definition
+from tests.executions.answers import audited
+from tests.executions.services.bulk import counts, make_job, outcomes, run_job
+from tests.factories import (
+    ACTOR,
+    daily,
+    every_second,
+    executions_of,
+    make_task,
+    once,
+    prepare,
+    release,
+    reload,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def setting(tenant: Any, patch: dict[str, Any], **filters: Any) -> BulkJob:
+    return make_job(tenant, "set", "tasks", filters, set=patch)
+
+
+def set_all(tenant: Any, patch: dict[str, Any]) -> BulkJob:
+    return run_job(setting(tenant, patch))
+
+
+def test_the_patch_is_merged_into_every_task(alpha):
+    tasks = [make_task(alpha) for _ in range(2)]
+
+    job = set_all(alpha, {"schedule": {"jitter_seconds": 30}, "priority": 2})
+
+    assert counts(job) == (2, 0, 0)
+    for task in tasks:
+        found = reload(task)
+        assert (found.version, found.priority) == (2, 2)
+        assert (found.schedule["jitter_seconds"], found.schedule["cron_expression"]) == (
+            30,
+            "0 8 * * *",
+        )
+        assert audited(task.id, "task.updated")["actor"] == ACTOR.name
+
+
+def test_what_has_these_values_already_is_skipped(alpha):
+    make_task(alpha, daily(priority=2))
+    task = make_task(alpha)
+
+    job = set_all(alpha, {"priority": 2})
+
+    assert outcomes(job) == [("skipped", "unchanged"), ("done", "")]
+    assert reload(task).version == 2
+
+
+def test_a_task_that_cannot_take_it_fails_with_the_reason(alpha):
+    recurring, one_time = make_task(alpha), make_task(alpha, once())
+
+    job = set_all(alpha, {"schedule": {"end_at": "2199-01-01T00:00:00Z"}})
+
+    assert counts(job) == (1, 0, 1)
+    assert reload(recurring).schedule["end_at"] == "2199-01-01T00:00:00.000Z"
+    failed = job.items.get(item_id=one_time.id)
+    assert (failed.code, failed.message) == ("invalid", "A ONE_TIME task has no end_at.")
+    assert reload(one_time).version == 1
+
+
+def test_nothing_of_the_old_version_starts_afterwards(alpha):
+    task = make_task(alpha, every_second())
+    prepare()
+    release()
+
+    set_all(alpha, {"schedule": {"cron_expression": "0 8 * * *"}})
+
+    assert reload(task).version == 2
+    assert [row.status for row in executions_of(task, "QUEUED")] == []
+
+
+def test_payload_and_secret_headers_are_sealed(alpha):
+    task = make_task(alpha)
+    patch = {"payload": {"key": "s3cr3t"}, "target": {"headers": {"Authorization": "s3cr3t"}}}
+
+    job = setting(alpha, patch)
+
+    assert job.options["set"] == {
+        "payload": MASK,
+        "target": {"headers": {"Authorization": MASK}},
+    }
+    assert b"s3cr3t" not in bytes(job.sealed_payload or b"")
+    assert "s3cr3t" not in str(audited(job.id, "bulk_job.created"))
+    run_job(job)
+    definition = read_definition(reload(task))
+    assert definition.payload == {"report": 1, "key": "s3cr3t"}
+    assert definition.target["headers"] == {"Authorization": "s3cr3t"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "pointer", "code"),
+    [
+        (None, "#/set", "required"),
+        ({}, "#/set", "required"),
+        ([1], "#/set", "required"),
+        ({"status": "PAUSED"}, "#/set/status", "not_supported"),
+        ({"version": 3}, "#/set/version", "read_only"),
+        ({"prioritty": 3}, "#/set/prioritty", "unknown_field"),
+        ({"schedule": {"jiter_seconds": 3}}, "#/set/schedule/jiter_seconds", "unknown_field"),
+        ({"schedule": {"jitter_seconds": -3}}, "#/set/schedule/jitter_seconds", "out_of_range"),
+        ({"schedule": {"timezone": "Mars/Base"}}, "#/set/schedule/timezone", "timezone_unknown"),
+        ({"priority": "high"}, "#/set/priority", "invalid_type"),
+        ({"target": {"url": "http://127.0.0.1/"}}, "#/set/target/url", "address_forbidden"),
+    ],
+)
+def test_a_patch_that_no_task_can_take_is_refused_at_once(alpha, patch, pointer, code):
+    make_task(alpha)
+
+    with pytest.raises(InvalidInput) as refused:
+        make_job(alpha, "set", "tasks", set=patch)
+
+    assert (pointer, code) in {(error.pointer, error.code) for error in refused.value.errors}
+    assert not BulkJob.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"schedule": {"working_day": 1}},
+        {"schedule": {"run_at": "2199-02-01T00:00:00Z"}},
+        {"schedule": {"every": "PT5M"}},
+        {"retry_policy": {"backoff": "fixed"}},
+        {"labels": {"team": None}},
+        {"payload": None},
+    ],
+)
+def test_what_some_task_can_take_is_judged_with_each(patch):
+    require_patch(patch)
+
+
+def test_only_a_payload_counts_as_an_edited_payload(alpha):
+    make_task(alpha)
+
+    assert not present_bulk_job(setting(alpha, {"priority": 1}))["payload_edited"]
+    assert present_bulk_job(setting(alpha, {"payload": 1}))["payload_edited"]
+
+
+def test_what_is_no_secret_is_shown():
+    patch = {"target": {"headers": {"X-Team": "a", "Cookie": None}, "method": "GET"}}
+
+    assert masked(patch) == patch
+    assert masked({"target": None}) == {"target": None}
