@@ -534,7 +534,7 @@ def test_a_run_by_hand_goes_on_while_its_task_is_paused(alpha: Tenant):
     working()
     task = minutely(alpha, status="PAUSED", paused_at=this_minute())
 
-    found = of_row(row(task, this_minute(-SECOND), trigger=Trigger.MANUAL))
+    found = of_row(row(task, this_minute(-MINUTE), trigger=Trigger.MANUAL))
 
     assert found.first_blocker is None
 
