@@ -24,7 +24,6 @@ from tenants.models import Tenant
 from tests.executions.explain.cast import (
     HOUR,
     MINUTE,
-    SECOND,
     minutely,
     owned,
     row,
