@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from executions.choices import Status
 from executions.engine import ledger, materialize
@@ -45,6 +46,9 @@ class Simulation:
 
     def __post_init__(self) -> None:
         self.now = self.start
+        with connection.cursor() as cursor:
+            # The test's transaction waits while thousands of previews are computed.
+            cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         self.monkeypatch.setattr(materialize, "database_now", lambda: self.now)
         ledger.make_days(self.start + day * _DAY for day in range(-1, self.days))
 
