@@ -12,8 +12,9 @@ from django.db.models import Count, Max, Min, Q, TextField
 from django.db.models.functions import Cast
 
 from executions.choices import JOB_ACTIVE
-from shared.exceptions import NotFound
 from shared.ids import first_id_at
+from shared.querysets import TenantQuerySet
+from tasks.definition import pools_called
 
 if TYPE_CHECKING:
     from executions.models.bulk_job import BulkJob
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from executions.models.execution import Execution
 
 
-class ExecutionQuerySet(models.QuerySet["Execution"]):
+class ExecutionQuerySet(TenantQuerySet["Execution"]):
     """Reads of the ledger; each is bounded by tenant."""
+
+    called = "execution"
 
     def for_tenant(self, tenant_id: UUID) -> ExecutionQuerySet:
         """Return the tenant's executions; span rows are not executions."""
@@ -51,29 +54,19 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         found = self.scheduled_between(filters.get("since"), filters.get("until"))
         if filters.get("status"):
             found = found.filter(status__in=filters["status"])
-        return _filtered(found, filters, {"task": "task_id", "pool": "pool"})
+        if filters.get("pool") is not None:
+            found = found.filter(pool__in=pools_called(filters["pool"]))
+        return _filtered(found, filters, {"task": "task_id"})
 
     def matching(self, text: str) -> ExecutionQuerySet:
         """Return executions whose task's name or labels or whose error contains the text."""
         return self.alias(task_labels=_LABELS).filter(_matches_task_or_error(text))
 
-    def get_for_tenant(self, tenant_id: UUID, execution_id: UUID, *, lock: bool = False) -> Any:
-        """Return one execution of the tenant, fetched and authorised in one call."""
-        found = self.for_tenant(tenant_id).filter(pk=execution_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        execution = found.first()
-        if execution is None:
-            raise NotFound("There is no such execution.")
-        return execution
 
-
-class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
+class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
     """Reads of dead letters; each is bounded by tenant."""
 
-    def for_tenant(self, tenant_id: UUID) -> DeadLetterQuerySet:
-        """Return the tenant's dead letters."""
-        return self.filter(tenant_id=tenant_id)
+    called = "dead letter"
 
     def filtered(self, filters: Mapping[str, Any]) -> DeadLetterQuerySet:
         """Return what the filters leave: resolved, task, error_signature, q, ids.
@@ -98,40 +91,15 @@ class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
         )
         return counted.order_by("-count", "error_signature")
 
-    def get_for_tenant(self, tenant_id: UUID, letter_id: UUID, *, lock: bool = False) -> Any:
-        """Return one dead letter of the tenant, fetched and authorised in one call."""
-        found = self.for_tenant(tenant_id).filter(pk=letter_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        letter = found.first()
-        if letter is None:
-            raise NotFound("There is no such dead letter.")
-        return letter
 
-
-class BulkJobQuerySet(models.QuerySet["BulkJob"]):
+class BulkJobQuerySet(TenantQuerySet["BulkJob"]):
     """Reads of bulk jobs."""
 
-    def for_tenant(self, tenant_id: UUID) -> BulkJobQuerySet:
-        """Return the tenant's bulk jobs."""
-        return self.filter(tenant_id=tenant_id)
+    called = "bulk job"
 
     def active(self) -> BulkJobQuerySet:
         """Return the jobs that have not ended, of every tenant."""
         return self.filter(status__in=sorted(JOB_ACTIVE))
-
-    def get_for_tenant(self, tenant_id: UUID, job_id: UUID, *, lock: bool = False) -> Any:
-        """Return one bulk job of the tenant, fetched and authorised in one call.
-
-        With ``lock``, once the step under way has committed.
-        """
-        found = self.for_tenant(tenant_id).filter(pk=job_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        job = found.first()
-        if job is None:
-            raise NotFound("There is no such bulk job.")
-        return job
 
 
 _Filterable = TypeVar("_Filterable", ExecutionQuerySet, DeadLetterQuerySet)

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from django.db import models
 from django.db.models import Q
 
-from shared.exceptions import NotFound
+from shared.querysets import TenantQuerySet
 
 if TYPE_CHECKING:
     from tasks.models.calendar import Calendar
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
     from tasks.models.task import Task
 
 
-class TaskQuerySet(models.QuerySet["Task"]):
+class TaskQuerySet(TenantQuerySet["Task"]):
     """Reads of tasks; a deleted task is in none of them."""
+
+    called = "task"
 
     def for_tenant(self, tenant_id: UUID) -> TaskQuerySet:
         """Return the tenant's tasks that are not deleted."""
@@ -52,56 +53,18 @@ class TaskQuerySet(models.QuerySet["Task"]):
             wanted |= Q(labels__contains={label[:place]: label[place + 1 :]})
         return self.filter(wanted)
 
-    def get_for_tenant(self, tenant_id: UUID, task_id: UUID, *, lock: bool = False) -> Any:
-        """Return one task of the tenant, fetched and authorised in one call; raise NotFound.
 
-        With ``lock`` the row is locked against the scheduler and other edits until the end of
-        the transaction.
-        """
-        found = self.for_tenant(tenant_id).filter(pk=task_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        task = found.first()
-        if task is None:
-            raise NotFound("There is no such task.")
-        return task
-
-
-class PauseQuerySet(models.QuerySet["Pause"]):
+class PauseQuerySet(TenantQuerySet["Pause"]):
     """Reads of standing pauses."""
 
-    def for_tenant(self, tenant_id: UUID) -> PauseQuerySet:
-        """Return the tenant's pauses, ended ones too."""
-        return self.filter(tenant_id=tenant_id)
+    called = "pause"
 
     def open(self) -> PauseQuerySet:
         """Return the pauses that have not ended."""
         return self.filter(ended_at__isnull=True)
 
-    def get_for_tenant(self, tenant_id: UUID, pause_id: UUID, *, lock: bool = False) -> Any:
-        """Return one pause of the tenant, fetched and authorised in one call; raise NotFound."""
-        found = self.for_tenant(tenant_id).filter(pk=pause_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        pause = found.first()
-        if pause is None:
-            raise NotFound("There is no such pause.")
-        return pause
 
-
-class CalendarQuerySet(models.QuerySet["Calendar"]):
+class CalendarQuerySet(TenantQuerySet["Calendar"]):
     """Reads of calendars."""
 
-    def for_tenant(self, tenant_id: UUID) -> CalendarQuerySet:
-        """Return the tenant's calendars."""
-        return self.filter(tenant_id=tenant_id)
-
-    def get_for_tenant(self, tenant_id: UUID, calendar_id: UUID, *, lock: bool = False) -> Any:
-        """Return one calendar of the tenant, fetched and authorised in one call; raise NotFound."""
-        found = self.for_tenant(tenant_id).filter(pk=calendar_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        calendar = found.first()
-        if calendar is None:
-            raise NotFound("There is no such calendar.")
-        return calendar
+    called = "calendar"

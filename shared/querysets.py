@@ -1,0 +1,32 @@
+"""Reads of rows that belong to a tenant: fetched and authorised in one call, for every model."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self, TypeVar
+from uuid import UUID
+
+from django.db import models
+
+from shared.exceptions import NotFound
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class TenantQuerySet(models.QuerySet[Row]):
+    """Rows of a model with ``tenant_id``; ``called`` is the model's word in messages."""
+
+    called: ClassVar[str]
+
+    def for_tenant(self, tenant_id: UUID) -> Self:
+        """Return the tenant's rows."""
+        return self.filter(tenant_id=tenant_id)
+
+    def get_for_tenant(self, tenant_id: UUID, row_id: UUID, *, lock: bool = False) -> Row:
+        """Return one row of the tenant, locked for a change if asked; raise NotFound."""
+        found = self.for_tenant(tenant_id).filter(pk=row_id)
+        if lock:
+            found = found.select_for_update(no_key=True)
+        row = found.first()
+        if row is None:
+            raise NotFound(f"There is no such {self.called}.")
+        return row
