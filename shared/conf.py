@@ -61,6 +61,16 @@ class Conf:
     recorder_batch: int = 2000
     #: After a small batch a recorder waits this long, so that the next is not smaller still.
     recorder_gather_seconds: float = 0.03
+    #: Modules that register handlers; without one this deployment runs none.
+    handler_modules: tuple[str, ...] = ()
+    #: Handlers at a time per worker, each in a process of its own.
+    handler_slots: int = 8
+    #: After so many runs a handlers' process is renewed.
+    handler_process_runs: int = 500
+    #: After a run that left it with more memory than this a handlers' process is renewed.
+    handler_process_bytes: int = 512 * 1024 * 1024
+    #: Commands at a time per worker.
+    command_slots: int = 8
     #: Part of a receiver's answer that is kept.
     response_capture_bytes: int = 64 * 1024
     #: Largest payload of a task.
@@ -73,6 +83,10 @@ class Conf:
     webhook_allowed_networks: tuple[str, ...] = ()
     #: Ports below 1024, besides 80 and 443, that webhooks may use.
     webhook_allowed_ports: tuple[int, ...] = ()
+    #: Whether a webhook may say that its receiver's certificate is not checked.
+    webhook_allow_unverified_tls: bool = False
+    #: Name -> absolute path of the programs that command targets may start; none: no commands.
+    allowed_commands: dict[str, str] = field(default_factory=dict)
     #: Base URL under which receivers reach this deployment.
     public_url: str = "http://127.0.0.1:8000"
     #: Key id -> 32-byte key of the encryption at rest; the first is the active one.

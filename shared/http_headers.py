@@ -34,6 +34,7 @@ RESERVED_HEADERS = frozenset(
         "x-scheduler-attempt",
         "x-scheduler-callback-url",
         "x-scheduler-fencing-token",
+        "x-scheduler-progress",
         "x-scheduler-scheduled-for",
         "x-scheduler-task-id",
         "x-scheduler-test",

@@ -26,6 +26,7 @@ from tasks import standing_pauses
 from tasks.calendar_content import Content
 from tasks.limits import Book, Limits, current_limits, jitter_of
 from tasks.models import Calendar, Task
+from tasks.pools import pools_of
 from tasks.querysets import CalendarQuerySet, TaskQuerySet
 from tasks.schedules.base import Spec
 from tasks.schedules.calendars import CalendarDays
@@ -103,8 +104,13 @@ def book(tenant_id: UUID) -> Book:
 
 
 def limits_of(tenant_id: UUID) -> Limits:
-    """Return the limits that hold for a tenant's definitions, its calendars among them."""
-    return replace(current_limits(), calendars=book(tenant_id), default_jitter=jitter_of(tenant_id))
+    """Return the limits of a tenant's definitions, its calendars and pools among them."""
+    return replace(
+        current_limits(),
+        calendars=book(tenant_id),
+        default_jitter=jitter_of(tenant_id),
+        pools=pools_of(tenant_id),
+    )
 
 
 def unknown(pointer: str) -> FieldError:

@@ -1,7 +1,6 @@
 """The words that a task's definition may use, each list in one place.
 
-Validation refuses other words, the OpenAPI schema shows these. Words of ``…_LATER`` lists are
-part of the contract but not of this version: they are refused by name, never ignored.
+Validation refuses other words, the OpenAPI schema shows these.
 """
 
 from __future__ import annotations
@@ -52,11 +51,14 @@ MISFIRE_COALESCE = ("latest", "earliest")
 OVERLAP_POLICIES = ("allow", "skip", "queue_one", "queue_all", "cancel_running")
 #: What becomes of an instant that a calendar excludes.
 CALENDAR_POLICIES = ("skip", "next_business_day", "previous_business_day")
-TARGET_KINDS = ("webhook",)
-TARGET_KINDS_LATER = ("pool", "handler", "command")
+TARGET_KINDS = ("webhook", "pool", "handler", "command")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
-COMPLETIONS = ("response",)
-COMPLETIONS_LATER = ("callback",)
+COMPLETIONS = ("response", "callback")
+#: How the payload becomes the body: as JSON, or a text as it is.
+BODY_FORMATS = ("json", "raw")
+AUTH_TYPES = ("basic", "bearer", "api_key", "oauth2")
+#: Where an API key is sent.
+API_KEY_PLACES = ("header", "query")
 BACKOFFS = ("exponential", "fixed", "listed")
 JITTERS = ("full", "none")
 #: Failures without a status that a policy may retry.

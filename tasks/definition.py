@@ -11,8 +11,10 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
+from urllib.parse import urlsplit
 
 from tasks.choices import TaskType
+from tasks.masking import mask_target
 
 COMMON_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "timezone": "UTC",
@@ -44,6 +46,7 @@ TARGET_DEFAULTS: dict[str, Any] = {
     "url": "",
     "method": "POST",
     "headers": {},
+    "body_format": "json",
     "timeout_seconds": 30,
     "connect_timeout_seconds": 5,
     "completion": "response",
@@ -53,7 +56,48 @@ TARGET_DEFAULTS: dict[str, Any] = {
     "success": {"statuses": ["2xx"]},
     "follow_redirects": False,
     "auth": None,
+    "tls": None,
+    "proxy": None,
 }
+POOL_TARGET_DEFAULTS: dict[str, Any] = {
+    "kind": "pool",
+    "pool": "",
+    "handler": "",
+    "requires": {},
+    "max_runtime_seconds": None,
+}
+HANDLER_TARGET_DEFAULTS: dict[str, Any] = {
+    "kind": "handler",
+    "handler": "",
+    "pool": "handlers",
+    "timeout_seconds": 300,
+    "cancel_grace_seconds": 10,
+}
+COMMAND_TARGET_DEFAULTS: dict[str, Any] = {
+    "kind": "command",
+    "command": "",
+    "arguments": [],
+    "environment": {},
+    "pool": "commands",
+    "timeout_seconds": 300,
+    "cancel_grace_seconds": 10,
+    "output_bytes": 65536,
+    "memory_bytes": None,
+    "success_exit_codes": [0],
+}
+TARGET_DEFAULTS_BY_KIND: dict[str, dict[str, Any]] = {
+    "webhook": TARGET_DEFAULTS,
+    "pool": POOL_TARGET_DEFAULTS,
+    "handler": HANDLER_TARGET_DEFAULTS,
+    "command": COMMAND_TARGET_DEFAULTS,
+}
+#: The pool of the workers that send webhooks.
+WEBHOOK_POOL = "default"
+#: A target without a time-out of its own is under the lease of whoever leases it.
+LEASED_SECONDS = 60.0
+#: Before the name of a pool whose workers lease over the API, so that no other worker takes its
+#: work whatever its name.
+PULL_PREFIX = "pull."
 RETRY_DEFAULTS: dict[str, Any] = {
     "max_attempts": 5,
     "backoff": "exponential",
@@ -63,6 +107,10 @@ RETRY_DEFAULTS: dict[str, Any] = {
     "delays_seconds": None,
     "jitter": "full",
     "retry_on": ["5xx", "408", "425", "429", "timeout", "connection"],
+    "stop_on": [],
+    "stop_header": None,
+    "rules": [],
+    "max_age_seconds": None,
     "pause_after_failures": None,
 }
 DEFAULT_PRIORITY = 5
@@ -93,6 +141,41 @@ def schedule_defaults(task_type: str) -> dict[str, Any]:
     return copy.deepcopy(RECURRING_SCHEDULE_DEFAULTS)
 
 
+def target_defaults(kind: str) -> dict[str, Any]:
+    """Return every key of a target of the kind with its default."""
+    return copy.deepcopy(TARGET_DEFAULTS_BY_KIND[kind])
+
+
+def pool_of(target: Mapping[str, Any]) -> str:
+    """Return the pool whose workers run the target, as the ledger names it."""
+    if target["kind"] == "webhook":
+        return WEBHOOK_POOL
+    return PULL_PREFIX + target["pool"] if target["kind"] == "pool" else str(target["pool"])
+
+
+def plain_pool(pool: str) -> str:
+    """Return the name that people gave a pool, of the name that the ledger has for it."""
+    return pool.removeprefix(PULL_PREFIX)
+
+
+def pools_called(name: str) -> tuple[str, str]:
+    """Return the names of the ledger that a pool of this name may have."""
+    plain = plain_pool(name)
+    return plain, PULL_PREFIX + plain
+
+
+def destination_of(target: Mapping[str, Any]) -> str:
+    """Return the host, with its port where the URL says one, that a webhook calls; else ''."""
+    return urlsplit(target["url"]).netloc.lower() if target["kind"] == "webhook" else ""
+
+
+def runtime_seconds(target: Mapping[str, Any]) -> float:
+    """Return how long one attempt of ours may take, the end of a cancelled one included."""
+    return float(target.get("timeout_seconds", LEASED_SECONDS)) + float(
+        target.get("cancel_grace_seconds", 0)
+    )
+
+
 def to_stored(definition: Definition) -> dict[str, Any]:
     """Return the parts as plain JSON values that share nothing with the definition."""
     return {part.name: copy.deepcopy(getattr(definition, part.name)) for part in fields(Definition)}
@@ -106,7 +189,7 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
         name=parts["name"],
         type=task_type,
         schedule=schedule_defaults(task_type) | parts["schedule"],
-        target=copy.deepcopy(TARGET_DEFAULTS) | parts["target"],
+        target=target_defaults(parts["target"].get("kind", "webhook")) | parts["target"],
         payload=parts.get("payload"),
         priority=parts.get("priority", DEFAULT_PRIORITY),
         retry_policy=copy.deepcopy(RETRY_DEFAULTS) | parts.get("retry_policy", {}),
@@ -115,9 +198,14 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
     )
 
 
-def to_long(definition: Definition) -> dict[str, Any]:
-    """Return the long form as answered; sent back unchanged, it makes the same definition."""
+def to_long(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
+    """Return the long form as answered, its secrets masked unless they are asked for.
+
+    Sent back unchanged as an edit or replacement of its task, it makes the same definition.
+    """
     parts = to_stored(definition)
+    if not secrets:
+        parts["target"] = mask_target(parts["target"])
     for part in ("schedule", "retry_policy"):
         for key in _ALTERNATIVES:
             if key in parts[part] and parts[part][key] is None:

@@ -69,6 +69,18 @@ class FieldReader:
         """Return whether the field is there and not null."""
         return self.data.get(key) is not None
 
+    def require(self, key: str, hint: str) -> None:
+        """Note the field's absence with a sentence that says what to give."""
+        if key not in self.data:
+            self.error(key, "required", hint)
+
+    def part(self, key: str) -> FieldReader | None:
+        """Return the reader of an object inside; None where it is absent, null or no object."""
+        value = self._value(key, Mapping, "an object", True)
+        return (
+            None if value is _ABSENT else FieldReader(value, child(self.pointer, key), self.errors)
+        )
+
     def text(
         self,
         key: str,
@@ -88,15 +100,10 @@ class FieldReader:
             return default
         return value
 
-    def choice(
-        self, key: str, words: Sequence[str], default: str, later: Sequence[str] = ()
-    ) -> str:
-        """Return one of the words; one of ``later`` is refused as not supported."""
+    def choice(self, key: str, words: Sequence[str], default: str) -> str:
+        """Return one of the words."""
         value = self._value(key, str, "text", False)
         if value is _ABSENT:
-            return default
-        if value in later:
-            self.error(key, "not_supported", f"{key} {value!r} is not supported by this version.")
             return default
         if value not in words:
             self.error(key, "invalid_choice", f"Use {spell(words)}.{suggest(value, words)}")

@@ -176,7 +176,8 @@ def _compute(scope: Scope, stretch: Stretch, now: datetime) -> Forecast:
     once, one_time = read_one_time(scope, stretch.start)
     for one in once:
         starts = {(one.at - stretch.start) // MINUTE: one.tasks}
-        part = Contribution(starts, one.tasks, {one.destination: one.tasks}, one.sample)
+        called = {one.destination: one.tasks} if one.destination else {}
+        part = Contribution(starts, one.tasks, called, one.sample)
         found.add(starts, part)
     return Forecast(
         start=stretch.start,

@@ -123,7 +123,8 @@ def read_groups(scope: Scope) -> tuple[list[Group], int]:
             group = groups[key] = Group(scope.tenant_id, key, json_value(schedule), parts)
         group.tasks += count
         group.steps[step] = group.steps.get(step, 0) + count
-        group.destinations[destination] = group.destinations.get(destination, 0) + count
+        if destination:
+            group.destinations[destination] = group.destinations.get(destination, 0) + count
         group.sample += ids
     ordered = sorted(groups.values(), key=lambda group: -group.tasks)
     read = spec_reader((scope.tenant_id, group.schedule) for group in ordered)

@@ -21,6 +21,14 @@ HEADERS = 64
 HEADER_BYTES = 16 * 1024
 DEPENDENCIES = 100
 CALENDARS = 20
+POOL_NAME_LENGTH = 50
+#: Of one secret of a target, or one variable of a command.
+SECRET_BYTES = 4096
+PEM_LENGTH = 32 * 1024
+PATTERN_LENGTH = 500
+PATH_LENGTH = 500
+#: Longest upper limit of work that ends by itself.
+RUNTIME_SECONDS = 30 * 24 * 3600
 TEN_YEARS_SECONDS = 10 * 366 * 24 * 3600
 
 
@@ -31,6 +39,11 @@ Book = Callable[[Sequence[str]], Mapping[str, CalendarDays]]
 def no_calendars(names: Sequence[str]) -> Mapping[str, CalendarDays]:
     """Return the calendars of nobody: none."""
     return {}
+
+
+def no_pools() -> frozenset[str]:
+    """Return the pools of nobody: none."""
+    return frozenset()
 
 
 def no_jitter() -> float:
@@ -53,8 +66,9 @@ def jitter_of(tenant_id: UUID) -> Callable[[], float]:
 class Limits:
     """What differs between deployments and tenants.
 
-    ``calendars`` finds those of the tenant, ``default_jitter`` reads the jitter in seconds of new
-    recurring tasks that say none.
+    ``calendars`` finds those of the tenant, ``pools`` reads the names of its pools, and
+    ``default_jitter`` the jitter in seconds of new recurring tasks that say none. ``commands`` are
+    the names that a command target may give; where there are none, commands are off.
     """
 
     payload_bytes: int
@@ -62,6 +76,9 @@ class Limits:
     allowed_low_ports: tuple[int, ...] = ()
     calendars: Book = no_calendars
     default_jitter: Callable[[], float] = no_jitter
+    pools: Callable[[], frozenset[str]] = no_pools
+    commands: frozenset[str] = frozenset()
+    allow_unverified_tls: bool = False
 
 
 def current_limits() -> Limits:
@@ -71,6 +88,8 @@ def current_limits() -> Limits:
         payload_bytes=knobs.payload_bytes,
         allow_list=_allow_list(knobs.webhook_allowed_networks),
         allowed_low_ports=knobs.webhook_allowed_ports,
+        commands=frozenset(knobs.allowed_commands),
+        allow_unverified_tls=knobs.webhook_allow_unverified_tls,
     )
 
 

@@ -11,15 +11,29 @@ from typing import Any
 
 from tasks.choices import TIMING_FIELDS, TaskType
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
+from tasks.masking import keep_masked
 
 
 def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the long form with the edit merged in; neither argument is changed."""
+    """Return the long form with the edit merged in; neither argument is changed.
+
+    ``current`` is with its secrets, which stay where the edit holds a mask.
+    """
     base = dict(current)
     base["schedule"] = _schedule_to_merge(base["schedule"], edit)
     base["target"] = _target_to_merge(base["target"], edit.get("target"))
     base["retry_policy"] = _policy_to_merge(base["retry_policy"], edit.get("retry_policy"))
-    return dict(merge_patch(base, edit))
+    merged = dict(merge_patch(base, edit))
+    if "target" in merged:
+        merged["target"] = _with_whole_json(merged["target"], edit.get("target"))
+    return keep_secrets(current, merged)
+
+
+def keep_secrets(current: Mapping[str, Any], long: dict[str, Any]) -> dict[str, Any]:
+    """Return the long form with each masked secret replaced by the one that is current."""
+    if not isinstance(long.get("target"), Mapping):
+        return long
+    return long | {"target": keep_masked(long["target"], current["target"])}
 
 
 def merge_patch(value: Any, patch: Any) -> Any:
@@ -49,12 +63,36 @@ def _schedule_to_merge(schedule: dict[str, Any], edit: Mapping[str, Any]) -> dic
 
 
 def _target_to_merge(target: dict[str, Any], change: Any) -> dict[str, Any]:
-    headers = change.get("headers") if isinstance(change, Mapping) else None
-    if not isinstance(headers, Mapping):
+    """Return what of the target stays for the change to be merged into."""
+    if not isinstance(change, Mapping):
         return target
-    edited = {str(name).lower() for name in headers}
-    kept = {name: text for name, text in target["headers"].items() if name.lower() not in edited}
-    return target | {"headers": kept}
+    if "kind" in change and (change["kind"] or "webhook") != target["kind"]:
+        # The fields of one kind say nothing in another.
+        return {}
+    kept = dict(target)
+    if isinstance(change.get("headers"), Mapping) and "headers" in kept:
+        edited = {str(name).lower() for name in change["headers"]}
+        headers = target["headers"].items()
+        kept["headers"] = {name: text for name, text in headers if name.lower() not in edited}
+    if _other_type(target.get("auth"), change.get("auth")):
+        del kept["auth"]
+    if change.get("completion") == "response":
+        kept.pop("max_runtime_seconds", None)
+    return kept
+
+
+def _other_type(auth: Any, change: Any) -> bool:
+    if not isinstance(auth, Mapping) or not isinstance(change, Mapping):
+        return False
+    return bool(change.get("type", auth["type"]) != auth["type"])
+
+
+def _with_whole_json(target: Any, change: Any) -> Any:
+    """Return the target with the change's JSON criterion as it is: its null is a value."""
+    success = change.get("success") if isinstance(change, Mapping) else None
+    if not isinstance(success, Mapping) or not isinstance(success.get("json"), Mapping):
+        return target
+    return {**target, "success": {**target["success"], "json": success["json"]}}
 
 
 def _policy_to_merge(policy: dict[str, Any], change: Any) -> dict[str, Any]:

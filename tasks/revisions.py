@@ -17,7 +17,7 @@ from shared.exceptions import NotFound
 from tasks.definition import Definition, from_stored, to_stored
 from tasks.models import Task, TaskRevision
 
-_SECRET_TARGET_KEYS = ("headers", "auth")
+_SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment")
 
 
 def context_of(task_id: UUID, version: int) -> bytes:
@@ -76,7 +76,8 @@ def _revision(task: Task, definition: Definition, changed_by: str) -> TaskRevisi
 
 def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
     plain = to_stored(definition)
-    secret = {key: plain["target"].pop(key) for key in _SECRET_TARGET_KEYS}
+    target = plain["target"]
+    secret = {key: target.pop(key) for key in _SECRET_TARGET_KEYS if key in target}
     secret["payload"] = plain.pop("payload")
     return plain, secret
 
@@ -87,6 +88,6 @@ def definition_of(revision: TaskRevision) -> Definition:
     stored = dict(revision.definition)
     stored["target"] = {
         **stored["target"],
-        **{key: secret[key] for key in _SECRET_TARGET_KEYS},
+        **{key: secret[key] for key in _SECRET_TARGET_KEYS if key in secret},
     }
     return from_stored({**stored, "payload": secret["payload"]})

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db import transaction
@@ -23,7 +22,7 @@ from shared.notify import wake_schedulers_on_commit
 from tasks import standing_pauses
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
-from tasks.definition import Definition
+from tasks.definition import Definition, destination_of, pool_of
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
 from tasks.revisions import write_revision, write_revisions
@@ -311,7 +310,8 @@ def _take_definition(task: Task, definition: Definition) -> None:
     task.schedule = definition.schedule
     task.labels = definition.labels
     task.priority = definition.priority
-    task.destination = urlsplit(definition.target["url"]).netloc.lower()
+    task.pool = pool_of(definition.target)
+    task.destination = destination_of(definition.target)
     task.pause_after_failures = definition.retry_policy["pause_after_failures"]
 
 

@@ -92,7 +92,10 @@ def _convert_payload(payload: Any, errors: Errors) -> dict[str, Any]:
             )
             errors.add(child("#/payload", key), "unknown_field", message)
     long: dict[str, Any] = {
-        "target": {_WEBHOOK[key]: value for key, value in payload.items() if key in _WEBHOOK}
+        "target": {
+            "kind": "webhook",
+            **{_WEBHOOK[key]: value for key, value in payload.items() if key in _WEBHOOK},
+        }
     }
     if "body" in payload:
         long["payload"] = payload["body"]

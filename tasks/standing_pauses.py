@@ -17,6 +17,7 @@ from django.db.models import Q
 from shared.exceptions import FieldError, InvalidInput
 from shared.sql import rows
 from tasks.choices import PauseScope
+from tasks.definition import plain_pool, pools_called
 from tasks.field_reader import text_problem
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 from tasks.models import Pause, Task
@@ -52,12 +53,13 @@ def own(tenant_id: UUID) -> None:
 def covered(tasks: TaskQuerySet, scope: str, value: str) -> TaskQuerySet:
     """Return those of the tasks that a pause of this scope and value covers.
 
-    A destination without a port is the host on every port; with one it is as in the URL.
+    A destination without a port is the host on every port; with one it is as in the URL. A pool
+    is the one of that name, whether our own workers run it or others lease from it.
     """
     if scope == PauseScope.LABEL:
         return tasks.labelled(value)
     if scope == PauseScope.POOL:
-        return tasks.filter(pool=value)
+        return tasks.filter(pool__in=pools_called(value))
     if scope == PauseScope.DESTINATION:
         return tasks.filter(Q(destination=value) | Q(destination__startswith=f"{value}:"))
     return tasks
@@ -109,7 +111,9 @@ def read_value(scope: str, value: str) -> str:
     problem = text_problem(value, longest=_LONGEST[PauseScope(scope)])
     if problem:
         _refuse(*problem)
-    return _read_destination(value) if scope == PauseScope.DESTINATION else value
+    if scope == PauseScope.DESTINATION:
+        return _read_destination(value)
+    return plain_pool(value) if scope == PauseScope.POOL else value
 
 
 def _read_destination(value: str) -> str:

@@ -8,36 +8,25 @@ whatever JSON it is given.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
-from shared.addresses import UrlError, parse_target_url
 from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import TaskStatus
 from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
-from tasks.field_reader import (
-    Errors,
-    FieldReader,
-    called_in_json,
-    child,
-    text_problem,
-)
-from tasks.limits import (
-    DEPENDENCIES,
-    LABEL_KEY_LENGTH,
-    LABEL_VALUE_LENGTH,
-    LABELS,
-    NAME_LENGTH,
-    Limits,
-)
-from tasks.merging import merge_edit
+from tasks.field_reader import Errors, FieldReader, child
+from tasks.limits import DEPENDENCIES, NAME_LENGTH, Limits
+from tasks.merging import keep_secrets, merge_edit
 from tasks.payloads import check_payload_size, require_object
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
+from tasks.validation_labels import read_labels
 from tasks.validation_retry import read_retry_policy
 from tasks.validation_schedule import TIMING_HINT, Clock, read_schedule, read_type, timing_given
-from tasks.validation_target import read_target
+from tasks.validation_target import default_name, read_target
+from tasks.validation_webhook import check_payload_fits
 
 LONG_FIELDS = (
     "name",
@@ -85,9 +74,18 @@ def parse_create(body: Any, *, now: datetime, limits: Limits) -> Definition:
     return _parse(require_object(body), clock, limits)
 
 
-def parse_replace(body: Any, *, now: datetime, limits: Limits) -> Definition:
-    """Return the definition that takes the place of another; what is left out is its default."""
-    return _parse(require_object(body), Clock(now, calendars=limits.calendars), limits)
+def parse_replace(
+    body: Any, *, now: datetime, limits: Limits, current: Definition | None = None
+) -> Definition:
+    """Return the definition that takes the place of another; what is left out is its default.
+
+    A masked secret is that of the ``current`` definition.
+    """
+    clock = Clock(now, calendars=limits.calendars)
+    if current is None:
+        return _parse(require_object(body), clock, limits)
+    keep = partial(keep_secrets, to_long(current, secrets=True))
+    return _parse(require_object(body), clock, limits, keep)
 
 
 def parse_patch(
@@ -103,17 +101,19 @@ def parse_patch(
     if not edit:
         return current, change
     clock = Clock(now, current.schedule.get("run_at"), calendars=limits.calendars)
-    return _parse(edit, clock, limits, current), change
+    merge = partial(merge_edit, to_long(current, secrets=True))
+    return _parse(edit, clock, limits, merge), change
 
 
 def _parse(
-    body: Mapping[str, Any], clock: Clock, limits: Limits, current: Definition | None = None
+    body: Mapping[str, Any],
+    clock: Clock,
+    limits: Limits,
+    complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> Definition:
     form, errors = Errors(), Errors()
     long, rename = as_long(body, form)
-    if current is not None:
-        long = merge_edit(to_long(current), long)
-    definition = _read(long, errors, clock, limits)
+    definition = _read(complete(long), errors, clock, limits)
     found = form.renamed(str) + errors.renamed(rename)
     if found:
         raise InvalidInput(found)
@@ -136,21 +136,30 @@ def _read(body: Mapping[str, Any], errors: Errors, clock: Clock, limits: Limits)
     check_payload_size(body.get("payload"), limits.payload_bytes)
     when = _part(reader, "schedule", f"Say when: {TIMING_HINT}.")
     task_type = read_type(reader, timing_given(when) if when else [])
-    what = _part(reader, "target", "Say what to call: target.url, or payload.webhook_url.")
-    target = read_target(what, limits) if what else {}
+    target = _target(reader, limits)
     retry_policy = FieldReader(reader.mapping("retry_policy"), "#/retry_policy", errors)
     name = reader.text("name", "", longest=NAME_LENGTH)
     return Definition(
-        name=name or default_name(target, limits),
+        name=name or (default_name(target, limits) if target else ""),
         type=task_type,
         schedule=read_schedule(when, task_type, clock) if when else {},
         target=target,
         payload=body.get("payload"),
         priority=reader.integer("priority", DEFAULT_PRIORITY, 0, 9),
         retry_policy=read_retry_policy(retry_policy),
-        labels=_labels(reader),
+        labels=read_labels(reader, "labels"),
         depends_on=_depends_on(reader),
     )
+
+
+def _target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
+    what = _part(reader, "target", "Say what to call: target.url, or payload.webhook_url.")
+    if what is None:
+        return {}
+    target = read_target(what, limits)
+    if target["kind"] == "webhook":
+        check_payload_fits(target, reader.data.get("payload"), reader.errors)
+    return target
 
 
 def _part(reader: FieldReader, key: str, hint: str) -> FieldReader | None:
@@ -161,32 +170,6 @@ def _part(reader: FieldReader, key: str, hint: str) -> FieldReader | None:
     if not isinstance(reader.data[key], Mapping):
         return None
     return FieldReader(part, child(reader.pointer, key), reader.errors)
-
-
-def default_name(target: Mapping[str, Any], limits: Limits) -> str:
-    """Return the name of a task without one: its target's host and path."""
-    try:
-        url = parse_target_url(target.get("url", ""), limits.allow_list, limits.allowed_low_ports)
-    except UrlError:
-        return ""  # The target's own error says so already.
-    path = url.path_and_query.partition("?")[0].rstrip("/")
-    return f"{url.authority}{path}"[:NAME_LENGTH]
-
-
-def _labels(reader: FieldReader) -> dict[str, str]:
-    labels = reader.mapping("labels")
-    if len(labels) > LABELS:
-        reader.error("labels", "too_many", f"Give at most {LABELS} labels.")
-        return {}
-    for key, value in labels.items():
-        at = child("#/labels", key)
-        if problem := text_problem(key, longest=LABEL_KEY_LENGTH):
-            reader.errors.add(at, problem[0], f"The key: {problem[1]}")
-        if not isinstance(value, str):
-            reader.errors.add(at, "invalid_type", f"Must be text, not {called_in_json(value)}.")
-        elif value and (problem := text_problem(value, longest=LABEL_VALUE_LENGTH)):
-            reader.errors.add(at, *problem)
-    return dict(labels)
 
 
 def _depends_on(reader: FieldReader) -> list[str]:

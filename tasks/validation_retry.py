@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from shared.http_headers import is_token
 from shared.status_patterns import parse_status_pattern
 from tasks.choices import BACKOFFS, JITTERS, RETRY_WORDS
 from tasks.definition import RETRY_DEFAULTS
-from tasks.field_reader import FieldReader, called_in_json, is_number, number_problem, whole
+from tasks.field_reader import (
+    FieldReader,
+    called_in_json,
+    child,
+    is_number,
+    number_problem,
+    whole,
+)
+from tasks.limits import RUNTIME_SECONDS
 
 MAX_ATTEMPTS = 25
 MAX_DELAY_SECONDS = 7 * 24 * 3600
 #: A task that pauses itself does so after at most so many failures in a row.
 MOST_FAILURES = 10_000
 _RETRY_ON = 50
+_STATUSES = 50
+RULES = 20
+_RULE_DEFAULTS: dict[str, Any] = {"statuses": [], "max_attempts": None, "delay_seconds": None}
 
 
 def read_retry_policy(reader: FieldReader) -> dict[str, Any]:
@@ -33,6 +46,12 @@ def read_retry_policy(reader: FieldReader) -> dict[str, Any]:
         "delays_seconds": _delays(reader) if reader.given("delays_seconds") else None,
         "jitter": reader.choice("jitter", JITTERS, default["jitter"]),
         "retry_on": _retry_on(reader),
+        "stop_on": read_statuses(reader, "stop_on", [], fewest=0),
+        "stop_header": _stop_header(reader),
+        "rules": _rules(reader),
+        "max_age_seconds": reader.number(
+            "max_age_seconds", None, 1, RUNTIME_SECONDS, nullable=True
+        ),
         "pause_after_failures": reader.integer(
             "pause_after_failures", None, 1, MOST_FAILURES, nullable=True
         ),
@@ -54,6 +73,22 @@ def _check_together(reader: FieldReader, policy: dict[str, Any]) -> None:
             "out_of_range",
             "initial_delay_seconds must not be above max_delay_seconds.",
         )
+
+
+def read_statuses(
+    reader: FieldReader, key: str, default: list[str], *, fewest: int = 1
+) -> list[str]:
+    """Return the patterns of statuses that a field lists; what is wrong is noted."""
+    statuses = reader.sequence(key, default)
+    if not fewest <= len(statuses) <= _STATUSES:
+        reader.error(key, "out_of_range", f"Give {fewest} to {_STATUSES} statuses.")
+    for place, status in enumerate(statuses[:_STATUSES]):
+        at = f"{child(reader.pointer, key)}/{place}"
+        if not isinstance(status, str):
+            reader.errors.add(at, "invalid_type", 'Write it as text, like "200" or "2xx".')
+        elif not is_status_pattern(status):
+            reader.errors.add(at, "invalid_choice", "Use '204', '2xx' or '200-204'.")
+    return list(statuses)
 
 
 def is_status_pattern(text: str) -> bool:
@@ -98,6 +133,36 @@ def _retry_on(reader: FieldReader) -> list[str]:
                 "Use '503', '5xx', '500-504', 'timeout' or 'connection'.",
             )
     return list(words)
+
+
+def _stop_header(reader: FieldReader) -> str | None:
+    name: str | None = reader.text("stop_header", None, longest=256, nullable=True)
+    if name is not None and not is_token(name):
+        reader.error("stop_header", "header_invalid", "The name of a header is an HTTP token.")
+    return name
+
+
+def _rules(reader: FieldReader) -> list[dict[str, Any]]:
+    rules = reader.sequence("rules", [])
+    if len(rules) > RULES:
+        reader.error("rules", "too_many", f"Give at most {RULES} rules.")
+        return []
+    return [_rule(reader, place, rule) for place, rule in enumerate(rules)]
+
+
+def _rule(reader: FieldReader, place: int, rule: Any) -> dict[str, Any]:
+    at = f"rules/{place}"
+    if not isinstance(rule, Mapping):
+        _note(reader, at, "invalid_type", f"Must be an object, not {called_in_json(rule)}.")
+        return dict(_RULE_DEFAULTS)
+    inside = FieldReader(rule, f"{reader.pointer}/{at}", reader.errors)
+    inside.refuse_unknown(_RULE_DEFAULTS)
+    inside.require("statuses", "Say for which statuses the rule holds.")
+    return {
+        "statuses": read_statuses(inside, "statuses", ["5xx"]),
+        "max_attempts": inside.integer("max_attempts", None, 1, MAX_ATTEMPTS, nullable=True),
+        "delay_seconds": inside.number("delay_seconds", None, 0, MAX_DELAY_SECONDS, nullable=True),
+    }
 
 
 def _note(reader: FieldReader, at: str, code: str, message: str) -> None:

@@ -13,26 +13,26 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandParser
 
+from executions.management import task_target_options as targets
 from executions.management.files import json_value
 from shared.commands import wrong_use
 from shared.durations import DurationError, format_iso, parse_duration
 from shared.exceptions import FieldError, InvalidInput
-from tasks.choices import METHODS
 
 #: Option -> place in the long form, for options whose text is the value.
 _PLAIN = {
     "name": ("name",),
-    "url": ("target", "url"),
-    "method": ("target", "method"),
-    "timeout": ("target", "timeout_seconds"),
     "cron": ("schedule", "cron_expression"),
     "at": ("schedule", "run_at"),
     "tz": ("schedule", "timezone"),
     "priority": ("priority",),
-    "max_attempts": ("retry_policy", "max_attempts"),
 }
 _POINTERS = {
-    **{f"#/{'/'.join(place)}": f"--{name.replace('_', '-')}" for name, place in _PLAIN.items()},
+    **{
+        f"#/{'/'.join(place)}": f"--{name.replace('_', '-')}"
+        for name, place in (_PLAIN | dict(targets.PLAIN)).items()
+    },
+    **targets.POINTERS,
     "#/schedule/every": "--every",
     "#/schedule/delay_seconds": "--in",
     "#/target/headers": "--header",
@@ -50,8 +50,7 @@ def add_options(parser: CommandParser) -> None:
     when.add_argument("--at", metavar="TIME", help="once, at an RFC 3339 time with an offset")
     when.add_argument("--in", dest="delay", metavar="DURATION", help="once, so long from now")
     parser.add_argument("--tz", metavar="ZONE", help="IANA zone of the schedule (UTC)")
-    parser.add_argument("--url", help="webhook to call")
-    parser.add_argument("--method", choices=METHODS, help="(POST)")
+    targets.add_options(parser)
     parser.add_argument(
         "--header", action="append", metavar="NAME:VALUE", help="header to send; repeatable"
     )
@@ -59,8 +58,6 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--name", help="name of the task")
     parser.add_argument("--label", action="append", metavar="KEY=VALUE", help="label; repeatable")
     parser.add_argument("--priority", type=int, metavar="N", help="0 (first) to 9 (last)")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of one call")
-    parser.add_argument("--max-attempts", type=int, metavar="N", help="the first one included")
     parser.add_argument(
         "--set",
         action="append",
@@ -75,6 +72,8 @@ def body_of(options: Mapping[str, Any]) -> dict[str, Any]:
     for name, place in _PLAIN.items():
         if options[name] is not None:
             _put(body, place, options[name])
+    for place, value in targets.values(options):
+        _put(body, place, value)
     if options["every"] is not None:
         _put(body, ("schedule", "every"), _interval(options["every"]))
     if options["delay"] is not None:

@@ -6,20 +6,26 @@ from executions.models.attempt import Attempt
 from executions.models.bulk_job import BulkJob
 from executions.models.bulk_job_item import BulkJobItem
 from executions.models.dead_letter import DeadLetter
+from executions.models.destination import Destination
 from executions.models.execution import Execution
 from executions.models.ledger_floor import LedgerFloor
 from executions.models.minute_stat import MinuteStat
 from executions.models.partition_lease import PartitionLease
+from executions.models.pool import Pool
 from executions.models.scheduler_node import SchedulerNode
+from executions.models.worker_minute import WorkerMinute
 
 __all__ = [
     "Attempt",
     "BulkJob",
     "BulkJobItem",
     "DeadLetter",
+    "Destination",
     "Execution",
     "LedgerFloor",
     "MinuteStat",
     "PartitionLease",
+    "Pool",
     "SchedulerNode",
+    "WorkerMinute",
 ]

@@ -20,7 +20,10 @@ class Execution(models.Model):
     While ``gated`` (and ``held`` with it) it waits for its turn: the gate alone lets it go, when
     the overlap policy and the limit of its task, or of its bulk job, allow. From then until it has
     ended it is ``counted``: it takes one of the places that these allow. ``series_id`` is the bulk
-    job that made it.
+    job that made it. ``destination`` is the host that a webhook calls; while ``parked`` the
+    execution is due and waits until its destination has room. ``accepted_at`` says since when a
+    job goes on without a worker of ours, at a receiver that answered 202 or a worker that has
+    leased it: then heartbeats keep its lease.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -41,6 +44,7 @@ class Execution(models.Model):
     partition = models.SmallIntegerField()
     band = models.SmallIntegerField(default=1)
     pool = models.CharField(max_length=63, default="default")
+    destination = models.CharField(max_length=260, db_default="", default="")
     revision = models.PositiveIntegerField()
     status = models.CharField(max_length=9, choices=Status.choices, default=Status.PENDING)
     reason = models.CharField(max_length=40, default="")
@@ -62,12 +66,16 @@ class Execution(models.Model):
     held = models.BooleanField(default=False)
     gated = models.BooleanField(db_default=False, default=False)
     counted = models.BooleanField(db_default=False, default=False)
+    parked = models.BooleanField(db_default=False, default=False)
     series_id = models.UUIDField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
     response_status = models.SmallIntegerField(null=True)
     error_code = models.CharField(max_length=30, default="")
     error_message = models.CharField(max_length=1000, default="")
+    accepted_at = models.DateTimeField(null=True)
     sealed_payload = models.BinaryField(null=True)
+    sealed_progress = models.BinaryField(null=True)
+    sealed_result = models.BinaryField(null=True)
     parent_id = models.UUIDField(null=True)
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
@@ -81,7 +89,22 @@ class Execution(models.Model):
             models.Index(
                 fields=["band", "due_at"],
                 name="executions_due_idx",
-                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=False),
+                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=False, parked=False),
+            ),
+            models.Index(
+                fields=["tenant", "destination", "band", "due_at"],
+                name="executions_parked_idx",
+                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=False, parked=True),
+            ),
+            models.Index(
+                fields=["tenant", "pool", "band", "due_at"],
+                name="executions_pull_idx",
+                condition=Q(
+                    status__in=[Status.PENDING, Status.RETRYING],
+                    held=False,
+                    parked=False,
+                    pool__startswith="pull.",
+                ),
             ),
             models.Index(
                 fields=["id"],

@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from tasks.api.schemas import ID, INSTANT, Schema
+from tasks.api.schema_parts import ID, INSTANT, Schema
 from tasks.api.serializers import DocumentedSerializer
 from tasks.calendar_content import DESCRIPTION_LENGTH, MAX_DATES, MAX_WINDOWS, NAME_LENGTH
 from tasks.calendar_import import SHOWN_SKIPPED, Mode

@@ -6,61 +6,40 @@ say (a cron expression, a forbidden address) stands in the descriptions.
 
 from __future__ import annotations
 
-from typing import Any
-
 from tasks import choices
+from tasks.api.retry_schemas import RETRY
+from tasks.api.schema_parts import (
+    ANY,
+    ID,
+    INSTANT,
+    INSTANT_OR_NULL,
+    NULL,
+    Schema,
+    closed,
+    merged_in,
+    nullable,
+    number,
+    with_defaults,
+    words,
+)
+from tasks.api.target_schemas import TARGET, TARGET_ANSWER, TARGET_EDIT, URL, WEBHOOK_OPTIONS
 from tasks.choices import TaskStatus, TaskType
-from tasks.definition import RECURRING_SCHEDULE_DEFAULTS, RETRY_DEFAULTS, TARGET_DEFAULTS
+from tasks.definition import RECURRING_SCHEDULE_DEFAULTS
 from tasks.limits import (
     CALENDARS,
-    HEADERS,
     LABEL_KEY_LENGTH,
     LABEL_VALUE_LENGTH,
     LABELS,
     NAME_LENGTH,
     TEN_YEARS_SECONDS,
-    URL_LENGTH,
 )
 from tasks.preview import DEFAULT_COUNT, MAX_COUNT
-
-Schema = dict[str, Any]
-
-INSTANT: Schema = {"type": "string", "format": "date-time", "examples": ["2026-11-20T08:00:00Z"]}
-INSTANT_OR_NULL: Schema = INSTANT | {"type": ["string", "null"]}
-ID: Schema = {"type": "string", "format": "uuid"}
-_NULL: Schema = {"type": "null"}
-_STATUS_PATTERN = "^([1-5]xx|[1-5][0-9]{2}(-[1-5][0-9]{2})?)$"
-
-
-def _object(properties: Schema, *required: str) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _words(*words: str) -> Schema:
-    return {"type": "string", "enum": list(words)}
-
-
-def _number(low: float, high: float) -> Schema:
-    return {"type": "number", "minimum": low, "maximum": high}
-
-
-def _with_defaults(properties: Schema, defaults: Schema) -> Schema:
-    return {
-        key: schema | ({"default": defaults[key]} if key in defaults else {})
-        for key, schema in properties.items()
-    }
-
 
 # --- schedule ------------------------------------------------------------------------------
 
 _WHEN: Schema = {
     "run_at": INSTANT | {"description": "When to run; at most a day past, then at once."},
-    "delay_seconds": _number(0, TEN_YEARS_SECONDS)
+    "delay_seconds": number(0, TEN_YEARS_SECONDS)
     | {"description": "Run this long after the call; answered as run_at."},
     "cron_expression": {
         "type": "string",
@@ -77,7 +56,7 @@ _WHEN: Schema = {
         "description": "An ISO 8601 duration from PT1S, without months and years.",
     },
 }
-_COMMON: Schema = _with_defaults(
+_COMMON: Schema = with_defaults(
     {
         "timezone": {
             "type": "string",
@@ -86,10 +65,10 @@ _COMMON: Schema = _with_defaults(
             "examples": ["Europe/Berlin"],
             "description": "An IANA time zone.",
         },
-        "jitter_seconds": _number(0, 86_400),
-        "misfire_policy": _words(*choices.MISFIRE_POLICIES),
-        "misfire_grace_seconds": _number(0, TEN_YEARS_SECONDS) | {"type": ["number", "null"]},
-        "overlap_policy": _words(*choices.OVERLAP_POLICIES),
+        "jitter_seconds": number(0, 86_400),
+        "misfire_policy": words(*choices.MISFIRE_POLICIES),
+        "misfire_grace_seconds": number(0, TEN_YEARS_SECONDS) | {"type": ["number", "null"]},
+        "overlap_policy": words(*choices.OVERLAP_POLICIES),
         "max_concurrent": {"type": ["integer", "null"], "minimum": 1, "maximum": 1_000_000},
         "calendars": {
             "type": "array",
@@ -99,7 +78,7 @@ _COMMON: Schema = _with_defaults(
             "description": "Names of the tenant's calendars: what any of them excludes does not "
             "run at that time.",
         },
-        "calendar_policy": _words(*choices.CALENDAR_POLICIES)
+        "calendar_policy": words(*choices.CALENDAR_POLICIES)
         | {
             "description": "An excluded instant is skipped, or moved to the same local time of "
             "the next or previous day that is a working day and not excluded. Only 'skip' with "
@@ -108,16 +87,16 @@ _COMMON: Schema = _with_defaults(
     },
     RECURRING_SCHEDULE_DEFAULTS,
 )
-_RECURRING: Schema = _with_defaults(
+_RECURRING: Schema = with_defaults(
     {
-        "dst_gap": _words(*choices.DST_GAP),
-        "dst_overlap": _words(*choices.DST_OVERLAP),
+        "dst_gap": words(*choices.DST_GAP),
+        "dst_overlap": words(*choices.DST_OVERLAP),
         "start_at": INSTANT_OR_NULL,
         "end_at": INSTANT_OR_NULL,
         "max_occurrences": {"type": ["integer", "null"], "minimum": 1, "maximum": 10**9},
-        "misfire_coalesce": _words(*choices.MISFIRE_COALESCE),
+        "misfire_coalesce": words(*choices.MISFIRE_COALESCE),
         "misfire_replay_limit": {"type": ["integer", "null"], "minimum": 1, "maximum": 10**9},
-        "misfire_replay_per_second": _number(0.001, 1000),
+        "misfire_replay_per_second": number(0.001, 1000),
         "working_day": {
             "type": ["integer", "null"],
             "minimum": -31,
@@ -139,87 +118,21 @@ _RECURRING_UNUSED: Schema = {
 def _timing(key: str) -> Schema:
     """Return the properties of a schedule that is said by this field."""
     recurring = choices.TIMING_FIELDS[key] == TaskType.RECURRING
-    unused: Schema = {other: _NULL for other in _WHEN if other != key}
+    unused: Schema = {other: NULL for other in _WHEN if other != key}
     return {key: _WHEN[key]} | unused | (_RECURRING if recurring else _RECURRING_UNUSED) | _COMMON
 
 
 def _schedules(task_type: str) -> Schema:
     keys = [key for key, kind in choices.TIMING_FIELDS.items() if kind == task_type]
-    return {"anyOf": [_object(_timing(key), key) for key in keys]}
+    return {"anyOf": [closed(_timing(key), key) for key in keys]}
 
 
 # --- the other parts -----------------------------------------------------------------------
 
-_STATUSES: Schema = {
-    "type": "array",
-    "items": {"type": "string", "pattern": _STATUS_PATTERN},
-    "minItems": 1,
-    "maxItems": 50,
-}
-_WEBHOOK: Schema = _with_defaults(
-    {
-        "method": _words(*choices.METHODS),
-        "headers": {
-            "type": "object",
-            "maxProperties": HEADERS,
-            "additionalProperties": {"type": "string"},
-            "description": "Headers that Punctual or the connection sets are refused.",
-        },
-        "timeout_seconds": _number(0.1, 3600),
-        "connect_timeout_seconds": _number(0.1, 60),
-        "completion": _words(*choices.COMPLETIONS),
-        "heartbeat_timeout_seconds": _number(1, 86_400),
-        "max_runtime_seconds": _number(1, 2_592_000) | {"type": ["number", "null"]},
-        "template": {"type": "boolean", "enum": [False]},
-        "success": _object({"statuses": _STATUSES}),
-        "follow_redirects": {"type": "boolean", "enum": [False]},
-        "auth": _NULL,
-    },
-    TARGET_DEFAULTS,
-)
-_URL: Schema = {
-    "type": "string",
-    "minLength": 1,
-    "maxLength": URL_LENGTH,
-    "format": "uri",
-    "examples": ["https://api.example.com/reports"],
-    "description": "http or https, without credentials; private addresses are refused.",
-}
-_TARGET: Schema = {"kind": _words(*choices.TARGET_KINDS), "url": _URL} | _WEBHOOK
-_RETRY: Schema = _with_defaults(
-    {
-        "max_attempts": {"type": "integer", "minimum": 1, "maximum": 25},
-        "backoff": _words(*choices.BACKOFFS),
-        "initial_delay_seconds": _number(0, 604_800),
-        "factor": _number(1, 100),
-        "max_delay_seconds": _number(0, 604_800),
-        "delays_seconds": {
-            "type": ["array", "null"],
-            "items": _number(0, 604_800),
-            "minItems": 1,
-            "maxItems": 25,
-            "description": "Only for the backoff 'listed'; the last one repeats.",
-        },
-        "jitter": _words(*choices.JITTERS),
-        "retry_on": {
-            "type": "array",
-            "items": {"type": "string", "pattern": f"^(timeout|connection)$|{_STATUS_PATTERN}"},
-            "maxItems": 50,
-        },
-        "pause_after_failures": {
-            "type": ["integer", "null"],
-            "minimum": 1,
-            "maximum": 10_000,
-            "description": "Pause the task after so many failures in a row.",
-        },
-    },
-    RETRY_DEFAULTS,
-)
-_ANY: Schema = {"description": "Any JSON value."}
 _COMMON_PARTS: Schema = {
     "name": {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH},
     "priority": {"type": "integer", "minimum": 0, "maximum": 9, "default": 5},
-    "retry_policy": _object(_RETRY),
+    "retry_policy": closed(RETRY),
     "labels": {
         "type": "object",
         "maxProperties": LABELS,
@@ -228,7 +141,7 @@ _COMMON_PARTS: Schema = {
     },
     "depends_on": {"type": "array", "items": ID, "maxItems": 0},
 }
-_SHORT_PAYLOAD: Schema = _object({"webhook_url": _URL, **_WEBHOOK, "body": _ANY}, "webhook_url")
+_SHORT_PAYLOAD: Schema = closed({"webhook_url": URL, **WEBHOOK_OPTIONS, "body": ANY}, "webhook_url")
 
 
 # --- whole bodies --------------------------------------------------------------------------
@@ -236,27 +149,19 @@ _SHORT_PAYLOAD: Schema = _object({"webhook_url": _URL, **_WEBHOOK, "body": _ANY}
 
 def _long(task_type: str) -> Schema:
     parts = {
-        "type": _words(task_type),
+        "type": words(task_type),
         "schedule": _schedules(task_type),
-        "target": _object(_TARGET, "url"),
-        "payload": _ANY,
+        "target": TARGET,
+        "payload": ANY,
     }
-    return _object(_COMMON_PARTS | parts, "schedule", "target")
+    return closed(_COMMON_PARTS | parts, "schedule", "target")
 
 
 def _short(key: str) -> Schema:
     task_type = str(choices.TIMING_FIELDS[key].value)
     names = _SHORT_NAMES if task_type == TaskType.RECURRING else {}
-    parts = {"type": _words(task_type), "payload": _SHORT_PAYLOAD}
-    return _object(_COMMON_PARTS | parts | _timing(key) | names, key, "payload")
-
-
-def _nullable(properties: Schema) -> Schema:
-    return {key: {"anyOf": [schema, _NULL]} for key, schema in properties.items()}
-
-
-def _edited(part: Schema) -> Schema:
-    return {"anyOf": [_object(_nullable(part)), _NULL]}
+    parts = {"type": words(task_type), "payload": _SHORT_PAYLOAD}
+    return closed(_COMMON_PARTS | parts | _timing(key) | names, key, "payload")
 
 
 TASK_CREATE: Schema = {
@@ -264,37 +169,32 @@ TASK_CREATE: Schema = {
     "anyOf": [*(_long(str(kind)) for kind in TaskType.values), *(_short(key) for key in _WHEN)],
 }
 _SCHEDULE_EDIT: Schema = _WHEN | _RECURRING | _COMMON
-_HEADERS_EDIT: Schema = {
-    "headers": _TARGET["headers"] | {"additionalProperties": {"type": ["string", "null"]}}
-}
 _TOP_EDIT: Schema = {
-    **_nullable(_COMMON_PARTS | _SCHEDULE_EDIT | _SHORT_NAMES),
-    "type": _words(*TaskType.values),
-    "status": _words(TaskStatus.PAUSED.value, TaskStatus.SCHEDULED.value),
-    "schedule": _edited(_SCHEDULE_EDIT),
-    "target": _edited(_TARGET | _HEADERS_EDIT),
-    "retry_policy": _edited(_RETRY),
-    "payload": _ANY,
+    **nullable(_COMMON_PARTS | _SCHEDULE_EDIT | _SHORT_NAMES),
+    "type": words(*TaskType.values),
+    "status": words(TaskStatus.PAUSED.value, TaskStatus.SCHEDULED.value),
+    "schedule": merged_in(closed(_SCHEDULE_EDIT)),
+    "target": TARGET_EDIT,
+    "retry_policy": merged_in(closed(RETRY)),
+    "payload": ANY,
     "labels": {
         "type": ["object", "null"],
         "additionalProperties": {"type": ["string", "null"]},
     },
 }
-TASK_EDIT: Schema = _object(_TOP_EDIT) | {
+TASK_EDIT: Schema = closed(_TOP_EDIT) | {
     "description": "Merged into the task (RFC 7396): null takes away; fields of one form only."
 }
 
 _LAST_EXECUTION: Schema = {
-    **_object(
-        {"id": ID, "status": {"type": "string"}, "at": INSTANT_OR_NULL}, "id", "status", "at"
-    ),
+    **closed({"id": ID, "status": {"type": "string"}, "at": INSTANT_OR_NULL}, "id", "status", "at"),
     "type": ["object", "null"],
 }
 _PAUSED_BY: Schema = {
-    **_object(
+    **closed(
         {
             "id": ID,
-            "scope": _words(*choices.PauseScope.values),
+            "scope": words(*choices.PauseScope.values),
             "value": {"type": "string"},
             "note": {"type": "string"},
             "until": INSTANT_OR_NULL,
@@ -310,7 +210,7 @@ _PAUSED_BY: Schema = {
 }
 _PLACE: Schema = {
     "id": ID,
-    "status": _words(*TaskStatus.values),
+    "status": words(*TaskStatus.values),
     "version": {"type": "integer", "minimum": 1},
     "next_execution": INSTANT_OR_NULL,
     "next_execution_local": INSTANT_OR_NULL,
@@ -324,41 +224,41 @@ _PLACE: Schema = {
 }
 _ANSWERED: Schema = {
     **_COMMON_PARTS,
-    "type": _words(*TaskType.values),
+    "type": words(*TaskType.values),
     "schedule": {"anyOf": [_schedules(str(kind)) for kind in TaskType.values]},
-    "target": _object(_TARGET, *_TARGET),
-    "payload": _ANY,
-    "retry_policy": _object(_RETRY, *(key for key in _RETRY if key != "delays_seconds")),
+    "target": TARGET_ANSWER,
+    "payload": ANY,
+    "retry_policy": closed(RETRY, *(key for key in RETRY if key != "delays_seconds")),
     **_PLACE,
 }
-TASK: Schema = _object(_ANSWERED, *_ANSWERED) | {
+TASK: Schema = closed(_ANSWERED, *_ANSWERED) | {
     "description": "A task: its definition in the long form and where it stands.",
     # Single views and bulk answers add fields of their own.
     "additionalProperties": True,
 }
 
 _RANGE: Schema = {
-    "type": _words(*TaskType.values),
+    "type": words(*TaskType.values),
     "from": INSTANT | {"description": "Instants strictly after it; now unless given."},
     "count": {"type": "integer", "minimum": 1, "maximum": MAX_COUNT, "default": DEFAULT_COUNT},
 }
 PREVIEW_REQUEST: Schema = {
     "anyOf": [
         *(
-            _object(
-                _RANGE | {"type": _words(str(kind)), "schedule": _schedules(str(kind))}, "schedule"
+            closed(
+                _RANGE | {"type": words(str(kind)), "schedule": _schedules(str(kind))}, "schedule"
             )
             for kind in TaskType.values
         ),
         *(
-            _object(
-                _RANGE | _timing(key) | {"type": _words(str(choices.TIMING_FIELDS[key].value))}, key
+            closed(
+                _RANGE | _timing(key) | {"type": words(str(choices.TIMING_FIELDS[key].value))}, key
             )
             for key in _WHEN
         ),
     ]
 }
-_OCCURRENCE: Schema = _object(
+_OCCURRENCE: Schema = closed(
     {
         "utc": INSTANT,
         "local": INSTANT,
@@ -384,8 +284,8 @@ _MOVE: Schema = {
     },
     "noticed_at": INSTANT,
 }
-ZONE_MOVE: Schema = _object(_MOVE, *_MOVE)
-PREVIEW: Schema = _object(
+ZONE_MOVE: Schema = closed(_MOVE, *_MOVE)
+PREVIEW: Schema = closed(
     {"text": {"type": "string"}, "occurrences": {"type": "array", "items": _OCCURRENCE}},
     "text",
     "occurrences",

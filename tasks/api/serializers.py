@@ -11,12 +11,13 @@ from drf_spectacular.extensions import OpenApiSerializerExtension
 from rest_framework import serializers
 
 from tasks.api import schemas
+from tasks.api.schema_parts import Schema
 
 
 class DocumentedSerializer(serializers.Serializer[Any]):
     """A body that a JSON Schema describes."""
 
-    json_schema: ClassVar[schemas.Schema] = {}
+    json_schema: ClassVar[Schema] = {}
 
 
 class TaskCreateSerializer(DocumentedSerializer):
@@ -65,6 +66,6 @@ class DocumentedSerializerExtension(OpenApiSerializerExtension):
         """Return the class's name without 'Serializer'."""
         return str(self.target.__class__.__name__).removesuffix("Serializer")
 
-    def map_serializer(self, auto_schema: Any, direction: Any) -> schemas.Schema:
+    def map_serializer(self, auto_schema: Any, direction: Any) -> Schema:
         """Return the class's JSON Schema."""
         return dict(self.target.json_schema)

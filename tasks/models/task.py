@@ -50,6 +50,7 @@ class Task(models.Model):
     last_execution_id = models.UUIDField(null=True)
     last_execution_status = models.CharField(max_length=9, default="")
     last_execution_at = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True)

@@ -103,3 +103,30 @@ def test_nothing_is_suggested_for_what_is_like_nothing(word):
 def test_words_are_spelled_as_a_list():
     assert spell(["a"]) == "a"
     assert spell(["a", "b", "c"]) == "a, b or c"
+
+
+def test_an_object_inside_is_read_with_its_own_pointer():
+    errors = Errors()
+    reader = FieldReader({"auth": {"type": 5}, "none": None, "wrong": []}, "#/target", errors)
+
+    auth = reader.part("auth")
+
+    assert auth is not None
+    assert auth.text("type", "x", longest=5) == "x"
+    assert [reader.part(key) for key in ("none", "absent", "wrong")] == [None] * 3
+    assert [(error.pointer, error.code) for error in errors.renamed(str)] == [
+        ("#/target/auth/type", "invalid_type"),
+        ("#/target/wrong", "invalid_type"),
+    ]
+
+
+def test_a_field_that_is_missing_is_named_with_what_to_give():
+    errors = Errors()
+    reader = FieldReader({"url": None}, "#", errors)
+
+    reader.require("url", "Give the URL.")
+    reader.require("pool", "Give the pool.")
+
+    assert [(error.pointer, error.message) for error in errors.renamed(str)] == [
+        ("#/pool", "Give the pool.")
+    ]

@@ -51,6 +51,18 @@ def test_one_time_tasks_count_too(alpha, now):
     assert [spot.count for spot in found.hot_spots] == [6]
 
 
+@pytest.mark.parametrize("body", [daily, once])
+def test_what_calls_no_host_counts_without_a_destination(alpha, now, body):
+    task = make_task(alpha, body(target={"kind": "handler", "handler": "reports"}))
+
+    found = look(alpha, now)
+
+    assert task.next_run_at is not None
+    assert found.at(task.next_run_at) == 1
+    assert found.destinations == {}
+    assert present_forecast(found, "hour")["destinations"] == []
+
+
 def test_it_ends_with_max_occurrences_and_end_at(alpha, now):
     make_task(alpha, recurring(cron_expression="0 0 * * *", max_occurrences=3))
     task = make_task(alpha, recurring(cron_expression="30 0 * * *", max_occurrences=10**6))

@@ -23,6 +23,8 @@ def loopback_allowed(settings):
         conf(),
         webhook_allowed_networks=("127.0.0.1/32:8009",),
         webhook_allowed_ports=(81,),
+        webhook_allow_unverified_tls=True,
+        allowed_commands={"backup": "/usr/bin/true"},
         payload_bytes=100,
     )
 
@@ -33,6 +35,7 @@ def test_the_deployments_limits_are_in_force(loopback_allowed):
     assert limits.payload_bytes == 100
     assert limits.allow_list.allows(ip_address("127.0.0.1"), 8009)
     assert limits.allowed_low_ports == (81,)
+    assert (limits.commands, limits.allow_unverified_tls) == (frozenset({"backup"}), True)
 
 
 def test_an_allowed_address_may_be_a_target_on_its_port_only(loopback_allowed):

@@ -7,7 +7,7 @@ from shared.exceptions import NotFound
 from tasks import revisions
 from tasks.models import TaskRevision
 from tests.factories import daily, make_task
-from tests.tasks.bodies import LONG, create
+from tests.tasks.bodies import LONG, TARGETS, create, with_target
 
 
 @pytest.fixture
@@ -29,6 +29,17 @@ def test_payload_and_headers_are_not_readable_at_rest(task):
     assert "payload" not in stored.definition
     assert not {"headers", "auth"} & stored.definition["target"].keys()
     assert stored.definition["target"]["url"] == LONG["target"]["url"]
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_no_secret_of_any_kind_is_readable_at_rest(task, kind):
+    definition = create(with_target(TARGETS[kind]))
+
+    stored = revisions.write_revision(_next(task), definition, "somebody")
+
+    assert "s3cret" not in str(stored.definition)
+    assert b"s3cret" not in bytes(stored.sealed)
+    assert revisions.read_definition(task) == definition
 
 
 def test_a_sealed_part_is_bound_to_its_version(task):

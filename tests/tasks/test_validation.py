@@ -15,16 +15,23 @@ from tasks.limits import Limits
 from tasks.validation import StatusChange, parse_create, parse_replace
 from tests.tasks.bodies import (
     ABSENT,
+    AUTHS,
+    COMMAND,
+    HANDLER,
     LIMITS,
     LONG,
     MINIMAL,
     NOW,
     ONCE,
+    POOL,
     SHORT,
+    TARGETS,
+    WEBHOOK,
     changed,
     create,
     patch,
     problems,
+    with_target,
 )
 
 TASK_ID = "0199b6f0-0000-7000-8000-000000000001"
@@ -361,7 +368,7 @@ def test_leaving_listed_delays_drops_the_list():
         ({"schedule": "daily"}, "#/schedule", "invalid_type"),
         ({"target": None}, "#/target", "required"),
         ({"target": {"url": None}}, "#/target/url", "required"),
-        ({"target": {"kind": "pool"}}, "#/target/kind", "not_supported"),
+        ({"target": {"kind": "lambda"}}, "#/target/kind", "invalid_choice"),
         ({"target": {"headers": ["x"]}}, "#/target/headers", "invalid_type"),
         ({"target": []}, "#/target", "invalid_type"),
         ({"retry_policy": []}, "#/retry_policy", "invalid_type"),
@@ -396,6 +403,9 @@ _FIELDS = st.sampled_from(
         *LONG["schedule"],
         *LONG["target"],
         *LONG["retry_policy"],
+        *(key for target in TARGETS.values() for key in target),
+        *(key for auth in AUTHS.values() for key in auth),
+        *("tls", "verify", "client_key", "header", "pattern", "json", "path", "equals"),
         *SHORT,
         *SHORT["payload"],
         *("every", "run_at", "delay_seconds", "delays_seconds", "statuses", "status"),
@@ -424,6 +434,21 @@ def test_whatever_json_comes_only_known_errors_are_raised():
     check()
 
 
+def test_whatever_stands_in_place_of_a_field_of_a_target_only_known_errors_are_raised():
+    fields = [(kind, key) for kind, target in TARGETS.items() for key in target]
+
+    @settings(deadline=None)
+    @given(st.sampled_from(fields), _JSON)
+    def check(field, value):
+        kind, key = field
+        current = create(with_target(TARGETS[kind]))
+        for call in (create, lambda it: patch(current, it)):
+            with suppress(InvalidInput, TooLarge):
+                call(with_target({**TARGETS[kind], key: value}))
+
+    check()
+
+
 def test_whatever_stands_in_place_of_a_part_only_known_errors_are_raised():
     @settings(deadline=None)
     @given(st.sampled_from([*LONG]), _JSON)
@@ -439,18 +464,28 @@ _TIMING = st.one_of(
     st.fixed_dictionaries({"every": st.sampled_from(["PT5M", "PT1S", "PT36H"])}),
     st.fixed_dictionaries({"delay_seconds": st.floats(0, 1e8) | st.integers(0, 10**8)}),
 )
-_BODIES = st.fixed_dictionaries(
-    {
-        "schedule": _TIMING,
-        "target": st.fixed_dictionaries(
-            {"url": st.just("https://api.example.com/x")},
-            optional={
-                "method": st.sampled_from(["GET", "PUT"]),
-                "timeout_seconds": st.floats(0.1, 3600),
-                "success": st.just({"statuses": ["200", "3xx"]}),
-            },
-        ),
+_WEBHOOKS = st.fixed_dictionaries(
+    {"url": st.just("https://api.example.com/x")},
+    optional={
+        "method": st.sampled_from(["GET", "PUT"]),
+        "timeout_seconds": st.floats(0.1, 3600),
+        "success": st.sampled_from([{"statuses": ["200", "3xx"]}, WEBHOOK["success"]]),
+        "auth": st.sampled_from([None, *AUTHS.values()]),
+        "proxy": st.sampled_from([None, WEBHOOK["proxy"]]),
+        "template": st.booleans(),
     },
+)
+_OTHERS = st.sampled_from([POOL, HANDLER, COMMAND, WEBHOOK]).flatmap(
+    lambda target: st.sets(st.sampled_from([*target])).map(
+        lambda left_out: {
+            key: target[key]
+            for key in target
+            if key not in left_out or key in ("kind", "pool", "handler", "command", "url")
+        }
+    )
+)
+_BODIES = st.fixed_dictionaries(
+    {"schedule": _TIMING, "target": _WEBHOOKS | _OTHERS},
     optional={
         "name": st.text(string.ascii_letters, min_size=1, max_size=200),
         "payload": _JSON.filter(lambda value: value == value),
@@ -474,7 +509,9 @@ def test_the_long_form_of_a_definition_makes_the_same_definition():
             definition = create(body)
         except (InvalidInput, TooLarge):
             return
-        assert create(to_long(definition)) == definition
+        assert create(to_long(definition, secrets=True)) == definition
+        replaced = parse_replace(to_long(definition), now=NOW, limits=LIMITS, current=definition)
+        assert replaced == definition
         # A null inside a payload is a value on creation, but takes away in an edit.
         edit = to_long(definition)
         del edit["payload"]

@@ -37,6 +37,18 @@ REFUSED = [
     ("pause_after_failures", 0, "out_of_range"),
     ("pause_after_failures", 10_001, "out_of_range"),
     ("pause_after_failures", "5", "invalid_type"),
+    ("stop_on", "404", "invalid_type"),
+    ("stop_on", ["404"] * 51, "out_of_range"),
+    ("stop_on", None, "null"),
+    ("stop_header", "", "blank"),
+    ("stop_header", "X Stop", "header_invalid"),
+    ("stop_header", ["X-Stop"], "invalid_type"),
+    ("rules", {}, "invalid_type"),
+    ("rules", None, "null"),
+    ("rules", [{"statuses": ["5xx"]}] * 21, "too_many"),
+    ("max_age_seconds", 0, "out_of_range"),
+    ("max_age_seconds", 31 * 86_400, "out_of_range"),
+    ("max_age_seconds", "1d", "invalid_type"),
     ("attempts", 5, "unknown_field"),
     ("max_atempts", 5, "unknown_field"),
 ]
@@ -85,6 +97,49 @@ def test_words_that_name_no_failure_are_refused_by_place(word, code):
     body = changed(LONG, "retry_policy/retry_on", ["5xx", word])
 
     assert problems(create, body) == {("#/retry_policy/retry_on/1", code)}
+
+
+@pytest.mark.parametrize(
+    ("rule", "pointer", "code"),
+    [
+        (None, "", "invalid_type"),
+        ("5xx", "", "invalid_type"),
+        ({}, "/statuses", "required"),
+        ({"statuses": []}, "/statuses", "out_of_range"),
+        ({"statuses": None}, "/statuses", "null"),
+        ({"statuses": ["timeout"]}, "/statuses/0", "invalid_choice"),
+        ({"statuses": ["503", 5]}, "/statuses/1", "invalid_type"),
+        ({"statuses": ["503"], "max_attempts": 0}, "/max_attempts", "out_of_range"),
+        ({"statuses": ["503"], "max_attempts": 26}, "/max_attempts", "out_of_range"),
+        ({"statuses": ["503"], "delay_seconds": -1}, "/delay_seconds", "out_of_range"),
+        ({"statuses": ["503"], "delay_seconds": "1"}, "/delay_seconds", "invalid_type"),
+        ({"statuses": ["503"], "status": "503"}, "/status", "unknown_field"),
+    ],
+)
+def test_a_wrong_rule_is_named_by_its_place(rule, pointer, code):
+    good = {"statuses": ["5xx"]}
+    body = changed(LONG, "retry_policy/rules", [good, rule])
+
+    assert problems(create, body) == {(f"#/retry_policy/rules/1{pointer}", code)}
+
+
+def test_what_forbids_and_rules_retries_is_kept_in_its_normal_form():
+    policy = {
+        "stop_on": ["404", "501-502"],
+        "stop_header": "X-Do-Not-Retry",
+        "rules": [{"statuses": ["429"], "delay_seconds": 60.0}, {"statuses": ["503"]}],
+        "max_age_seconds": 86_400,
+    }
+
+    made = create(changed(LONG, "retry_policy", policy)).retry_policy
+
+    assert {key: made[key] for key in policy} == {
+        **policy,
+        "rules": [
+            {"statuses": ["429"], "max_attempts": None, "delay_seconds": 60},
+            {"statuses": ["503"], "max_attempts": None, "delay_seconds": None},
+        ],
+    }
 
 
 @pytest.mark.parametrize("policy", [None, [], "exponential", 3])

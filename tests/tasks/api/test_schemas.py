@@ -8,7 +8,20 @@ from tasks.api import schemas, serializers
 from tasks.definition import to_long
 from tasks.presentation import present_task
 from tasks.preview import preview
-from tests.tasks.bodies import LONG, MINIMAL, NOW, ONCE, SHORT, changed, create, patch, problems
+from tests.tasks.bodies import (
+    AUTHS,
+    LONG,
+    MINIMAL,
+    NOW,
+    ONCE,
+    SHORT,
+    TARGETS,
+    changed,
+    create,
+    patch,
+    problems,
+    with_target,
+)
 from tests.tasks.test_presentation import ATask
 
 ALL = [
@@ -45,6 +58,10 @@ def test_every_schema_is_one(schema):
         to_long(create(LONG)),
         to_long(create(ONCE)),
         to_long(create(LISTED)),
+        *(with_target(target) for target in TARGETS.values()),
+        *(to_long(create(with_target(target)), secrets=True) for target in TARGETS.values()),
+        *(with_target({**MINIMAL["target"], "auth": auth}) for auth in AUTHS.values()),
+        MINIMAL | {"retry_policy": {"stop_on": [], "rules": [{"statuses": ["429"]}]}},
     ],
 )
 def test_what_is_taken_fits_the_schema(body):
@@ -75,16 +92,27 @@ def test_what_is_taken_fits_the_schema(body):
         ("schedule/calendars", [1]),
         ("schedule/max_occurrences", 0),
         ("target/oops", 1),
-        ("target/kind", "pool"),
+        ("target/kind", "lambda"),
         ("target/method", "TRACE"),
         ("target/timeout_seconds", 0),
-        ("target/template", True),
+        ("target/template", 1),
         ("target/auth", {}),
         ("target/success/statuses", ["6xx"]),
         ("target/success/json", {}),
         ("retry_policy/max_attempts", 26),
         ("retry_policy/retry_on", ["dns"]),
         ("retry_policy/delays_seconds", []),
+        ("retry_policy/stop_on", "404"),
+        ("retry_policy/rules", [{}]),
+        ("retry_policy/max_age_seconds", 0),
+        ("target/body_format", "xml"),
+        ("target/completion", "later"),
+        ("target/auth", {"type": "basic", "username": "u"}),
+        ("target/auth", {"type": "digest"}),
+        ("target/tls", {"ca": "x"}),
+        ("target/proxy", {}),
+        ("target/pool", "batch-etl"),
+        ("target/success/header", {"name": "X"}),
     ],
 )
 def test_what_is_refused_for_its_shape_does_not_fit_the_schema(path, value):
@@ -104,6 +132,11 @@ def test_what_is_refused_for_its_shape_does_not_fit_the_schema(path, value):
         {"target": {"headers": {"X-Team": None}, "timeout_seconds": None}},
         {"cron_expression": "@daily", "end_date": None},
         to_long(create(LONG)),
+        *({"target": target} for target in TARGETS.values()),
+        {"target": {"kind": "command", "command": "backup", "environment": {"A": None}}},
+        {"target": {"success": {"json": {"path": "$.a", "equals": None}, "header": None}}},
+        {"target": {"proxy": None, "auth": None, "tls": {}}},
+        {"retry_policy": {"rules": None, "stop_header": None}},
     ],
 )
 def test_edits_that_are_taken_fit_the_schema(edit):
@@ -112,13 +145,40 @@ def test_edits_that_are_taken_fit_the_schema(edit):
     assert fits(schemas.TASK_EDIT, edit)
 
 
-@pytest.mark.parametrize("edit", [{"status": "RUNNING"}, {"oops": 1}, {"schedule": {"oops": 1}}])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"status": "RUNNING"},
+        {"oops": 1},
+        {"schedule": {"oops": 1}},
+        {"target": {"oops": 1}},
+        {"target": {"kind": "lambda"}},
+        {"target": {"success": {"json": {"path": "$.a"}}}},
+        {"target": {"auth": {"type": "digest"}}},
+    ],
+)
 def test_edits_that_are_refused_do_not_fit_the_schema(edit):
     assert problems(patch, create(LONG), edit)
     assert not fits(schemas.TASK_EDIT, edit)
 
 
-@pytest.mark.parametrize("body", [LONG, SHORT, ONCE, EVERY, LISTED])
+def test_a_part_of_an_authentication_may_be_edited():
+    edit = {"target": {"auth": {"token": "new"}}}
+    current = create(with_target({**MINIMAL["target"], "auth": AUTHS["bearer"]}))
+
+    assert patch(current, edit)[0].target["auth"]["token"] == "new"
+    assert fits(schemas.TASK_EDIT, edit)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(LONG, SHORT, ONCE, EVERY, LISTED),
+        *(with_target(target) for target in TARGETS.values()),
+        *(with_target({**MINIMAL["target"], "auth": auth}) for auth in AUTHS.values()),
+        with_target({**MINIMAL["target"], "tls": {}}),
+    ],
+)
 def test_answers_fit_the_schema(body):
     assert fits(schemas.TASK, present_task(ATask(), create(body)))
 

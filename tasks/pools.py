@@ -1,0 +1,22 @@
+"""The pools that a tenant's targets may name: those of its pulling workers, read as they are.
+
+Their rows belong to ``executions``; here only the names are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from uuid import UUID
+
+from shared.sql import rows
+
+
+def pools_of(tenant_id: UUID) -> Callable[[], frozenset[str]]:
+    """Return the function that reads the names of the tenant's pools, once (C5)."""
+
+    @lru_cache(maxsize=1)
+    def read() -> frozenset[str]:
+        return frozenset(name for (name,) in rows("pool_names/of_tenant", {"tenant": tenant_id}))
+
+    return read
