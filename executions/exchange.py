@@ -6,27 +6,38 @@ attempt, by the same list of headers that the worker sends.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import quote, urlsplit
 
-from executions.delivery.headers import AttemptFacts, build_headers, traceparent
+from executions.delivery.auth import AUTHORIZATION
+from executions.delivery.headers import (
+    JSON,
+    TEXT,
+    AttemptFacts,
+    build_headers,
+    callback_url_of,
+    is_secret_header,
+    traceparent,
+)
+from executions.delivery.plan import BODILESS
 from executions.models import Attempt, Execution
-from executions.payloads import response_of
+from executions.payloads import response_of, shown_body
 from shared.instants import format_instant
 from shared.redaction import MASK
+from shared.templates import names_in, render
 
-_BODILESS = ("GET", "HEAD")
-_SECRET_NAME = re.compile(
-    r"authorization|cookie|token|secret|passw|signature|credential|private|"
-    r"(api|access)[-_]?key|(^|[-_])(auth|key)($|[-_])",
-    re.IGNORECASE,
-)
-
-
-def is_secret_header(name: str) -> bool:
-    """Return whether a header of this name is likely to carry a secret."""
-    return _SECRET_NAME.search(name) is not None
+__all__ = [
+    "captured_response",
+    "is_secret_header",
+    "mask_headers",
+    "planned_request",
+    "proof_headers",
+    "sent_request",
+    "shown_body",
+    "shown_url",
+    "with_body",
+]
 
 
 def mask_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -42,44 +53,95 @@ def mask_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     return shown
 
 
-def planned_request(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the request of a definition: what is known of it before an attempt."""
+def proof_headers(target: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers that the target's authentication adds, masked."""
+    auth = target.get("auth")
+    if auth is None or (auth["type"] == "api_key" and auth["in"] == "query"):
+        return {}
+    return {auth["name"] if auth["type"] == "api_key" else AUTHORIZATION: MASK}
+
+
+def shown_url(url: str, target: Mapping[str, Any]) -> str:
+    """Return the URL with an API key that the query carries, masked."""
+    auth = target.get("auth")
+    if auth is None or auth["type"] != "api_key" or auth["in"] != "query":
+        return url
+    joint = "&" if urlsplit(url).query else "?"
+    return f"{url.partition('#')[0]}{joint}{quote(auth['name'], safe='')}={MASK}"
+
+
+def planned_request(target: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the request of a webhook: what is known of it before an attempt; else None."""
+    if target["kind"] != "webhook":
+        return None
     return {
         "method": target["method"],
-        "url": target["url"],
-        "headers": mask_headers(target["headers"].items()),
+        "url": shown_url(target["url"], target),
+        "headers": {**mask_headers(_own_headers(target, {})), **proof_headers(target)},
     }
 
 
 def sent_request(
     target: Mapping[str, Any], execution: Execution, attempt: Attempt
-) -> dict[str, Any]:
-    """Return the request that an attempt made, without its body."""
+) -> dict[str, Any] | None:
+    """Return the request that an attempt of a webhook made, without its body; else None.
+
+    Names of templates whose values nobody keeps (labels, the last success) stay as written.
+    """
+    if target["kind"] != "webhook":
+        return None
+    scheduled_for = format_instant(execution.scheduled_for)
+    known = {"scheduled_for": scheduled_for, "attempt": str(attempt.number)}
+    callback = target["completion"] == "callback"
     facts = AttemptFacts(
         execution_id=str(execution.id),
         task_id=str(execution.task_id),
         attempt=attempt.number,
-        scheduled_for=format_instant(execution.scheduled_for),
+        scheduled_for=scheduled_for,
         fencing_token=attempt.fencing_token,
         traceparent=traceparent(execution.id, attempt.number),
-        user_headers=list(mask_headers(target["headers"].items()).items()),
+        user_headers=list(mask_headers(_own_headers(target, known)).items()),
+        execution_token=MASK if callback else None,
+        callback_url=callback_url_of(str(execution.id)) if callback else None,
+        content_type=TEXT if target["body_format"] == "raw" else JSON,
     )
     at = attempt.started_at or attempt.finished_at
-    body = b"" if target["method"] in _BODILESS else b"..."
+    body = b"" if target["method"] in BODILESS else b"..."
     headers = build_headers(facts, secrets=(), timestamp=int(at.timestamp()), body=body)
+    url = _filled(target, target["url"], {key: quote(known[key], safe="") for key in known})
     return {
         "method": target["method"],
-        "url": target["url"],
-        "headers": {**dict(headers), "webhook-signature": MASK},
+        "url": shown_url(url, target),
+        "headers": {**dict(headers), **proof_headers(target), "webhook-signature": MASK},
     }
 
 
-def with_body(request: dict[str, Any], payload: Any) -> dict[str, Any]:
+def with_body(request: dict[str, Any] | None, payload: Any) -> dict[str, Any] | None:
     """Return the request with what it carries; nothing where its method carries none."""
-    return {**request, "body": None if request["method"] in _BODILESS else payload}
+    if request is None:
+        return None
+    return {**request, "body": None if request["method"] in BODILESS else payload}
 
 
 def captured_response(attempt: Attempt) -> dict[str, Any] | None:
     """Return the answer that an attempt got, or None when there was none."""
     found = response_of(attempt)
     return None if found is None else {**found, "headers": mask_headers(found["headers"])}
+
+
+def _own_headers(target: Mapping[str, Any], known: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the user's headers, save those that the authentication replaces."""
+    replaced = {name.lower() for name in proof_headers(target)}
+    return [
+        (name, _filled(target, value, known))
+        for name, value in target["headers"].items()
+        if name.lower() not in replaced
+    ]
+
+
+def _filled(target: Mapping[str, Any], text: str, known: Mapping[str, str]) -> str:
+    """Return the text with the known names replaced, where the target has templates."""
+    if not target["template"]:
+        return text
+    as_written = {name: "{{ " + name + " }}" for name in names_in(text)}
+    return render(text, {**as_written, **known})

@@ -1,4 +1,4 @@
-"""One attempt of a webhook: open the secrets, sign, send, classify, say what is to be done.
+"""One attempt of a webhook: open the secrets, compose, call, classify, say what is to be done.
 
 A pipeline of small steps over the entry of a message. Called by the worker's runner; knows no
 database. The answer is captured encrypted.
@@ -7,30 +7,33 @@ database. The answer is captured encrypted.
 from __future__ import annotations
 
 import base64
+import json
 import random
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import replace
 from datetime import UTC, datetime
+from time import perf_counter
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-import orjson
-
+from executions.delivery.caller import Caller
 from executions.delivery.errors import DeliveryError, ErrorCode
-from executions.delivery.headers import AttemptFacts, build_headers, traceparent
-from executions.delivery.http_client import HttpClient, Request, Response
-from executions.delivery.outcome import Outcome, classify
+from executions.delivery.headers import AttemptFacts, callback_url_of, traceparent
+from executions.delivery.http_client import HttpClient, Response
+from executions.delivery.http_messages import Request
+from executions.delivery.outcome import Ended, Outcome, classify, decide
+from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
 from executions.delivery.signing import parse_secret
-from shared.addresses import AllowList, UrlError, parse_target_url
-from shared.backoff import delay_seconds
-from shared.conf import conf
+from shared import execution_tokens
+from shared.addresses import AllowList, UrlError
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
 _REMEMBERED_BYTES = 16 * 1024 * 1024
-#: Methods whose requests carry no payload: a body of theirs means nothing (RFC 9110, 9.3).
-_BODILESS = ("GET", "HEAD")
+#: A longer progress stays where it is: headers are no place for documents.
+_PROGRESS_BYTES = 4096
 #: What creation would refuse today, said in the words of an attempt: a forbidden port is a part of
 #: a forbidden address. An invalid URL can only be a fault of ours, since creation has checked it.
 _REFUSED: dict[str, ErrorCode] = {
@@ -66,9 +69,9 @@ class Deliverer:
     """Delivers entries through one HTTP client; remembers opened definitions for a while."""
 
     def __init__(self, client: HttpClient, allow: AllowList) -> None:
-        self._client = client
+        self._caller = Caller(client)
         self._allow = allow
-        self._opened: Remembered[tuple[dict[str, str], bytes]] = Remembered(_REMEMBERED_BYTES)
+        self._plans: Remembered[Plan] = Remembered(_REMEMBERED_BYTES)
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
 
     async def deliver(
@@ -76,68 +79,74 @@ class Deliverer:
     ) -> dict[str, Any]:
         """Run one attempt and return its outcome; never raises for what a receiver does."""
         result: Response | DeliveryError
+        began = perf_counter()
+        at = started - batch["offset"]
         try:
-            result = await self._client.send(self._request(entry, batch, started))
-        except DeliveryError as error:
-            result = error
+            plan = self._plan(entry)
+            request = self._request(entry, plan, batch, at)
+            try:
+                result = await self._caller.call(plan, request, entry["tenant"])
+            except DeliveryError as error:
+                result = error
+            now = datetime.fromtimestamp(at + perf_counter() - began, UTC)
+            verdict = classify(result, plan.terms, now)
         except DecryptionFailed as error:
             # The key may come back; an attempt of ours that failed is tried again.
             result = DeliveryError("internal", error.message)
+            now = datetime.fromtimestamp(at, UTC)
+            verdict = Outcome("retryable", "FAILED", "internal", error.message)
         except UrlError as error:
             return _unsendable(_REFUSED.get(error.code, "internal"), error.message)
         except ValueError as error:
             # Nothing was sent: what the client refuses to frame it refuses again.
             return _unsendable("internal", str(error))
-        verdict = classify(
-            result,
-            success_statuses=entry["target"]["success"]["statuses"],
-            retry_on=entry["retry_policy"]["retry_on"],
-            now=datetime.now(UTC),
-        )
-        return _answer(entry, verdict, result)
+        return _answer(entry, verdict, result, now)
 
-    def _request(self, entry: dict[str, Any], batch: dict[str, Any], started: float) -> Request:
-        target = entry["target"]
-        own_headers, body = self._content(entry)
+    def _plan(self, entry: dict[str, Any]) -> Plan:
+        key = (entry["task"], entry["revision"])
+        found = self._plans.get(key)
+        if found is None:
+            context = f"revision:{entry['task']}:{entry['revision']}".encode()
+            opened = open_json(base64.b64decode(entry["sealed"]), context)
+            payload = opened.pop("payload")
+            found = read_plan(
+                {**entry["target"], **opened},
+                payload,
+                policy=entry["retry_policy"],
+                tenant=entry["tenant"],
+                allow=self._allow,
+            )
+            self._plans.keep(key, found, len(entry["sealed"]))
+        return found
+
+    def _request(
+        self, entry: dict[str, Any], plan: Plan, batch: dict[str, Any], at: float
+    ) -> Request:
+        scheduled_for = format_instant(datetime.fromtimestamp(entry["scheduled_for"], UTC))
         facts = AttemptFacts(
             execution_id=entry["id"],
             task_id=entry["task"],
             attempt=entry["attempt"],
-            scheduled_for=format_instant(datetime.fromtimestamp(entry["scheduled_for"], UTC)),
+            scheduled_for=scheduled_for,
             fencing_token=entry["token"],
             traceparent=traceparent(UUID(entry["id"]), entry["attempt"]),
-            user_headers=list(own_headers.items()),
+            user_headers=plan.headers,
+            content_type=plan.content_type,
         )
-        secrets = [
-            self._secret(blob, entry["tenant"]) for blob in batch["secrets"][entry["tenant"]]
-        ]
-        # The receiver's tolerance is against real time: the database's, by the batch's offset.
-        timestamp = int(started - batch["offset"])
-        return Request(
-            method=target["method"],
-            url=parse_target_url(target["url"], self._allow, conf().webhook_allowed_ports),
-            headers=build_headers(facts, secrets=secrets, timestamp=timestamp, body=body),
-            body=body,
-            connect_timeout=target["connect_timeout_seconds"],
-            timeout=target["timeout_seconds"],
-            capture_bytes=conf().response_capture_bytes,
+        if plan.terms.callback:
+            facts = _with_callback(facts, entry)
+        named = entry.get("named") if plan.url is None else None
+        moment = Moment(
+            facts=facts,
+            # The receiver's tolerance is against real time: the database's.
+            timestamp=int(at),
+            secrets=[
+                self._secret(blob, entry["tenant"]) for blob in batch["secrets"][entry["tenant"]]
+            ],
+            values=template_values(named, scheduled_for, entry["attempt"]) if named else {},
+            own_payload=_own_payload(entry),
         )
-
-    def _content(self, entry: dict[str, Any]) -> tuple[dict[str, str], bytes]:
-        key = (entry["task"], entry["revision"])
-        found = self._opened.get(key)
-        if found is None:
-            context = f"revision:{entry['task']}:{entry['revision']}".encode()
-            opened = open_json(base64.b64decode(entry["sealed"]), context)
-            found = (opened["headers"], _body(orjson.dumps(opened["payload"])))
-            self._opened.keep(key, found, len(entry["sealed"]))
-        headers, body = found
-        if entry["target"]["method"] in _BODILESS:
-            return headers, b""
-        if entry["payload"] is not None:
-            context = f"execution:{entry['id']}".encode()
-            body = _body(open_sealed(base64.b64decode(entry["payload"]), context))
-        return headers, body
+        return compose(plan, moment)
 
     def _secret(self, blob: str, tenant: str) -> bytes:
         found = self._secrets.get(blob)
@@ -148,23 +157,51 @@ class Deliverer:
         return found
 
 
-def _body(payload: bytes) -> bytes:
-    """No payload is no body."""
-    return b"" if payload == b"null" else payload
+def _own_payload(entry: dict[str, Any]) -> list[Any]:
+    """Return the execution's own payload in a list of one, since null is a payload, too."""
+    if entry["payload"] is None:
+        return []
+    return [open_json(base64.b64decode(entry["payload"]), f"execution:{entry['id']}".encode())]
+
+
+def _with_callback(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
+    """Add what the receiver needs to end the execution later, and what it said of it last."""
+    execution = entry["id"]
+    return replace(
+        facts,
+        execution_token=execution_tokens.make(execution, entry["token"]),
+        callback_url=callback_url_of(execution),
+        progress=_progress(entry),
+    )
+
+
+def _progress(entry: dict[str, Any]) -> str | None:
+    if not entry.get("progress"):
+        return None
+    said = open_json(base64.b64decode(entry["progress"]), f"progress:{entry['id']}".encode())
+    # ASCII, so that every receiver reads the header alike.
+    text = json.dumps(said, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+    return text if len(text) <= _PROGRESS_BYTES else None
 
 
 def _answer(
-    entry: dict[str, Any], verdict: Outcome, result: Response | DeliveryError
+    entry: dict[str, Any], verdict: Outcome, result: Response | DeliveryError, now: datetime
 ) -> dict[str, Any]:
+    ended = Ended(
+        number=entry["attempt"],
+        limit=entry["max_attempts"],
+        scheduled_for=datetime.fromtimestamp(entry["scheduled_for"], UTC),
+        now=now,
+    )
     answer: dict[str, Any] = {
         "outcome": verdict.outcome,
         "status": verdict.status,
         "error_code": verdict.error_code or "",
         "error_message": _storable(verdict.error_message or ""),
         "timings": result.timings,
-        **_decision(entry, verdict),
+        **decide(verdict, ended, entry["retry_policy"], random.random),
     }
-    if isinstance(result, Response):
+    if isinstance(result, Response) and verdict.kind != "accepted":
         answer["sealed"] = _sealed_response(entry["id"], result)
     return answer
 
@@ -185,24 +222,12 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
-def _decision(entry: dict[str, Any], verdict: Outcome) -> dict[str, Any]:
-    if verdict.kind == "success":
-        return {"verb": "succeeded"}
-    if verdict.kind == "permanent":
-        return {"verb": "failed", "reason": "not_retryable"}
-    if entry["attempt"] >= entry["max_attempts"]:
-        return {"verb": "failed", "reason": "attempts_exhausted"}
-    delay = delay_seconds(entry["retry_policy"], entry["attempt"], random.random)
-    if verdict.retry_after_seconds is not None:
-        delay = max(delay, verdict.retry_after_seconds)
-    return {"verb": "retrying", "reason": "", "retry_in": delay}
-
-
 def _sealed_response(execution: str, response: Response) -> str:
     captured = {
         "headers": response.headers,
         "body": base64.b64encode(response.body).decode(),
         "truncated": response.truncated,
         "address": response.address,
+        "encoding": response.encoding,
     }
     return base64.b64encode(seal_json(captured, f"response:{execution}".encode())).decode()

@@ -19,6 +19,7 @@ ErrorCode = Literal[
     "address_forbidden",
     "redirect_forbidden",
     "response_invalid",
+    "http_status",
     "internal",
 ]
 
@@ -27,10 +28,17 @@ class DeliveryError(Exception):
     """The call ended without a complete response."""
 
     def __init__(
-        self, code: ErrorCode, message: str, timings: Mapping[str, float] | None = None
+        self,
+        code: ErrorCode,
+        message: str,
+        timings: Mapping[str, float] | None = None,
+        *,
+        status: int | None = None,
     ) -> None:
         super().__init__(message)
         self.code: ErrorCode = code
         self.message = message
         #: Milliseconds by phase, as in a response; empty when none was reached.
         self.timings: dict[str, float] = dict(timings or {})
+        #: With ``http_status``: what a token endpoint answered, which judges the attempt.
+        self.status = status

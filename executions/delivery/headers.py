@@ -6,14 +6,25 @@ reserved in ``shared.http_headers``, so a user's headers never repeat one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from executions.delivery.signing import sign
+from shared.conf import conf
 
 USER_AGENT = "Punctual-Webhooks/1"
-_DEFAULT_CONTENT_TYPE = "application/json"
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+
+_SECRET_NAME = re.compile(
+    r"authorization|cookie|token|secret|passw|signature|credential|private|"
+    r"(api|access)[-_]?key|(^|[-_])(auth|key)($|[-_])",
+    re.IGNORECASE,
+)
+#: They sound like secrets; the one orders attempts and proves nothing, the others are ids.
+_OPEN_NAMES = frozenset({"x-scheduler-fencing-token", "idempotency-key", "x-idempotency-key"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +39,13 @@ class AttemptFacts:
     fencing_token: int
     traceparent: str
     user_headers: Sequence[tuple[str, str]] = ()
-    #: Both only with ``completion: callback``.
+    #: These three only with ``completion: callback``.
     execution_token: str | None = None
     callback_url: str | None = None
+    #: What the job said last, as ASCII JSON.
+    progress: str | None = None
+    #: Of a body whose definition names none.
+    content_type: str = JSON
 
 
 def build_headers(
@@ -60,8 +75,10 @@ def build_headers(
         headers.append(("X-Execution-Token", facts.execution_token))
     if facts.callback_url is not None:
         headers.append(("X-Scheduler-Callback-Url", facts.callback_url))
+    if facts.progress is not None:
+        headers.append(("X-Scheduler-Progress", facts.progress))
     if body and not any(name.lower() == "content-type" for name, _ in facts.user_headers):
-        headers.append(("Content-Type", _DEFAULT_CONTENT_TYPE))
+        headers.append(("Content-Type", facts.content_type))
     headers.extend(facts.user_headers)
     return headers
 
@@ -71,3 +88,13 @@ def traceparent(execution_id: UUID, attempt: int) -> str:
     # The low half of a UUID is random in versions 4 and 7; zero is no valid span id.
     span = (execution_id.int ^ attempt) & 0xFFFF_FFFF_FFFF_FFFF or 1
     return f"00-{execution_id.hex}-{span:016x}-01"
+
+
+def callback_url_of(execution_id: str) -> str:
+    """Return the URL under which a receiver heartbeats and ends the execution."""
+    return f"{conf().public_url.rstrip('/')}/v1/executions/{execution_id}"
+
+
+def is_secret_header(name: str) -> bool:
+    """Return whether a header of this name is likely to carry a secret."""
+    return _SECRET_NAME.search(name) is not None and name.lower() not in _OPEN_NAMES

@@ -1,7 +1,7 @@
 """The HTTP/1.1 client that makes the calls; the only way out to a webhook's receiver.
 
 Called by the run stage, one client per event loop. It promises: no address that the guard has
-not approved, no redirect, no cookie, no decompression, a bounded amount of memory per answer,
+not approved, no redirect, no cookie, a bounded amount of memory per answer, decompressed or not,
 and an end within the time-out whatever the receiver does.
 """
 
@@ -12,7 +12,8 @@ import ssl
 from time import perf_counter
 
 from executions.delivery.address_guard import AddressGuard
-from executions.delivery.connector import Connector
+from executions.delivery.connector import Connector, key_of
+from executions.delivery.decompression import decode
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_connection import Connection, milliseconds
 from executions.delivery.http_messages import Request, Response, encode_request
@@ -81,6 +82,8 @@ class HttpClient:
             connection.address,
         )
         self._release(connection, loop, reusable=reader.reusable)
+        if response.body:
+            decode(response, request.capture_bytes)
         return response
 
     async def close(self) -> None:
@@ -91,8 +94,7 @@ class HttpClient:
     async def _connect(
         self, request: Request, deadline: float, timings: dict[str, float]
     ) -> Connection:
-        url = request.url
-        connection = self._pool.take((url.scheme, url.host, url.port))
+        connection = self._pool.take(key_of(request.url, request.route))
         if connection is not None:
             return connection
         connection = await self._open(request, deadline, timings)
@@ -105,7 +107,7 @@ class HttpClient:
     ) -> Connection:
         connect_deadline = deadline - max(0.0, request.timeout - request.connect_timeout)
         try:
-            return await self._connector.open(request.url, connect_deadline, timings)
+            return await self._connector.open(request.url, connect_deadline, timings, request.route)
         except DeliveryError as error:
             if error.code == "timeout_connect" and request.timeout < request.connect_timeout:
                 error.code = "timeout_total"

@@ -16,7 +16,8 @@ from typing import cast
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_parser import ResponseReader
 
-Key = tuple[str, str, int]
+#: Scheme, host, port, and the identity of the route; empty for the default way.
+Key = tuple[str, str, int, str]
 
 #: Seconds by which a timer may be early or late: uvloop rounds to milliseconds.
 _TICK = 0.002
@@ -106,6 +107,13 @@ class Connection(asyncio.Protocol):
     def is_drained(self) -> bool:
         """Say whether the whole request has left; an early answer may come before that."""
         return self._transport is not None and self._transport.get_write_buffer_size() == 0
+
+    def forget_answer(self) -> None:
+        """Make what arrives next a conversation of its own: that with a proxy is over."""
+        self.first_byte_at = 0.0
+        if self._reader is not None:
+            self._reader.detach()
+            self._reader = None
 
     def close(self) -> None:
         """Drop the connection at once; a pending exchange is left to its caller."""

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from executions.delivery.routes import Route
 from shared.addresses import TargetUrl
 from shared.http_headers import is_token
 
-#: Refused as request headers: this module frames the message, and nothing is decompressed.
+#: Refused as request headers: this module frames the message and asks for no encoding.
 _FRAMING_HEADERS = frozenset(
     {
         "accept-encoding",
@@ -47,6 +48,8 @@ class Request:
     timeout: float
     #: Part of the answer's body that is kept; a longer one is cut and the connection closed.
     capture_bytes: int = 65536
+    #: TLS settings and proxy of the target; None for the default way.
+    route: Route | None = None
 
 
 @dataclass(slots=True)
@@ -61,6 +64,8 @@ class Response:
     timings: dict[str, float]
     #: The address the answer came from.
     address: str
+    #: The Content-Encoding that the body is still under, because it could not be undone.
+    encoding: str = ""
 
 
 def encode_request(request: Request) -> bytes:

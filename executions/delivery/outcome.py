@@ -1,26 +1,29 @@
-"""Decides what an attempt's answer or error means: success, try again, or give up.
+"""Decides what an attempt's answer or error means: success, try again, or give up; and when.
 
-Pure. Called by the run stage after each call; the engine turns the result into a transition.
+Pure. Called after each call; the engine turns the result into a transition.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Response
+from executions.delivery.success import Criteria, read_criteria
+from shared.backoff import delay_seconds
 from shared.status_patterns import parse_status_pattern
 
-Kind = Literal["success", "retryable", "permanent"]
+Kind = Literal["success", "accepted", "retryable", "permanent"]
 
 MAX_RETRY_AFTER_SECONDS = 86_400
 _REDIRECTS = frozenset({300, 301, 302, 303, 305, 306, 307, 308})
+_ACCEPTED = 202
 _GONE = 410
 _TIMEOUTS = frozenset({"timeout_connect", "timeout_total"})
 #: Error code -> the word of ``retry_on`` that covers it; other codes are never retried, save
@@ -36,6 +39,8 @@ _RETRY_WORDS = {
 }
 #: The words of ``retry_on`` besides status patterns.
 RETRY_WORDS = frozenset(_RETRY_WORDS.values())
+#: Values of the stop header that mean nothing.
+_NOT_STOPPED = frozenset({"false", "0"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,37 +57,137 @@ class Outcome:
     retry_after_seconds: float | None = None
 
 
-def classify(
-    result: Response | DeliveryError,
-    *,
-    success_statuses: Sequence[str],
-    retry_on: Sequence[str],
-    now: datetime,
-) -> Outcome:
-    """Return the outcome; ValueError for a pattern that validation would have refused.
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a definition says of answers, read once."""
 
-    A redirect, 410 and a forbidden address are final whatever ``retry_on`` says.
+    success: frozenset[int]
+    retry_statuses: frozenset[int]
+    retry_words: frozenset[str]
+    #: Statuses that are never retried, whatever ``retry_statuses`` say.
+    stop: frozenset[int]
+    #: Lower case; a header whose presence forbids a retry.
+    stop_header: str | None
+    criteria: Criteria | None
+    #: Whether 202 says that the job goes on and is ended by a call.
+    callback: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Which attempt has ended; the times are the database's."""
+
+    number: int
+    #: Attempts that the execution has in all.
+    limit: int
+    scheduled_for: datetime
+    now: datetime
+
+
+def read_terms(target: Mapping[str, Any], policy: Mapping[str, Any]) -> Terms:
+    """Return the terms; ValueError for a pattern that validation would have refused."""
+    words = tuple(policy["retry_on"])
+    header = policy.get("stop_header")
+    return Terms(
+        success=_statuses(tuple(target["success"]["statuses"])),
+        retry_statuses=_statuses(words),
+        retry_words=RETRY_WORDS.intersection(words),
+        stop=_statuses(tuple(policy.get("stop_on") or ())),
+        stop_header=None if header is None else header.lower(),
+        criteria=read_criteria(target["success"]),
+        callback=target.get("completion") == "callback",
+    )
+
+
+def classify(result: Response | DeliveryError, terms: Terms, now: datetime) -> Outcome:
+    """Return the outcome.
+
+    A redirect, 410 and a forbidden address are final whatever ``retry_on`` says. An answer that
+    misses the criteria is taken for a passing state of the receiver, and retried.
     """
     if isinstance(result, DeliveryError):
-        return _classify_error(result, tuple(retry_on))
+        return _classify_error(result, terms)
     status = result.status
-    if status in _statuses(tuple(success_statuses)):
-        return Outcome("success", "SUCCEEDED", status=status)
+    if terms.callback and status == _ACCEPTED:
+        return Outcome("accepted", "SUCCEEDED", status=status)
+    if status in terms.success:
+        mismatch = None if terms.criteria is None else terms.criteria.mismatch(result)
+        if mismatch is None:
+            return Outcome("success", "SUCCEEDED", status=status)
+        final = status in terms.stop or _is_stopped(result, terms)
+        return _failure(result, "response_mismatch", mismatch, now, final=final)
     if status in _REDIRECTS:
         message = f"The receiver redirected (HTTP {status})."
         return Outcome("permanent", "FAILED", "redirect_forbidden", message, status)
     message = f"The receiver answered HTTP {status}."
-    if status == _GONE or status not in _statuses(tuple(retry_on)):
-        return Outcome("permanent", "FAILED", "http_status", message, status)
-    retry_after = next(
-        (value for name, value in result.headers if name.lower() == "retry-after"), None
-    )
-    wait = None if retry_after is None else parse_retry_after(retry_after, now)
-    return Outcome("retryable", "FAILED", "http_status", message, status, wait)
+    final = not _retries_status(status, terms) or _is_stopped(result, terms)
+    return _failure(result, "http_status", message, now, final=final)
 
 
-def _classify_error(error: DeliveryError, retry_on: tuple[str, ...]) -> Outcome:
-    retried = error.code == "internal" or _RETRY_WORDS.get(error.code) in retry_on
+def decide(
+    outcome: Outcome, attempt: Ended, policy: Mapping[str, Any], rand: Callable[[], float]
+) -> dict[str, Any]:
+    """Return the verb of the outcome with its reason, and the wait before a retry.
+
+    No retry would begin later than ``max_age_seconds`` after the nominal time; not one that the
+    receiver asked to wait for either.
+    """
+    if outcome.kind == "success":
+        return {"verb": "succeeded"}
+    if outcome.kind == "accepted":
+        return {"verb": "accepted"}
+    if outcome.kind == "permanent":
+        return {"verb": "failed", "reason": "not_retryable"}
+    rule = _rule_for(outcome.status, policy.get("rules") or ())
+    if attempt.number >= min(attempt.limit, rule.get("max_attempts") or attempt.limit):
+        return {"verb": "failed", "reason": "attempts_exhausted"}
+    fixed = rule.get("delay_seconds")
+    delay = float(fixed) if fixed is not None else delay_seconds(policy, attempt.number, rand)
+    if outcome.retry_after_seconds is not None:
+        delay = max(delay, outcome.retry_after_seconds)
+    oldest = policy.get("max_age_seconds")
+    age = (attempt.now - attempt.scheduled_for).total_seconds()
+    if oldest is not None and age + delay > oldest:
+        return {"verb": "failed", "reason": "max_age_exceeded"}
+    return {"verb": "retrying", "reason": "", "retry_in": delay}
+
+
+def _failure(response: Response, code: str, message: str, now: datetime, *, final: bool) -> Outcome:
+    if final:
+        return Outcome("permanent", "FAILED", code, message, response.status)
+    asked = _header(response, "retry-after")
+    wait = None if asked is None else parse_retry_after(asked, now)
+    return Outcome("retryable", "FAILED", code, message, response.status, wait)
+
+
+def _retries_status(status: int, terms: Terms) -> bool:
+    return status != _GONE and status in terms.retry_statuses and status not in terms.stop
+
+
+def _is_stopped(response: Response, terms: Terms) -> bool:
+    if terms.stop_header is None:
+        return False
+    value = _header(response, terms.stop_header)
+    return value is not None and value.strip().lower() not in _NOT_STOPPED
+
+
+def _header(response: Response, lowered: str) -> str | None:
+    return next((value for name, value in response.headers if name.lower() == lowered), None)
+
+
+def _rule_for(status: int | None, rules: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the first rule for the status; an empty one where there is none."""
+    for rule in rules:
+        if status in _statuses(tuple(rule["statuses"])):
+            return rule
+    return {}
+
+
+def _classify_error(error: DeliveryError, terms: Terms) -> Outcome:
+    if error.status is not None:
+        retried = _retries_status(error.status, terms)
+    else:
+        retried = error.code == "internal" or _RETRY_WORDS.get(error.code) in terms.retry_words
     return Outcome(
         kind="retryable" if retried else "permanent",
         outcome="TIMED_OUT" if error.code in _TIMEOUTS else "FAILED",

@@ -11,7 +11,7 @@ import asyncio
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from threading import BoundedSemaphore
@@ -22,15 +22,18 @@ import orjson
 
 from events import audit
 from executions.delivery.address_guard import AddressGuard
-from executions.delivery.errors import DeliveryError, ErrorCode
-from executions.delivery.headers import AttemptFacts, build_headers, traceparent
+from executions.delivery.caller import Caller
+from executions.delivery.errors import DeliveryError
+from executions.delivery.headers import AttemptFacts, callback_url_of, traceparent
 from executions.delivery.http_client import HttpClient, Request, Response
 from executions.delivery.outcome import Outcome, classify
+from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
 from executions.delivery.signing import parse_secret
 from executions.engine.clocks import database_now
-from executions.exchange import mask_headers
+from executions.exchange import mask_headers, proof_headers, shown_body, shown_url
+from shared import execution_tokens
 from shared.actor import Actor
-from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
+from shared.addresses import AllowList, UrlError
 from shared.conf import conf
 from shared.exceptions import FieldError, InvalidInput, QuotaExceeded
 from shared.ids import new_id
@@ -51,7 +54,6 @@ MARK = ("X-Scheduler-Test", "true")
 EXCERPT_BYTES = 16 * 1024
 #: Tests under way per process: each holds a thread and a connection to the database.
 _AT_ONCE = BoundedSemaphore(4)
-_BODILESS = ("GET", "HEAD")
 #: The task's id in the headers while there is no task.
 _NO_TASK = UUID(int=0)
 
@@ -93,109 +95,122 @@ def send_test(tenant_id: UUID, definition_body: Any, *, actor: Actor) -> TestRes
 def send_test_of_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> TestResult:
     """Send what the task sends; raise NotFound when there is none."""
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id)
-    return _send(tenant_id, task_id, read_definition(task), actor)
+    return _send(tenant_id, task, read_definition(task), actor)
 
 
-def _send(
-    tenant_id: UUID, task_id: UUID | None, definition: Definition, actor: Actor
-) -> TestResult:
-    url = _checked_url(definition)
+def _send(tenant_id: UUID, task: Task | None, definition: Definition, actor: Actor) -> TestResult:
+    plan = _plan(tenant_id, definition)
     now = database_now()
-    request = _request(definition, url, _headers(tenant_id, task_id, definition, now))
+    request = _request(plan, _moment(tenant_id, task, definition, plan, now))
     with _one_of_few():
         # Written before anything is sent, so that no call leaves without a trace.
         audit.record(
             tenant_id,
             actor,
             "task.tested",
-            "task" if task_id else "tenant",
-            task_id or tenant_id,
-            after={"method": request.method, "host": url.host},
+            "task" if task else "tenant",
+            task.id if task else tenant_id,
+            after={"method": request.method, "host": request.url.host},
         )
-        result = asyncio.run(_exchange(request))
-    verdict = classify(
-        result,
-        success_statuses=definition.target["success"]["statuses"],
-        retry_on=definition.retry_policy["retry_on"],
-        now=now,
-    )
-    return _shown(definition, request, result, verdict)
+        result = asyncio.run(_exchange(plan, request, str(tenant_id)))
+    return _shown(plan, request, result, classify(result, plan.terms, now))
 
 
-def _checked_url(definition: Definition) -> TargetUrl:
+def _plan(tenant_id: UUID, definition: Definition) -> Plan:
     if definition.target["kind"] != "webhook":
         message = "Only a webhook can be tested."
         raise InvalidInput([FieldError("#/target/kind", "not_a_webhook", message)], message)
     allow = AllowList(conf().webhook_allowed_networks)
     try:
-        return parse_target_url(definition.target["url"], allow, conf().webhook_allowed_ports)
+        return read_plan(
+            definition.target,
+            definition.payload,
+            policy=definition.retry_policy,
+            tenant=str(tenant_id),
+            allow=allow,
+        )
     except UrlError as error:
         # A task that is stored may name what the settings of today refuse.
-        field = FieldError("#/target/url", error.code, error.message)
-        raise InvalidInput([field], error.message) from error
+        raise _refused(error) from error
 
 
-def _headers(
-    tenant_id: UUID, task_id: UUID | None, definition: Definition, now: datetime
-) -> list[tuple[str, str]]:
-    execution = new_id()
+def _refused(error: UrlError) -> InvalidInput:
+    return InvalidInput([FieldError("#/target/url", error.code, error.message)], error.message)
+
+
+def _moment(
+    tenant_id: UUID, task: Task | None, definition: Definition, plan: Plan, now: datetime
+) -> Moment:
+    execution, scheduled_for = new_id(), format_instant(now)
     facts = AttemptFacts(
         execution_id=str(execution),
-        task_id=str(task_id or _NO_TASK),
+        task_id=str(task.id if task else _NO_TASK),
         attempt=1,
-        scheduled_for=format_instant(now),
+        scheduled_for=scheduled_for,
         fencing_token=0,
         traceparent=traceparent(execution, 1),
-        user_headers=[MARK, *definition.target["headers"].items()],
+        user_headers=[MARK, *plan.headers],
+        content_type=plan.content_type,
     )
+    if plan.terms.callback:
+        facts = replace(
+            facts,
+            # There is no execution to end: the token opens nothing.
+            execution_token=execution_tokens.make(str(execution), 0),
+            callback_url=callback_url_of(str(execution)),
+        )
+    last = task.last_success_at if task else None
+    named = {
+        "name": definition.name,
+        "labels": definition.labels,
+        "last_success_at": last.isoformat() if last else None,
+    }
     sealed = active_signing_secrets([tenant_id]).get(tenant_id, [])
-    secrets = [parse_secret(open_signing_secret(blob, tenant_id)) for blob in sealed]
-    timestamp = int(now.timestamp())
-    return build_headers(facts, secrets=secrets, timestamp=timestamp, body=_body(definition))
-
-
-def _body(definition: Definition) -> bytes:
-    if definition.target["method"] in _BODILESS or definition.payload is None:
-        return b""
-    return orjson.dumps(definition.payload)
-
-
-def _request(definition: Definition, url: TargetUrl, headers: list[tuple[str, str]]) -> Request:
-    target = definition.target
-    return Request(
-        method=target["method"],
-        url=url,
-        headers=headers,
-        body=_body(definition),
-        connect_timeout=min(target["connect_timeout_seconds"], DEADLINE_SECONDS),
-        timeout=min(target["timeout_seconds"], DEADLINE_SECONDS),
-        capture_bytes=min(conf().response_capture_bytes, EXCERPT_BYTES),
+    return Moment(
+        facts=facts,
+        timestamp=int(now.timestamp()),
+        secrets=[parse_secret(open_signing_secret(blob, tenant_id)) for blob in sealed],
+        values=template_values(named, scheduled_for, 1),
     )
 
 
-async def _exchange(request: Request) -> Response | DeliveryError:
-    guard = AddressGuard(AllowList(conf().webhook_allowed_networks))
+def _request(plan: Plan, moment: Moment) -> Request:
+    try:
+        request = compose(plan, moment)
+    except UrlError as error:  # templates may have made it too long
+        raise _refused(error) from error
+    return replace(
+        request,
+        connect_timeout=min(request.connect_timeout, DEADLINE_SECONDS),
+        timeout=min(request.timeout, DEADLINE_SECONDS),
+        capture_bytes=min(request.capture_bytes, EXCERPT_BYTES),
+    )
+
+
+async def _exchange(plan: Plan, request: Request, tenant: str) -> Response | DeliveryError:
+    guard = AddressGuard(plan.allow)
     client = HttpClient(guard, ssl_context=_ssl_context())
     try:
-        return await client.send(request)
+        return await Caller(client).call(plan, request, tenant)
     except DeliveryError as error:
         return error
     except ValueError as error:
-        code: ErrorCode = "internal"
-        return DeliveryError(code, str(error))
+        return DeliveryError("internal", str(error))
     finally:
         await client.close()
         guard.close()
 
 
 def _shown(
-    definition: Definition, request: Request, result: Response | DeliveryError, verdict: Outcome
+    plan: Plan, request: Request, result: Response | DeliveryError, verdict: Outcome
 ) -> TestResult:
+    url = request.url
+    sent_url = f"{url.scheme}://{url.authority}{url.path_and_query}"
     sent = {
         "method": request.method,
-        "url": redact_text(definition.target["url"]),
-        "headers": _masked(request.headers),
-        "body": definition.payload if request.body else None,
+        "url": redact_text(shown_url(sent_url, plan.target)),
+        "headers": {**_masked(request.headers), **proof_headers(plan.target)},
+        "body": _sent_body(plan, request),
     }
     return TestResult(
         outcome=verdict.outcome,
@@ -208,11 +223,17 @@ def _shown(
     )
 
 
+def _sent_body(plan: Plan, request: Request) -> Any:
+    if not request.body:
+        return None
+    return request.body.decode() if plan.raw else orjson.loads(request.body)
+
+
 def _answer(response: Response) -> dict[str, Any]:
     return {
         "status": response.status,
         "headers": _masked(response.headers),
-        "body": redact_text(response.body.decode("utf-8", "replace")),
+        "body": redact_text(shown_body(response.body, response.encoding)),
         "truncated": response.truncated,
     }
 

@@ -15,6 +15,7 @@ from standardwebhooks import Webhook
 from executions.delivery.attempt import Deliverer, Remembered
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_client import HttpClient, Request, Response
+from shared import execution_tokens
 from shared.addresses import AllowList
 from shared.encryption import open_json, seal, seal_json
 from tenants.signing import new_signing_secret
@@ -38,7 +39,7 @@ class Client:
 
 
 def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: Any) -> Any:
-    """Return an entry as dispatch makes it; target fields by name."""
+    """Return an entry as dispatch makes it; ``target``, ``secret`` and ``policy`` add fields."""
     target = {
         "method": "POST",
         "url": "https://api.example.com/hook",
@@ -47,7 +48,7 @@ def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: A
         "connect_timeout_seconds": 5,
         **parts.pop("target", {}),
     }
-    content = {"headers": headers or {}, "payload": payload}
+    content = {"headers": headers or {}, "payload": payload, **parts.pop("secret", {})}
     return {
         "id": str(uuid4()),
         "tenant": TENANT,
@@ -65,6 +66,7 @@ def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: A
             "max_delay_seconds": 60,
             "jitter": "none",
             "retry_on": ["5xx", "429", "timeout"],
+            **parts.pop("policy", {}),
         },
         "sealed": text(seal_json(content, f"revision:{TASK}:1".encode())),
         "payload": None,
@@ -217,6 +219,111 @@ async def test_a_definition_is_opened_once_per_revision(settings: Settings) -> N
     await deliverer.deliver({**given, "sealed": "AAAA"}, batch(), time.time())
 
     assert [request.body for request in client.requests] == [b'{"n":1}'] * 2
+
+
+async def test_202_hands_the_job_to_the_receiver_with_all_it_needs_to_end_it() -> None:
+    client = Client(Response(202, [], b"ok", False, {"total": 1.0}, "1.1.1.1"))
+    given = entry(target={"completion": "callback"})
+    given["progress"] = text(seal_json({"at": "50 % ü"}, f"progress:{given['id']}".encode()))
+
+    outcome = await deliver(client, given)
+
+    headers = dict(client.requests[0].headers)
+    assert (outcome["verb"], outcome["status"]) == ("accepted", 202)
+    assert "sealed" not in outcome
+    assert execution_tokens.verify(headers["X-Execution-Token"], given["id"]) == 7
+    assert (
+        headers["X-Scheduler-Callback-Url"] == f"http://127.0.0.1:8000/v1/executions/{given['id']}"
+    )
+    assert headers["X-Scheduler-Progress"] == '{"at":"50 % \\u00fc"}'
+
+
+async def test_an_answer_other_than_202_ends_a_job_at_once() -> None:
+    outcome = await deliver(Client(), entry(target={"completion": "callback"}))
+
+    assert (outcome["verb"], outcome["status"]) == ("succeeded", 200)
+
+
+async def test_a_response_target_gets_no_means_of_ending_and_202_ends_it() -> None:
+    client = Client(Response(202, [], b"", False, {}, "1.1.1.1"))
+
+    outcome = await deliver(client, entry())
+
+    assert outcome["verb"] == "succeeded"
+    names = {name for name, _ in client.requests[0].headers}
+    assert not names & {"X-Execution-Token", "X-Scheduler-Callback-Url", "X-Scheduler-Progress"}
+
+
+async def test_a_progress_that_is_too_long_for_a_header_is_left_out() -> None:
+    client, given = Client(), entry(target={"completion": "callback"})
+    sealed = seal_json({"a": "\x7f" * 4096}, f"progress:{given['id']}".encode())
+
+    await deliver(client, {**given, "progress": text(sealed)})
+
+    assert "X-Scheduler-Progress" not in dict(client.requests[0].headers)
+
+
+async def test_templates_are_filled_from_the_entry() -> None:
+    client = Client()
+    given = entry(
+        {"n": "{{ attempt }}"},
+        {"X-At": "{{ scheduled_for }}"},
+        target={"template": True, "url": "https://api.example.com/{{ labels.team }}"},
+        named={"name": "n", "labels": {"team": "a b"}, "last_success_at": None},
+    )
+
+    await deliver(client, given)
+
+    (request,) = client.requests
+    assert request.url.path_and_query == "/a%20b"
+    assert request.body == b'{"n":"1"}'
+    assert dict(request.headers)["X-At"] == "2023-11-14T22:13:20.000Z"
+
+
+async def test_the_proof_comes_from_the_sealed_part() -> None:
+    client = Client()
+
+    await deliver(client, entry(secret={"auth": {"type": "bearer", "token": "t"}}))
+
+    assert dict(client.requests[0].headers)["Authorization"] == "Bearer t"
+
+
+async def test_an_answer_that_misses_the_criteria_is_retried() -> None:
+    success = {"statuses": ["2xx"], "body_pattern": "^done$"}
+
+    outcome = await deliver(Client(), entry(target={"success": success}))
+
+    assert (outcome["verb"], outcome["error_code"]) == ("retrying", "response_mismatch")
+    assert (outcome["outcome"], outcome["status"]) == ("FAILED", 200)
+
+
+async def test_the_age_is_counted_by_the_databases_clock() -> None:
+    busy = Client(Response(503, [], b"", False, {}, ""))
+    policy = {"max_age_seconds": 60}
+
+    # The batch's clock is 0.25 s ahead; the wait is 2 s.
+    early = await deliver(busy, entry(policy=policy), at=1_700_000_057.0)
+    late = await deliver(busy, entry(policy=policy), at=1_700_000_058.5)
+
+    assert (early["verb"], late["verb"]) == ("retrying", "failed")
+    assert late["reason"] == "max_age_exceeded"
+
+
+async def test_what_cannot_be_opened_is_tried_until_the_attempts_are_used_up() -> None:
+    given = {**entry(attempt=3), "sealed": text(b"\x01\x04testnothing that opens, but long enough")}
+
+    outcome = await deliver(Client(), given)
+
+    assert (outcome["verb"], outcome["reason"]) == ("failed", "attempts_exhausted")
+
+
+async def test_an_encoding_that_was_not_undone_is_captured_with_the_answer() -> None:
+    given = entry()
+
+    outcome = await deliver(Client(Response(200, [], b"x", False, {}, "", "br")), given)
+
+    captured = open_json(base64.b64decode(outcome["sealed"]), f"response:{given['id']}".encode())
+    assert captured["encoding"] == "br"
 
 
 def test_what_is_remembered_is_bounded_by_its_size() -> None:

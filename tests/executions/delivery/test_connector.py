@@ -175,7 +175,7 @@ def test_error_of_the_system_has_a_code(error, code):
 def test_families_take_turns_beginning_with_the_first():
     addresses = [ip_address(text) for text in ("::1", "::2", "::3", "10.0.0.1")]
 
-    ordered = connector_module._alternate_families(addresses)
+    ordered = connector_module._in_turn(addresses)
 
     assert [str(address) for address in ordered] == ["::1", "10.0.0.1", "::2", "::3"]
 

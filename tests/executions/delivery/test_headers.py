@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from standardwebhooks import Webhook
 
-from executions.delivery.headers import AttemptFacts, build_headers, traceparent
+from executions.delivery.headers import AttemptFacts, build_headers, callback_url_of, traceparent
 from executions.delivery.signing import parse_secret, sign
+from shared.conf import conf
 from shared.http_headers import RESERVED_HEADERS
 from tenants.signing import new_signing_secret
 
@@ -79,7 +80,9 @@ def test_request_without_body_has_no_content_type():
 
 
 def test_every_header_that_is_set_is_reserved_for_users():
-    facts = replace(FACTS, execution_token="token", callback_url="https://p.example/v1/x")
+    facts = replace(
+        FACTS, execution_token="token", callback_url="https://p.example/v1/x", progress="{}"
+    )
 
     headers = build_headers(facts, secrets=[b"k" * 32], timestamp=1, body=b"{}")
 
@@ -99,3 +102,9 @@ def test_attempts_share_a_trace_and_differ_in_span():
 
 def test_span_is_never_zero():
     assert traceparent(uuid.UUID(int=1 << 64 | 5), 5).split("-")[2] == "0000000000000001"
+
+
+def test_a_callback_goes_to_the_public_url(settings):
+    settings.PUNCTUAL = replace(conf(), public_url="https://p.example/base/")
+
+    assert callback_url_of("x") == "https://p.example/base/v1/executions/x"

@@ -47,7 +47,7 @@ def transport():
 
 @pytest.fixture
 async def connection(transport):
-    connection = Connection(asyncio.get_running_loop(), ("http", "a", 80), "192.0.2.1")
+    connection = Connection(asyncio.get_running_loop(), ("http", "a", 80, ""), "192.0.2.1")
     connection.connection_made(transport)
     yield connection
     connection.close()

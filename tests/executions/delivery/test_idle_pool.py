@@ -10,8 +10,8 @@ from executions.delivery import idle_pool
 from executions.delivery.http_connection import Connection
 from executions.delivery.idle_pool import IdlePool
 
-KEY = ("http", "name.test", 80)
-OTHER = ("http", "other.test", 80)
+KEY = ("http", "name.test", 80, "")
+OTHER = ("http", "other.test", 80, "")
 
 
 class Transport(asyncio.Transport):

@@ -1,19 +1,27 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Response
-from executions.delivery.outcome import classify, parse_retry_after
+from executions.delivery.outcome import (
+    Ended,
+    Outcome,
+    classify,
+    decide,
+    parse_retry_after,
+    read_terms,
+)
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 DEFAULT_RETRY_ON = ("5xx", "408", "425", "429", "timeout", "connection")
 
 
-def _judge(result, *, success=("2xx",), retry_on=DEFAULT_RETRY_ON):
-    return classify(result, success_statuses=success, retry_on=retry_on, now=NOW)
+def _judge(result, *, success=("2xx",), completion="response", criteria=None, **policy):
+    target = {"success": {"statuses": success, **(criteria or {})}, "completion": completion}
+    return classify(result, read_terms(target, {"retry_on": DEFAULT_RETRY_ON, **policy}), NOW)
 
 
 def _answer(status, headers=()):
@@ -120,3 +128,131 @@ def test_retry_after_of_an_answer_is_kept_for_the_retry():
 
 def test_retry_after_of_a_final_answer_means_nothing():
     assert _judge(_answer(404, [("Retry-After", "30")])).retry_after_seconds is None
+
+
+def test_202_goes_on_where_the_job_is_ended_by_a_call():
+    accepted = _judge(_answer(202), completion="callback", success=("200",))
+
+    assert (accepted.kind, accepted.status) == ("accepted", 202)
+    assert _judge(_answer(200), completion="callback").kind == "success"
+    assert _judge(_answer(503), completion="callback").kind == "retryable"
+    assert _judge(_answer(202)).kind == "success"
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "headers", "kind"),
+    [
+        ({}, 200, [], "retryable"),
+        ({"stop_on": ["2xx"]}, 200, [], "permanent"),
+        ({"stop_header": "X-Stop"}, 200, [("x-stop", "1")], "permanent"),
+        ({"stop_header": "X-Stop"}, 200, [("x-stop", "False")], "retryable"),
+    ],
+)
+def test_an_answer_that_misses_the_criteria_is_retried_unless_stopped(
+    policy, status, headers, kind
+):
+    outcome = _judge(_answer(status, headers), criteria={"body_pattern": "done"}, **policy)
+
+    assert (outcome.kind, outcome.outcome) == (kind, "FAILED")
+    assert (outcome.error_code, outcome.status) == ("response_mismatch", status)
+
+
+def test_criteria_are_asked_only_of_a_status_of_success():
+    assert _judge(_answer(503), criteria={"body_pattern": "x"}).error_code == "http_status"
+
+
+@pytest.mark.parametrize(
+    ("stop_on", "status", "kind"),
+    [
+        *((["503"], 503, "permanent"), (["503"], 500, "retryable"), (["5xx"], 599, "permanent")),
+        *((["429"], 429, "permanent"), ([], 503, "retryable"), (None, 503, "retryable")),
+    ],
+)
+def test_a_status_that_stops_is_never_retried(stop_on, status, kind):
+    assert _judge(_answer(status), stop_on=stop_on).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        *(("true", "permanent"), ("", "permanent"), ("no", "permanent"), ("1", "permanent")),
+        *(("false", "retryable"), (" FALSE ", "retryable"), ("0", "retryable")),
+    ],
+)
+def test_a_receiver_can_forbid_the_retry_by_a_header(value, kind):
+    assert _judge(_answer(503, [("x-no-RETRY", value)]), stop_header="X-No-Retry").kind == kind
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(503, "retryable"), (401, "permanent"), (410, "permanent")]
+)
+def test_a_token_endpoint_is_judged_by_its_status(status, kind):
+    error = DeliveryError("http_status", "The token endpoint answered.")
+    error.status = status
+
+    outcome = _judge(error)
+
+    assert (outcome.kind, outcome.error_code, outcome.status) == (kind, "http_status", None)
+
+
+def _decide(outcome, *, attempt=1, limit=5, age=0.0, **policy):
+    ended = Ended(attempt, limit, NOW - timedelta(seconds=age), NOW)
+    fixed = {"backoff": "fixed", "initial_delay_seconds": 10, "jitter": "none"}
+    return decide(outcome, ended, {**fixed, **policy}, lambda: 0.5)
+
+
+RETRY = Outcome("retryable", "FAILED", "http_status", "why", 503)
+RULES = [
+    {"statuses": ["429"], "max_attempts": 2, "delay_seconds": None},
+    {"statuses": ["5xx"], "max_attempts": None, "delay_seconds": 3.5},
+    {"statuses": ["503"], "max_attempts": 1, "delay_seconds": 99},
+]
+
+
+def test_ends_that_are_no_failure_have_their_verbs():
+    assert _decide(Outcome("success", "SUCCEEDED")) == {"verb": "succeeded"}
+    assert _decide(Outcome("accepted", "SUCCEEDED")) == {"verb": "accepted"}
+    assert _decide(Outcome("permanent", "FAILED"))["reason"] == "not_retryable"
+
+
+def test_the_last_attempt_ends_it():
+    assert _decide(RETRY, attempt=4)["retry_in"] == 10
+    assert _decide(RETRY, attempt=5) == {"verb": "failed", "reason": "attempts_exhausted"}
+
+
+def test_the_first_rule_for_the_status_decides_attempts_and_delay():
+    busy = Outcome("retryable", "FAILED", "http_status", "why", 429)
+
+    assert _decide(RETRY, rules=RULES)["retry_in"] == 3.5
+    assert _decide(busy, rules=RULES)["retry_in"] == 10
+    assert _decide(busy, attempt=2, rules=RULES)["reason"] == "attempts_exhausted"
+
+
+def test_a_rule_never_gives_more_attempts_than_the_policy():
+    rules = [{"statuses": ["503"], "max_attempts": 9, "delay_seconds": None}]
+
+    assert _decide(RETRY, attempt=5, rules=rules)["reason"] == "attempts_exhausted"
+
+
+def test_rules_are_about_answers_only():
+    lost = Outcome("retryable", "FAILED", "connection_reset", "why")
+
+    assert _decide(lost, rules=RULES)["retry_in"] == 10
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"), [(50.0, "retrying"), (50.001, "failed"), (-100.0, "retrying")]
+)
+def test_no_retry_begins_after_the_greatest_age(age, expected):
+    decided = _decide(RETRY, age=age, max_age_seconds=60)
+
+    assert decided["verb"] == expected
+    assert decided["reason"] == ("" if expected == "retrying" else "max_age_exceeded")
+
+
+def test_a_wait_that_the_receiver_asks_for_counts_for_the_age():
+    asked = Outcome("retryable", "FAILED", "http_status", "why", 503, 120.0)
+
+    assert _decide(asked, max_age_seconds=100)["reason"] == "max_age_exceeded"
+    assert _decide(asked, max_age_seconds=None)["retry_in"] == 120
+    assert _decide(asked, max_age_seconds=130)["retry_in"] == 120

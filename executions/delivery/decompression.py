@@ -1,0 +1,63 @@
+"""Undoes the compression of an answer that came compressed although nobody asked for it.
+
+Called by the HTTP client on the captured part of a body. Memory is bounded by the capture limit
+whatever the body claims; what cannot be undone (another encoding, several, damage) stays as it
+came and says so.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from executions.delivery.http_messages import Response
+
+_GZIP, _ZLIB, _RAW = 31, 15, -15
+#: Window bits to try, by encoding: many servers send deflate without its zlib wrapper.
+_WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _RAW)}
+_LONGEST_NAME = 100
+
+
+def decode(response: Response, limit: int) -> None:
+    """Replace the body by its decompressed form, cut at ``limit`` bytes, or mark its encoding."""
+    encodings = [
+        word.strip().lower()
+        for name, value in response.headers
+        if name.lower() == "content-encoding"
+        for word in value.split(",")
+    ]
+    encodings = [word for word in encodings if word not in ("", "identity")]
+    if not encodings:
+        return
+    for window in _WINDOWS.get(encodings[0], ()) if len(encodings) == 1 else ():
+        try:
+            body, cut = _inflate(response.body, window, limit, complete=not response.truncated)
+        except zlib.error:
+            continue
+        response.body = body
+        response.truncated = response.truncated or cut
+        return
+    response.encoding = ", ".join(encodings)[:_LONGEST_NAME]
+
+
+def _inflate(data: bytes, window: int, limit: int, *, complete: bool) -> tuple[bytes, bool]:
+    """Return at most ``limit`` bytes and whether there were more; several gzip members are one.
+
+    zlib.error when the data is damaged, or ends early although it is ``complete``.
+    """
+    pieces: list[bytes] = []
+    room = limit + 1
+    while data and room > 0:
+        member = zlib.decompressobj(window)
+        try:
+            piece = member.decompress(data, room)
+        except zlib.error:
+            if pieces:
+                break  # padding behind the last member
+            raise
+        pieces.append(piece)
+        room -= len(piece)
+        if complete and not member.eof and room > 0:
+            raise zlib.error("the data ends early")
+        data = member.unused_data if window == _GZIP else b""
+    body = b"".join(pieces)
+    return body[:limit], len(body) > limit

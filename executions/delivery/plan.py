@@ -1,0 +1,152 @@
+"""A webhook's definition, read once for many attempts, and the request that one attempt makes.
+
+Made by the worker per task and revision, and by a test of a definition; the same code composes
+the request for both. Nothing here sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from executions.delivery.auth import Auth, read_auth
+from executions.delivery.headers import JSON, TEXT, AttemptFacts, build_headers
+from executions.delivery.http_messages import Request
+from executions.delivery.outcome import Terms, read_terms
+from executions.delivery.routes import Route, read_route
+from shared.addresses import AllowList, TargetUrl, parse_target_url
+from shared.conf import conf
+from shared.instants import format_instant
+from shared.templates import render_header, render_json, render_url
+
+#: Methods whose requests carry no payload: a body of theirs means nothing (RFC 9110, 9.3).
+BODILESS = ("GET", "HEAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything of a webhook that no attempt changes."""
+
+    target: Mapping[str, Any] = field(repr=False)
+    #: None where the URL holds templates.
+    url: TargetUrl | None
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    #: None where there are templates: then the body is made per attempt.
+    body: bytes | None = field(repr=False)
+    payload: Any = field(repr=False)
+    raw: bool
+    terms: Terms
+    auth: Auth | None
+    route: Route | None
+    allow: AllowList
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether one request is the whole call."""
+        return self.auth is None and not self.target.get("follow_redirects", False)
+
+    @property
+    def content_type(self) -> str:
+        """The type of a body whose definition names none."""
+        return TEXT if self.raw else JSON
+
+    def body_of(self, payload: Any) -> bytes:
+        """Return how a payload is sent; null is no body, and some methods have none."""
+        if payload is None or self.target["method"] in BODILESS:
+            return b""
+        if self.raw and isinstance(payload, str):
+            return payload.encode()
+        return orjson.dumps(payload)
+
+
+def read_plan(
+    target: Mapping[str, Any],
+    payload: Any,
+    *,
+    policy: Mapping[str, Any],
+    tenant: str,
+    allow: AllowList,
+) -> Plan:
+    """Return the plan of a target in normal form, with its secret parts.
+
+    UrlError when the settings of today refuse a URL, ValueError for what validation would have
+    refused.
+    """
+    ports = conf().webhook_allowed_ports
+    template = target.get("template", False)
+    plan = Plan(
+        target=target,
+        url=None if template else parse_target_url(target["url"], allow, ports),
+        headers=tuple(target["headers"].items()),
+        body=None,
+        payload=payload,
+        raw=target.get("body_format", "json") == "raw",
+        terms=read_terms(target, policy),
+        auth=read_auth(target.get("auth"), allow, ports),
+        route=read_route(target, tenant, allow, ports),
+        allow=allow,
+    )
+    return plan if template else replace(plan, body=plan.body_of(payload), payload=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What one attempt adds to the plan."""
+
+    #: With the plan's headers, as they are written, and its content type.
+    facts: AttemptFacts
+    #: Unix seconds of the attempt, by the database's clock.
+    timestamp: int
+    secrets: Sequence[bytes] = field(repr=False)
+    #: What templates may name; empty where there are none.
+    values: Mapping[str, str] = field(default_factory=dict)
+    #: The execution's own payload, in a list of one; empty where it sends the definition's.
+    own_payload: Sequence[Any] = field(default=(), repr=False)
+
+
+def compose(plan: Plan, moment: Moment) -> Request:
+    """Return the request of one attempt, signed over the body as it is sent.
+
+    UrlError or ValueError when what templates made of it cannot be sent.
+    """
+    url, facts = plan.url, moment.facts
+    if plan.body is not None and not moment.own_payload:
+        body = plan.body
+    else:
+        payload = moment.own_payload[0] if moment.own_payload else plan.payload
+        body = plan.body_of(payload if url is not None else render_json(payload, moment.values))
+    if url is None:
+        rendered = render_url(plan.target["url"], moment.values)
+        url = parse_target_url(rendered, plan.allow, conf().webhook_allowed_ports)
+        headers = [(name, render_header(text, moment.values)) for name, text in facts.user_headers]
+        facts = replace(facts, user_headers=headers)
+    return Request(
+        method=plan.target["method"],
+        url=url,
+        headers=build_headers(facts, secrets=moment.secrets, timestamp=moment.timestamp, body=body),
+        body=body,
+        connect_timeout=plan.target["connect_timeout_seconds"],
+        timeout=plan.target["timeout_seconds"],
+        capture_bytes=conf().response_capture_bytes,
+        route=plan.route,
+    )
+
+
+def template_values(named: Mapping[str, Any], scheduled_for: str, attempt: int) -> dict[str, str]:
+    """Return the value of every name that a template may hold.
+
+    ``named`` has the task's name, labels and last success, an ISO 8601 text with offset or None.
+    """
+    last = named.get("last_success_at")
+    labels = named.get("labels") or {}
+    return {
+        "scheduled_for": scheduled_for,
+        "attempt": str(attempt),
+        "task.name": named["name"],
+        "last_success_at": format_instant(datetime.fromisoformat(last)) if last else "",
+        **{f"labels.{key}": value for key, value in labels.items()},
+    }
