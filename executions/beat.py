@@ -19,7 +19,7 @@ from django.db import DatabaseError, connections
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.broker import CHECK_ZONES, publish, publish_system_job
-from executions.engine import gate, ledger, materialize, resume
+from executions.engine import gate, ledger, materialize, resume, worker_history
 from executions.engine.clocks import database_now
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
@@ -63,6 +63,7 @@ class PunctualScheduler(DatabaseScheduler):
                 Stage("gate", self._gate),
                 Stage("dispatch", self._dispatch),
                 Stage("rescue", self._rescue),
+                Stage("workers", self._workers),
                 Stage("housekeeping", self._housekeeping),
             ],
             on_error=connections.close_all,
@@ -113,6 +114,9 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _failing(self) -> float:
         return failing.run_once(self.partitions).next_in
+
+    def _workers(self) -> float:
+        return worker_history.run_once(self.partitions).next_in
 
     @staticmethod
     def _days() -> float:

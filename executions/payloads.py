@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from executions.models import Attempt, DeadLetter, Execution
+from executions.sealing import progress_context, result_context
 from shared.encryption import open_json, seal_json
 from tasks.models import TaskRevision
 from tasks.revisions import context_of, open_payload
@@ -30,6 +31,18 @@ def payload_of(execution: Execution) -> Any:
     if execution.sealed_payload is not None:
         return open_sealed_payload(execution.sealed_payload, execution.id)
     return open_payload(execution.task_id, execution.revision)
+
+
+def progress_of(execution: Execution) -> Any:
+    """Return what the holder of the execution said last of how far it has come, or None."""
+    sealed = execution.sealed_progress
+    return None if sealed is None else open_json(bytes(sealed), progress_context(execution.id))
+
+
+def result_of(execution: Execution) -> Any:
+    """Return what the execution ended with, or None."""
+    sealed = execution.sealed_result
+    return None if sealed is None else open_json(bytes(sealed), result_context(execution.id))
 
 
 def payloads_of_letters(letters: Iterable[DeadLetter]) -> dict[UUID, Any]:
@@ -53,12 +66,22 @@ def response_of(attempt: Attempt) -> dict[str, Any] | None:
         return None
     context = f"response:{attempt.execution_id}".encode()
     found = open_json(bytes(attempt.sealed_response), context)
+    if "headers" not in found:
+        # The log of a handler or a command.
+        return None
     return {
         "status": attempt.response_status,
         "headers": [(str(name), str(value)) for name, value in found["headers"]],
-        "body": base64.b64decode(found["body"]).decode("utf-8", "replace"),
+        "body": shown_body(base64.b64decode(found["body"]), found.get("encoding", "")),
         "truncated": bool(found["truncated"]),
     }
+
+
+def shown_body(body: bytes, encoding: str) -> str:
+    """Return an answer's body as text; one that could not be decompressed is only described."""
+    if encoding:
+        return f"({len(body)} bytes with the encoding {encoding})"
+    return body.decode("utf-8", "replace")
 
 
 def _payloads_of_versions(versions: set[tuple[UUID, int]]) -> dict[Any, Any]:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
+from executions.captured_logs import log_url
 from executions.choices import Status
 from executions.models import Execution
 from shared.instants import format_instant
+from tasks.definition import plain_pool
 from tasks.models import Task
 
 _UNSTARTED = frozenset({Status.PENDING, Status.QUEUED, Status.RETRYING})
@@ -36,8 +38,8 @@ def present_execution(
         "max_attempts": execution.max_attempts,
         "next_attempt_at": _next_attempt_at(execution),
         "worker": execution.worker or None,
-        "pool": execution.pool,
-        "log_url": None,
+        "pool": plain_pool(execution.pool),
+        "log_url": log_url(execution),
         "response_status": execution.response_status,
         "error": error_or_none(execution.error_code, execution.error_message),
         "progress": None,

@@ -11,7 +11,7 @@ from executions.choices import Status
 from executions.exchange import captured_response, planned_request, sent_request, with_body
 from executions.explain.waiting import waiting_for
 from executions.models import Attempt, Execution
-from executions.payloads import payload_of
+from executions.payloads import payload_of, progress_of, result_of
 from executions.presentation import (
     duration_ms,
     error_or_none,
@@ -37,6 +37,9 @@ def present_execution_detail(execution: Execution, *, now: datetime) -> dict[str
         "response": captured_response(last) if last else None,
         "timings": present_timings(last.timings if last else {}),
         "waiting_for": waiting_for(execution, task, now),
+        "lease_expires_at": instant_or_none(execution.lease_expires_at),
+        "progress": progress_of(execution),
+        "result": result_of(execution),
     }
     return present_execution(execution, task_name=task.name, detail=detail)
 

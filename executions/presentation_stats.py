@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from executions.models import WorkerMinute
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
 from executions.presentation import error_or_none, instant_or_none
 from executions.presentation_detail import present_timings
@@ -74,6 +75,27 @@ def present_workers(
                 "pending": recorder.pending,
             }
             for recorder in recorders
+        ],
+    }
+
+
+def present_worker_history(worker: str, minutes: Sequence[WorkerMinute]) -> dict[str, Any]:
+    """Return the work and the load of a worker by minute."""
+    return {
+        "worker": worker,
+        "minutes": [
+            {
+                "minute": format_instant(row.minute),
+                "pool": row.pool,
+                "version": row.version or None,
+                "capacity": row.slots,
+                "in_flight": row.running,
+                "held": row.held,
+                "ended": row.ended,
+                "cpu_percent": row.cpu_percent,
+                "memory_bytes": row.memory_bytes,
+            }
+            for row in minutes
         ],
     }
 

@@ -27,7 +27,7 @@ MOVES: tuple[Move, ...] = (
         (Status.PENDING, Status.RETRYING),
         Status.QUEUED,
         "execution.queued",
-        "due, not held, new fencing token, lease set",
+        "due, not held, new fencing token, lease set; also leased by a worker of its pool",
     ),
     Move(
         "skip",
@@ -37,6 +37,13 @@ MOVES: tuple[Move, ...] = (
         "waits for the gate, no place for it at its due instant",
     ),
     Move("mark_running", (Status.QUEUED,), Status.RUNNING, "execution.started", "fencing token"),
+    Move(
+        "accept",
+        (Status.QUEUED, Status.RUNNING),
+        Status.RUNNING,
+        "execution.accepted",
+        "fencing token, not accepted before; heartbeats keep the lease from here on",
+    ),
     Move(
         "succeed",
         (Status.QUEUED, Status.RUNNING),
@@ -71,6 +78,13 @@ MOVES: tuple[Move, ...] = (
         Status.PENDING,
         "execution.released",
         "fencing token, handed back before its start; no attempt is used",
+    ),
+    Move(
+        "defer",
+        (Status.QUEUED,),
+        Status.PENDING,
+        "execution.deferred",
+        "fencing token, its destination has no room; parked, no attempt is used",
     ),
     Move(
         "cancel",

@@ -11,7 +11,7 @@ from executions.states import MOVES
 _MEANINGS = {
     Status.PENDING: "In the ledger; waits for its time, for its turn, or for a worker.",
     Status.QUEUED: "Handed to a worker under a fencing token and a lease.",
-    Status.RUNNING: "A worker has started an attempt.",
+    Status.RUNNING: "An attempt has begun, with a worker, or at a receiver that answered 202.",
     Status.RETRYING: "An attempt failed; waits for the next one.",
     Status.SUCCEEDED: "An attempt succeeded.",
     Status.FAILED: "Failed for good; there is a dead letter.",
@@ -35,8 +35,10 @@ or as SKIPPED when its instant does not run. A final state is never left.
 _MOVES_HEAD = """## Moves
 
 The verbs are functions of `executions/engine/transitions.py`; the four that end an attempt are one,
-`finish`. A move is guarded in its statement: where the states or the fencing token are others,
-nothing changes. The event is written in the same transaction.
+`finish`. `mark_leased` is `mark_queued` for workers that lease over the API, and the first
+`heartbeat` of what nobody has recorded as started is its `mark_running`. A move is guarded in its
+statement: where the states or the fencing token are others, nothing changes. The event is written
+in the same transaction.
 
 | Verb | From | To | Guard | Event |
 |---|---|---|---|---|"""

@@ -48,6 +48,11 @@ _SET_BY_VARIABLE = (
     "payload_bytes",
     "webhook_allowed_networks",
     "webhook_allowed_ports",
+    "webhook_allow_unverified_tls",
+    "handler_modules",
+    "handler_slots",
+    "allowed_commands",
+    "command_slots",
     "public_url",
     "encryption_keys",
 )

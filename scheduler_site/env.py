@@ -57,6 +57,19 @@ def words(name: str, default: str = "") -> tuple[str, ...]:
     return tuple(os.environ.get(name, default).replace(",", " ").split())
 
 
+def programs(name: str) -> dict[str, str]:
+    """Return the variable's ``name=/absolute/path`` words as path by name."""
+    found: dict[str, str] = {}
+    for word in words(name):
+        key, _, path = word.partition("=")
+        if not key or not path.startswith("/") or key in found:
+            raise ImproperlyConfigured(
+                f"{name} must be words NAME=/absolute/path, each name once, not {word!r}"
+            )
+        found[key] = path
+    return found
+
+
 def _number(name: str, default: T, kind: Callable[[str], T], minimum: T, maximum: T) -> T:
     raw = os.environ.get(name)
     if raw is None or raw == "":

@@ -19,11 +19,19 @@ from pathlib import Path
 
 import uvloop
 
-from scheduler_site.receiver_answers import Answer, Answers, Request, answer_json
+from scheduler_site import env
+from scheduler_site.receiver_answers import Answers
+from scheduler_site.receiver_chaos import Chaos
 from scheduler_site.receiver_connection import Connection
-from scheduler_site.receiver_records import Ledger, RecentRequests, SignatureCheck, ledger_line
+from scheduler_site.receiver_jobs import LongJobs
+from scheduler_site.receiver_messages import Answer, Request, answer_json
+from scheduler_site.receiver_outgoing import Outgoing, callbacks
+from scheduler_site.receiver_records import Ledger, RecentRequests, ledger_line
+from scheduler_site.receiver_signature import SignatureCheck
+from shared.addresses import AllowList
 
 ADDRESS = "127.0.0.1"
+THIS_MACHINE = "127.0.0.0/8"
 #: How long answers that are under way may take once a stop was asked for.
 STOP_SECONDS = 5.0
 
@@ -37,6 +45,8 @@ class ReceiverOptions:
     port: int = 0
     ledger: Path | None = None
     secret: str = ""
+    #: What ``/chaos`` may forward to besides the receiver itself, as WEBHOOK_ALLOWED_NETWORKS.
+    forward_to: tuple[str, ...] = (THIS_MACHINE,)
 
 
 class Receiver:
@@ -44,9 +54,12 @@ class Receiver:
 
     def __init__(self, options: ReceiverOptions) -> None:
         self._options = options
-        self._answers = Answers()
-        self._recent = RecentRequests()
         self._check = SignatureCheck(options.secret) if options.secret else None
+        self._answers = Answers(self._check)
+        self._recent = RecentRequests()
+        self._jobs = LongJobs(callbacks())
+        # Its port is known only when it listens.
+        self._chaos: Chaos | None = None
         self._ledger: Ledger | None = None
         self._server: asyncio.Server | None = None
         self.unconnected = asyncio.Event()
@@ -64,12 +77,17 @@ class Receiver:
             lambda: Connection(self), ADDRESS, self._options.port, backlog=4096
         )
         self.port = int(self._server.sockets[0].getsockname()[1])
+        allow = AllowList([*self._options.forward_to, f"{ADDRESS}/32:{self.port}"])
+        self._chaos = Chaos(Outgoing(allow))
 
     async def stop(self) -> None:
         """Accept nothing more, finish what is under way within a few seconds, close all."""
         self.stopping = True
         if self._server:
             self._server.close()
+        await self._jobs.close()
+        if self._chaos:
+            await self._chaos.close()
         for connection in list(self.connections):
             connection.close_when_idle()
         try:
@@ -97,7 +115,16 @@ class Receiver:
         if own is not None:
             reply(own)
             return
-        answer = self._answers.answer(request)
+        if request.path == "/chaos" and self._chaos is not None:
+            self._chaos.take(
+                request, self.port, lambda answer: self._record(request, answer, reply)
+            )
+        elif request.path == "/long-job":
+            self._record(request, self._jobs.take(request), reply)
+        else:
+            self._record(request, self._answers.answer(request), reply)
+
+    def _record(self, request: Request, answer: Answer, reply: Callable[[Answer], None]) -> None:
         self._recent.add(request, answer)
         if self._ledger is None:
             reply(answer)
@@ -159,6 +186,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     # By environment where others can read the command line.
     secret = os.environ.get("RECEIVER_SECRET", "")
     parser.add_argument("--secret", default=secret, help="whsec_… to check signatures with")
+    # What bounds webhooks bounds the receiver's own calls, where an installation started it.
+    allowed = env.words("WEBHOOK_ALLOWED_NETWORKS", THIS_MACHINE)
+    said = "what /chaos may forward to (WEBHOOK_ALLOWED_NETWORKS, else this machine)"
+    parser.add_argument("--forward-to", nargs="*", default=allowed, metavar="CIDR", help=said)
 
 
 def _announce(line: str) -> None:
@@ -173,7 +204,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         serve(
-            ReceiverOptions(given.port, given.ledger, given.secret),
+            ReceiverOptions(given.port, given.ledger, given.secret, tuple(given.forward_to)),
             _announce,
         )
     except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
 """What the built-in test receiver answers on each path.
 
-The receiver asks here once per request. Pure apart from the call counts of ``/flaky``; waiting,
-dripping and hanging are only described here, the connection carries them out.
+The receiver asks here once per request. Pure apart from the call counts of ``/flaky``; the paths
+that call somebody themselves (``/chaos``, ``/long-job``) are modules of their own.
 """
 
 from __future__ import annotations
@@ -10,11 +10,17 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import Any
-from urllib.parse import parse_qs
 
-JSON_TYPE = "application/json"
+from scheduler_site.receiver_messages import (
+    Answer,
+    BadQuery,
+    Request,
+    answer_json,
+    whole_number,
+)
+from scheduler_site.receiver_signature import SignatureCheck, verify
+from scheduler_site.receiver_streams import gzip_bomb, huge
+
 #: Longest wait that a path can be asked for; as long as the longest timeout of a webhook.
 MAX_WAIT_MS = 3_600_000
 #: Webhook ids whose calls ``/flaky`` counts; the oldest is forgotten first.
@@ -30,78 +36,22 @@ HELP = """Test receiver of Punctual. Every method works on every path.
 /429?after=1              429 with Retry-After
 /timeout                  never answers
 /drip?ms=500&bytes=30     200, then one byte at a time
+/huge?bytes=100000000     200 with so many bytes (&framing=length, chunked or close)
+/gzip-bomb?bytes=1000000000   200 with a small gzip body that unpacks to so many bytes
 /redirect?to=URL          302 to it (&status= for another)
 /echo                     the request as JSON
+/verify?secret=whsec_...  200 when the signature is right, else 401 with the reason
+/long-job?seconds=10&progress=5   202, then heartbeats and the end through the callback
+                          (&end=complete, fail or silence)
+/chaos?to=URL             forwards to a receiver of yours and makes trouble on the way:
+  &duplicate=0.3            this share is sent twice at the same time
+  &reorder=5                up to so many later requests overtake one (&hold_ms=1000 at most)
+  &drop_answers=0.1         this share gets no answer although it was processed
+  &seed=7                   the same trouble every time
 GET /requests?path=&webhook_id=&limit=   what came in, newest first
 DELETE /requests          forgets them
 GET /healthz
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request as it came in; header names in lower case, times of its first byte."""
-
-    method: str
-    target: str
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes = b""
-    wall_ns: int = 0
-    monotonic_ns: int = 0
-
-    @property
-    def path(self) -> str:
-        """Return the target without its query."""
-        return self.target.partition("?")[0]
-
-    @property
-    def query(self) -> dict[str, str]:
-        """Return the query's values, the last of each name."""
-        text = self.target.partition("?")[2]
-        if not text:
-            return {}
-        return {name: values[-1] for name, values in parse_qs(text, max_num_fields=20).items()}
-
-    def header(self, name: str) -> str | None:
-        """Return the header's last value, None where it is missing."""
-        found = None
-        for key, value in self.headers:
-            if key == name:
-                found = value
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What to answer and when; a status of None is never answered."""
-
-    status: int | None
-    body: bytes = b""
-    content_type: str = JSON_TYPE
-    headers: tuple[tuple[str, str], ...] = ()
-    delay_ms: int = 0
-    #: Milliseconds between the bytes of the body; 0 sends it at once.
-    drip_ms: int = 0
-
-
-class _BadQuery(ValueError):
-    """A value in the query that the path cannot use."""
-
-
-def answer_json(status: int, value: Any) -> Answer:
-    """Return an answer with the value as JSON."""
-    return Answer(status, json.dumps(value).encode())
-
-
-def whole_number(query: dict[str, str], name: str, default: int, bounds: tuple[int, int]) -> int:
-    """Return the named value of a query; raise ValueError outside the bounds."""
-    text = query.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or not bounds[0] <= int(text[:12]) <= bounds[1]:
-        raise _BadQuery(f"{name} must be a whole number from {bounds[0]} to {bounds[1]}")
-    return int(text)
-
 
 OK = answer_json(200, {"ok": True})
 
@@ -110,6 +60,8 @@ OK = answer_json(200, {"ok": True})
 class Answers:
     """The paths of the receiver."""
 
+    #: Checks ``/verify`` where the query names no secret.
+    check: SignatureCheck | None = None
     _failed: OrderedDict[str, int] = field(default_factory=OrderedDict)
 
     def answer(self, request: Request) -> Answer:
@@ -122,6 +74,8 @@ class Answers:
                 return _status(path.removeprefix("/status/"))
             if path == "/flaky":
                 return self._flaky(request)
+            if path == "/verify":
+                return verify(request, self.check)
             answer = _PATHS.get(path)
             return answer(request) if answer else answer_json(404, {"error": "unknown path"})
         except ValueError as error:
@@ -169,7 +123,7 @@ def _redirect(request: Request) -> Answer:
     location = query.get("to", "/ok")
     status = whole_number(query, "status", 302, (300, 399))
     if not location.isascii() or not location.isprintable():
-        raise _BadQuery("to must be a URL of visible ASCII characters")
+        raise BadQuery("to must be a URL of visible ASCII characters")
     return Answer(status, headers=(("Location", location),))
 
 
@@ -192,25 +146,8 @@ _PATHS: dict[str, Callable[[Request], Answer]] = {
     "/429": _too_many,
     "/timeout": lambda _: Answer(None),
     "/drip": _drip,
+    "/huge": huge,
+    "/gzip-bomb": gzip_bomb,
     "/redirect": _redirect,
     "/echo": _echo,
 }
-
-
-def render(answer: Answer, *, keep_alive: bool, head_only: bool) -> tuple[bytes, bytes]:
-    """Return the answer's head and body as they go over the wire; needs a status."""
-    status = answer.status or 500
-    try:
-        phrase = HTTPStatus(status).phrase
-    except ValueError:
-        phrase = "Unnamed"
-    lines = [f"HTTP/1.1 {status} {phrase}", "Server: punctual-receiver"]
-    lines += [f"{name}: {value}" for name, value in answer.headers]
-    lines.append("Connection: keep-alive" if keep_alive else "Connection: close")
-    # 204 and 304 have no body by definition (RFC 9110, 6.4.1).
-    bodiless = status in (204, 304)
-    if not bodiless:
-        lines.append(f"Content-Type: {answer.content_type}")
-        lines.append(f"Content-Length: {len(answer.body)}")
-    head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
-    return head, b"" if bodiless or head_only else answer.body

@@ -1,7 +1,8 @@
 """One connection of the test receiver: HTTP/1.1 with keep-alive and pipelining.
 
 Parses requests, hands them to the receiver one after another and sends the answers in order:
-at once, later, byte by byte or never. Bounds head, body and what may wait.
+at once, later, byte by byte, as fast as they are read, or never. Bounds head, body and what may
+wait.
 """
 
 from __future__ import annotations
@@ -9,13 +10,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast
 
 import httptools
 
-from scheduler_site.receiver_answers import Answer, Request, answer_json, render
+from scheduler_site.receiver_messages import (
+    Answer,
+    Request,
+    Stream,
+    answer_json,
+    framed_pieces,
+    render,
+)
 
 MAX_BODY = 4 * 1024 * 1024
 MAX_HEAD = 64 * 1024
@@ -47,6 +55,8 @@ class Connection(asyncio.Protocol):
         self._busy = self._in_loop = self._write_paused = self._read_paused = False
         self._last = False
         self._timer: asyncio.TimerHandle | None = None
+        self._pieces: Iterator[bytes] | None = None
+        self._keep_after_stream = False
         self._refusal = 0
         self._in_head = self._head_began = False
         self._begin()
@@ -62,6 +72,7 @@ class Connection(asyncio.Protocol):
         if self._timer:
             self._timer.cancel()
         self._waiting.clear()
+        self._pieces = None
         self._last = True
         self._owner.closed(self)
 
@@ -88,7 +99,10 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._write_paused = False
-        self._work()
+        if self._pieces is None:
+            self._work()
+        else:
+            self._pour()
 
     def close_when_idle(self) -> None:
         """Close now, or after the answers that are under way."""
@@ -177,6 +191,9 @@ class Connection(asyncio.Protocol):
 
     def reply(self, answer: Answer, head_only: bool, keep_alive: bool) -> None:
         """Send the answer when its delay is over; never when it has no status."""
+        if answer.hang_up:
+            self._transport.abort()
+            return
         if answer.status is None or self._transport.is_closing():
             return
         if not answer.delay_ms:
@@ -187,11 +204,14 @@ class Connection(asyncio.Protocol):
         )
 
     def _send(self, answer: Answer, head_only: bool, keep_alive: bool) -> None:
-        keep_alive = keep_alive and not self._owner.stopping
+        keep_alive = keep_alive and answer.keeps_open and not self._owner.stopping
         head, body = render(answer, keep_alive=keep_alive, head_only=head_only)
         if answer.drip_ms and body:
             self._transport.write(head)
             self._drip(body, answer.drip_ms / 1000, keep_alive)
+        elif answer.stream and not head_only:
+            self._transport.write(head)
+            self._begin_stream(answer.stream, keep_alive)
         else:
             self._transport.write(head + body)
             self._sent(keep_alive)
@@ -204,6 +224,25 @@ class Connection(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(
             pause, self._drip, rest[1:], pause, keep_alive
         )
+
+    def _begin_stream(self, stream: Stream, keep_alive: bool) -> None:
+        self._pieces = framed_pieces(stream)
+        self._keep_after_stream = keep_alive
+        self._pour()
+
+    def _pour(self) -> None:
+        """Write one piece and give way, until the client reads slower than that."""
+        self._timer = None
+        if self._pieces is None or self._write_paused or self._transport.is_closing():
+            return
+        piece = next(self._pieces, None)
+        if piece is None:
+            self._pieces = None
+            self._sent(self._keep_after_stream)
+            return
+        self._transport.write(piece)
+        # Not in a loop: a client as fast as this process would stop everybody else's answers.
+        self._timer = asyncio.get_running_loop().call_later(0, self._pour)
 
     def _sent(self, keep_alive: bool) -> None:
         self._busy = False

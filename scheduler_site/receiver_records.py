@@ -1,17 +1,14 @@
 """What the test receiver remembers: the last requests in memory, all of them in the ledger.
 
 The ledger is the judge of the load reports: one line per request is on disk before its answer
-goes out. Memory is bounded by count and by bytes. Signatures are checked here with code that
-shares nothing with the signing side.
+goes out. Memory is bounded by count and by bytes; signing secrets are left out.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import hashlib
-import hmac
 import json
 import os
 from collections import deque
@@ -22,14 +19,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from scheduler_site.receiver_answers import Answer, Request, whole_number
+from scheduler_site.receiver_messages import Answer, Request, whole_number
+from scheduler_site.receiver_signature import SignatureCheck
 
 MAX_REQUESTS = 1000
 MAX_BYTES = 16 * 1024 * 1024
 MAX_KEPT_BODY = 64 * 1024
 DEFAULT_LISTED = 100
-#: Signatures older or newer than this are refused, as Standard Webhooks advises.
-SIGNATURE_TOLERANCE_SECONDS = 300
 #: Lines are gathered this long for one fsync (about 0.2 ms each, measured 2026-11-20).
 FLUSH_SECONDS = 0.002
 
@@ -93,7 +89,7 @@ def _described(request: Request, answer: Answer) -> dict[str, Any]:
     return {
         "method": request.method,
         "path": request.path,
-        "query": request.query,
+        "query": _shown_query(request),
         "headers": dict(request.headers),
         "body": body,
         "body_encoding": encoding,
@@ -102,30 +98,12 @@ def _described(request: Request, answer: Answer) -> dict[str, Any]:
     }
 
 
-class SignatureCheck:
-    """Standard Webhooks signatures against one secret (``whsec_`` and base64)."""
-
-    def __init__(self, secret: str) -> None:
-        try:
-            self._key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
-        except binascii.Error as error:
-            raise ValueError("the secret must be whsec_ and base64") from error
-
-    def accepts(self, request: Request) -> bool:
-        """Return whether any ``v1`` signature is right and its timestamp near the arrival."""
-        webhook_id = request.header("webhook-id") or ""
-        timestamp = request.header("webhook-timestamp") or ""
-        if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > 12:
-            return False
-        if abs(int(timestamp) - request.wall_ns // 10**9) > SIGNATURE_TOLERANCE_SECONDS:
-            return False
-        signed = f"{webhook_id}.{timestamp}.".encode("latin-1", "replace") + request.body
-        right = base64.b64encode(hmac.new(self._key, signed, hashlib.sha256).digest())
-        given = (request.header("webhook-signature") or "").split()
-        return any(
-            hmac.compare_digest(b"v1," + right, word.encode("latin-1", "replace"))
-            for word in given[:20]
-        )
+def _shown_query(request: Request) -> dict[str, str]:
+    try:
+        query = request.query
+    except ValueError:  # more fields than anybody needs; they were refused
+        return {}
+    return {name: "hidden" if name == "secret" else value for name, value in query.items()}
 
 
 def ledger_line(request: Request, answer: Answer, check: SignatureCheck | None) -> bytes:
@@ -139,7 +117,7 @@ def ledger_line(request: Request, answer: Answer, check: SignatureCheck | None) 
         "attempt": request.header("x-scheduler-attempt"),
         "fencing_token": request.header("x-scheduler-fencing-token"),
         "method": request.method,
-        "path": request.target,
+        "path": request.shown_target,
         "body_sha256": hashlib.sha256(request.body).hexdigest(),
         "signature_ok": check.accepts(request) if check else None,
         "status": answer.status,

@@ -141,6 +141,27 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "WORKER_POOL", "default", "Pool that a worker takes work from.", _django("WORKER_POOL")
         ),
         Setting(
+            "HANDLER_MODULES",
+            "",
+            "Python modules that register handlers; with one, `up` runs a worker for them, which "
+            "gets the database, too.",
+            _knob("handler_modules"),
+        ),
+        Setting(
+            "HANDLER_SLOTS",
+            "8",
+            "Handlers at a time per worker, each in a process of its own.",
+            _knob("handler_slots"),
+        ),
+        Setting(
+            "ALLOWED_COMMANDS",
+            "",
+            "Programs that tasks may run, NAME=/absolute/path; with one, `up` runs a worker for "
+            "them; empty: tasks run no commands.",
+            lambda: [f"{name}={path}" for name, path in conf().allowed_commands.items()],
+        ),
+        Setting("COMMAND_SLOTS", "8", "Commands at a time per worker.", _knob("command_slots")),
+        Setting(
             "DRAIN_SECONDS",
             "25.0",
             "How long a stopping worker waits for its requests.",
@@ -193,6 +214,12 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "",
             "Ports below 1024, besides 80 and 443, that webhooks may use.",
             _knob("webhook_allowed_ports"),
+        ),
+        Setting(
+            "WEBHOOK_ALLOW_UNVERIFIED_TLS",
+            "false",
+            "Whether a webhook may say that its receiver's certificate is not checked.",
+            _knob("webhook_allow_unverified_tls"),
         ),
         Setting("PAYLOAD_BYTES", "262144", "Largest payload of a task.", _knob("payload_bytes")),
         Setting(

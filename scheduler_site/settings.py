@@ -261,6 +261,11 @@ PUNCTUAL = Conf(
         "WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")
     ),
     webhook_allowed_ports=tuple(int(port) for port in env.words("WEBHOOK_ALLOWED_PORTS")),
+    webhook_allow_unverified_tls=env.boolean("WEBHOOK_ALLOW_UNVERIFIED_TLS", False),
+    handler_modules=env.words("HANDLER_MODULES"),
+    handler_slots=env.integer("HANDLER_SLOTS", 8, minimum=1, maximum=1000),
+    allowed_commands=env.programs("ALLOWED_COMMANDS"),
+    command_slots=env.integer("COMMAND_SLOTS", 8, minimum=1, maximum=1000),
     encryption_keys=_encryption_keys(
         env.text("ENCRYPTION_KEYS", _generated.get("encryption_keys", ""))
     ),

@@ -1,7 +1,8 @@
 """What ``up`` runs: the process kinds of Punctual in their order, and what each may know.
 
-Called by ``up`` only. A worker and the test receiver are given no database (C11); the
-bootstrap secrets go to the bootstrap command alone.
+Called by ``up`` only. Workers and the test receiver are given no database (C11), save the worker
+of the handlers, whose functions may use the models of their deployment; the bootstrap secrets go
+to the bootstrap command alone.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scheduler_site import env, local_state
 from scheduler_site.embedded import EmbeddedServer
 from scheduler_site.supervisor import Command, Stage
 from scheduler_site.supervisor_process import ProcessSpec
+from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # Producers first, then who works, then who writes down what came of it, then the stores.
@@ -38,6 +40,8 @@ _GRACE_SECONDS = {"worker": 30.0, "system-worker": 30.0, "recorder": 30.0}
 _BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
 _ADDRESSES = ("DATABASE_URL", "REDIS_URL")
 _WITHOUT_DATABASE = ("worker", "receiver")
+_HANDLERS_POOL = HANDLER_TARGET_DEFAULTS["pool"]
+_COMMANDS_POOL = COMMAND_TARGET_DEFAULTS["pool"]
 UNREACHABLE = 5
 
 
@@ -54,6 +58,8 @@ class UpOptions:
     schedulers: int
     workers: int
     recorders: int
+    handlers: bool = False
+    commands: bool = False
 
     @property
     def public_url(self) -> str:
@@ -90,6 +96,8 @@ def read_options() -> UpOptions:
         schedulers=env.integer("SCHEDULERS", 1, maximum=256),
         workers=env.integer("WORKERS", 1, maximum=256),
         recorders=env.integer("RECORDERS", 1, maximum=256),
+        handlers=bool(env.words("HANDLER_MODULES")),
+        commands=bool(env.programs("ALLOWED_COMMANDS")),
     )
 
 
@@ -133,6 +141,8 @@ class _Plan:
             self.spec("receiver", *receiver),
             *self._several("scheduler", options.schedulers, "run_scheduler"),
             *self._several("worker", options.workers, "run_worker"),
+            *(self._pool_worker(_HANDLERS_POOL) for _ in range(options.handlers)),
+            *(self._pool_worker(_COMMANDS_POOL) for _ in range(options.commands)),
             self.spec("system-worker", "run_worker", "--pool", "system"),
             *self._several("recorder", options.recorders, "run_recorder"),
         ]
@@ -140,25 +150,30 @@ class _Plan:
     def _several(self, kind: str, count: int, command: str) -> list[ProcessSpec]:
         return [self.spec(kind, command, number=number) for number in range(1, count + 1)]
 
-    def spec(self, kind: str, *command: str, number: int = 1) -> ProcessSpec:
+    def _pool_worker(self, pool: str) -> ProcessSpec:
+        return self.spec("worker", "run_worker", "--pool", pool, pool=pool)
+
+    def spec(self, kind: str, *command: str, number: int = 1, pool: str = "") -> ProcessSpec:
         single = kind in ("migrate", "bootstrap")
-        name = kind if single else f"{kind}-{number}"
+        words = (kind,) if single else (kind, pool, str(number))
+        name = "-".join(word for word in words if word)
         return ProcessSpec(
             kind=kind,
             name=name,
             argv=(sys.executable, str(BASE_DIR / "manage.py"), *command),
-            environment=self._environment(kind, name),
+            environment=self._environment(kind, name, pool),
             grace_seconds=_GRACE_SECONDS.get(kind, 10.0),
         )
 
-    def _environment(self, kind: str, name: str) -> dict[str, str]:
+    def _environment(self, kind: str, name: str, pool: str) -> dict[str, str]:
         kept = dict(os.environ)
         withheld = _ADDRESSES if kind == "bootstrap" else (*_ADDRESSES, *_BOOTSTRAP_ONLY)
         for variable in withheld:
             kept.pop(variable, None)
             kept.pop(f"{variable}_FILE", None)
         # Empty, not absent: the settings would look an absent one up in runtime.json.
-        urls = {**self.urls, "DATABASE_URL": ""} if kind in _WITHOUT_DATABASE else self.urls
+        without = kind in _WITHOUT_DATABASE and pool != _HANDLERS_POOL
+        urls = {**self.urls, "DATABASE_URL": ""} if without else self.urls
         return {
             **kept,
             "WEBHOOK_ALLOWED_NETWORKS": self.options.allowed_networks,

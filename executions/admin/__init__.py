@@ -5,9 +5,15 @@ from __future__ import annotations
 from executions.admin.bulk_jobs import BulkJobAdmin
 from executions.admin.calendars import CalendarAdmin
 from executions.admin.dead_letters import DeadLetterAdmin
+from executions.admin.destinations import DestinationAdmin, PoolAdmin
 from executions.admin.housekeeping import HousekeepingAdmin
 from executions.admin.ledger import AttemptAdmin, ExecutionAdmin
-from executions.admin.machinery import LedgerFloorAdmin, PartitionLeaseAdmin, SchedulerNodeAdmin
+from executions.admin.machinery import (
+    LedgerFloorAdmin,
+    PartitionLeaseAdmin,
+    SchedulerNodeAdmin,
+    WorkerMinuteAdmin,
+)
 from executions.admin.pauses import PauseAdmin
 from executions.admin.tasks import TaskAdmin
 
@@ -16,11 +22,14 @@ __all__ = [
     "BulkJobAdmin",
     "CalendarAdmin",
     "DeadLetterAdmin",
+    "DestinationAdmin",
     "ExecutionAdmin",
     "HousekeepingAdmin",
     "LedgerFloorAdmin",
     "PartitionLeaseAdmin",
     "PauseAdmin",
+    "PoolAdmin",
     "SchedulerNodeAdmin",
     "TaskAdmin",
+    "WorkerMinuteAdmin",
 ]

@@ -1,10 +1,10 @@
-"""Schedulers, their leases and the ledger's floor in the admin: to look at, never to change."""
+"""Schedulers, leases, the ledger's floor and workers' load in the admin: only to look at."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
-from executions.models import LedgerFloor, PartitionLease, SchedulerNode
+from executions.models import LedgerFloor, PartitionLease, SchedulerNode, WorkerMinute
 from shared.admin import ProductAdmin
 
 
@@ -28,3 +28,10 @@ class LedgerFloorAdmin(ProductAdmin):
     """The oldest id that may still be unfinished."""
 
     list_display = ("id", "floor_id")
+
+
+@admin.register(WorkerMinute)
+class WorkerMinuteAdmin(ProductAdmin):
+    """The load of each worker by minute."""
+
+    list_display = ("minute", "worker", "pool", "running", "held", "cpu_percent", "ended", "id")

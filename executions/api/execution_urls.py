@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from django.urls import path
 
+from executions.api import callback_views as callbacks
 from executions.api import dead_letter_views as letters
+from executions.api import execution_log_views as logs
 from executions.api import execution_views as executions
 from executions.api import explain_views as explain
 
@@ -25,6 +27,31 @@ urlpatterns = [
         "executions/<uuid:execution_id>/explain",
         explain.ExplainExecutionView.as_view(),
         name="execution-explain",
+    ),
+    path(
+        "executions/<uuid:execution_id>/heartbeat",
+        callbacks.HeartbeatView.as_view(),
+        name="execution-heartbeat",
+    ),
+    path(
+        "executions/<uuid:execution_id>/complete",
+        callbacks.CompleteView.as_view(),
+        name="execution-complete",
+    ),
+    path(
+        "executions/<uuid:execution_id>/fail",
+        callbacks.FailView.as_view(),
+        name="execution-fail",
+    ),
+    path(
+        "executions/<uuid:execution_id>/release",
+        callbacks.ReleaseView.as_view(),
+        name="execution-release",
+    ),
+    path(
+        "executions/<uuid:execution_id>/log",
+        logs.ExecutionLogView.as_view(),
+        name="execution-log",
     ),
     path("dlq", letters.DeadLettersView.as_view(), name="dead-letters"),
     path("dlq/<uuid:letter_id>", letters.DeadLetterView.as_view(), name="dead-letter"),

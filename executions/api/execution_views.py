@@ -96,7 +96,10 @@ class CancelExecutionView(PunctualView):
     )
     @idempotent(required=False)
     def post(self, request: Request, execution_id: UUID) -> Response:
-        """Cancel: what has not started never starts, a request in flight is aborted.
+        """Cancel: what has not started never starts, a request in flight is aborted within 5 s.
+
+        A job that goes on at its receiver, or with a worker that leased it, hears of it with its
+        next heartbeat and has 30 s from now; then it is CANCELLED.
 
         409 `already_final` when it has ended.
         """

@@ -123,7 +123,7 @@ class AttemptOfLetter(Answer):
 class AttemptSerializer(AttemptOfLetter):
     """One attempt."""
 
-    request = SentRequest()
+    request = SentRequest(allow_null=True, help_text="Null where the target is no webhook.")
     response = CapturedResponse(allow_null=True)
 
 
@@ -173,6 +173,9 @@ class ExecutionDetail(ExecutionSerializer):
     response = CapturedResponse(allow_null=True)
     timings = Timings()
     waiting_for = WaitingFor(allow_null=True)
+    lease_expires_at = StrictDateTimeField(
+        allow_null=True, help_text="Until when its holder has it; null when nobody does."
+    )
 
 
 class DeadLetterSerializer(Answer):

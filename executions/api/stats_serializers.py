@@ -111,6 +111,27 @@ class WorkersAnswer(Answer):
     recorders = RecorderSerializer(many=True)
 
 
+class WorkerMinuteSerializer(Answer):
+    """What a worker's heartbeat said in one minute; `ended` counts attempts since its start."""
+
+    minute = StrictDateTimeField()
+    pool = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    capacity = serializers.IntegerField()
+    in_flight = serializers.IntegerField()
+    held = serializers.IntegerField()
+    ended = serializers.IntegerField()
+    cpu_percent = serializers.FloatField()
+    memory_bytes = serializers.IntegerField(allow_null=True)
+
+
+class WorkerHistoryAnswer(Answer):
+    """Minutes in which the worker was heard, oldest first."""
+
+    worker = serializers.CharField()
+    minutes = WorkerMinuteSerializer(many=True)
+
+
 class SchedulerSerializer(Answer):
     """A scheduler heard of within the last hour."""
 

@@ -9,6 +9,11 @@ from executions.api import stats_views as stats
 urlpatterns = [
     path("overview", stats.OverviewView.as_view(), name="overview"),
     path("workers", stats.WorkersView.as_view(), name="workers"),
+    path(
+        "workers/<str:worker_id>/history",
+        stats.WorkerHistoryView.as_view(),
+        name="worker-history",
+    ),
     path("schedulers", stats.SchedulersView.as_view(), name="schedulers"),
     path("stats/throughput", stats.ThroughputView.as_view(), name="stats-throughput"),
 ]

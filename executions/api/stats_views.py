@@ -11,19 +11,25 @@ from executions.api.stats_serializers import (
     OverviewSerializer,
     SchedulersAnswer,
     ThroughputAnswer,
+    WorkerHistoryAnswer,
     WorkersAnswer,
 )
+from executions.engine import worker_history
 from executions.presentation_stats import (
     present_overview,
     present_schedulers,
     present_throughput,
+    present_worker_history,
     present_workers,
 )
 from executions.stats.minutes import MOST_MINUTES
 from shared.api.query import integer
 from shared.api.views import PunctualView
+from shared.exceptions import NotFound
 
 _MINUTES = 60
+_HOURS = 24
+_MOST_HOURS = 168
 
 
 class OverviewView(PunctualView):
@@ -54,8 +60,27 @@ class WorkersView(PunctualView):
 
     @extend_schema(operation_id="list_workers", responses=WorkersAnswer)
     def get(self, request: Request) -> Response:
-        """List the workers, also those lost within the last day, and the recorders."""
-        return Response(present_workers(stats.workers(), stats.recorders()))
+        """List the workers, also those lost within the last day, and the recorders.
+
+        Of workers that lease over the API the tenant's own, by what they asked last.
+        """
+        return Response(present_workers(stats.workers(self.tenant_id), stats.recorders()))
+
+
+class WorkerHistoryView(PunctualView):
+    """What one worker did."""
+
+    query_parameters = {
+        "GET": {"hours": integer("How many, 24 unless given.", minimum=1, maximum=_MOST_HOURS)}
+    }
+
+    @extend_schema(operation_id="get_worker_history", responses=WorkerHistoryAnswer)
+    def get(self, request: Request, worker_id: str) -> Response:
+        """Show a worker's work and load by minute, oldest first; a week is kept."""
+        found = worker_history.minutes_of(worker_id, self.query["hours"] or _HOURS)
+        if not found and all(worker.id != worker_id for worker in stats.workers()):
+            raise NotFound("There is no such worker.")
+        return Response(present_worker_history(worker_id, found))
 
 
 class SchedulersView(PunctualView):

@@ -17,7 +17,7 @@ from shared.api.serializers import (
     StrictListField,
     StrictSerializer,
 )
-from tasks.api import schemas
+from tasks.api.schema_parts import INSTANT
 from tasks.api.serializers import DocumentedSerializer, TaskCreateSerializer
 from tasks.bulk import MAX_TASKS
 
@@ -105,7 +105,7 @@ class RevisionSerializer(DocumentedSerializer):
         "properties": {
             "version": {"type": "integer", "minimum": 1},
             "changed_by": {"type": "string"},
-            "created_at": schemas.INSTANT,
+            "created_at": INSTANT,
             "definition": {"type": "object", "description": "The long form of the definition."},
         },
         "required": ["version", "changed_by", "created_at", "definition"],

@@ -115,7 +115,8 @@ class TaskView(PunctualView):
         """Replace a task's definition; what is left out takes its default."""
 
         def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-            return parse_replace(request.data, now=now, limits=limits_of(self.tenant_id)), None
+            limits = limits_of(self.tenant_id)
+            return parse_replace(request.data, now=now, limits=limits, current=current), None
 
         return self._edited(task_id, edit)
 

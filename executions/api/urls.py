@@ -5,9 +5,11 @@ from __future__ import annotations
 from executions.api import (
     bulk_urls,
     calendar_urls,
+    destination_urls,
     execution_urls,
     forecast_urls,
     pause_urls,
+    pool_urls,
     stats_urls,
     task_urls,
 )
@@ -17,7 +19,9 @@ urlpatterns = [
     *execution_urls.urlpatterns,
     *bulk_urls.urlpatterns,
     *calendar_urls.urlpatterns,
+    *destination_urls.urlpatterns,
     *pause_urls.urlpatterns,
+    *pool_urls.urlpatterns,
     *stats_urls.urlpatterns,
     *forecast_urls.urlpatterns,
 ]

@@ -7,7 +7,12 @@ saturated pool, which claims one or two at a time, serves every band in the end.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 from executions.choices import BAND_NAMES
+
+T = TypeVar("T")
 
 _SHARE = 0.1
 
@@ -26,3 +31,24 @@ class Bands:
             kept.append(min(int(owed), wanted - sum(kept)))
             self._owed[pool, band] = min(1.0, owed - kept[band])
         return kept
+
+    def share_out(
+        self, pool: str, wanted: int, claim: Callable[[int, int], Sequence[T]]
+    ) -> list[T]:
+        """Claim so many by bands, urgent first, less what is kept; then what that left.
+
+        ``claim(band, limit)`` answers what it got; less than the limit says that the band is empty.
+        """
+        taken: list[T] = []
+        kept = self.kept(pool, wanted)
+        waiting = []
+        for band in range(len(BAND_NAMES)):
+            limit = wanted - len(taken) - sum(kept[band + 1 :])
+            found = claim(band, limit) if limit > 0 else ()
+            taken += found
+            if len(found) >= limit:
+                waiting.append(band)
+        for band in waiting:
+            limit = wanted - len(taken)
+            taken += claim(band, limit) if limit > 0 else ()
+        return taken

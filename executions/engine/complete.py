@@ -7,22 +7,20 @@ harmless. A stale outcome changes nothing and is counted; one that cannot be sto
 
 from __future__ import annotations
 
-import base64
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
-from uuid import UUID
 
 import orjson
 from django.db import DataError, IntegrityError, transaction
 
-from executions.choices import AttemptOutcome, Status
-from executions.engine import guard, transitions
-from executions.engine.clocks import ClockOffset, from_epoch
+from executions.choices import Status
+from executions.engine import guard, progress, transitions
+from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
+from executions.engine.said import NONSENSE, Accepted, Deferred, Release, Said, Start, understand
 from executions.engine.transitions import Finish
 from shared import notify
 from shared.conf import conf
@@ -33,32 +31,6 @@ log = logging.getLogger(__name__)
 _ENTRIES = 40
 #: After so many failures in a row one entry is tried at a time: the batch may be too much.
 _SMALLER_AFTER = 3
-
-_STATUS_OF = {
-    "succeeded": Status.SUCCEEDED,
-    "retrying": Status.RETRYING,
-    "failed": Status.FAILED,
-    "cancelled": Status.CANCELLED,
-}
-
-
-class Start(NamedTuple):
-    """A worker has sent the request."""
-
-    execution_id: UUID
-    token: int
-    worker: str
-    at: Any
-
-
-class Release(NamedTuple):
-    """A worker hands the execution back unstarted."""
-
-    execution_id: UUID
-    token: int
-
-
-Said = Finish | Start | Release
 
 
 @dataclass(slots=True)
@@ -99,7 +71,10 @@ def record(said: Sequence[Said]) -> tuple[int, int]:
     started = [one for one in said if isinstance(one, Start) and one.token not in ended]
     with transaction.atomic():
         transitions.mark_running(started)
+        transitions.accept([one for one in said if isinstance(one, Accepted)])
+        progress.note(said)
         released = transitions.release([one for one in said if isinstance(one, Release)])
+        released += transitions.defer([one for one in said if isinstance(one, Deferred)])
         finished = transitions.finish(list(ended.values()))
         _wake_schedulers([one.retry_in for one in ended.values() if one.status == Status.RETRYING])
         _wake_schedulers([0.0 for _ in released])
@@ -116,39 +91,6 @@ def _wake_schedulers(delays: Sequence[float]) -> None:
         notify.wake_schedulers_on_commit(moment + timedelta(seconds=min(delays)), moment)
 
 
-def understand(row: dict[str, Any], offset: float) -> Said:
-    """Return what one row of an entry says; ``offset`` is Redis time minus database time.
-
-    ValueError, TypeError, LookupError, OverflowError or OSError when it makes no sense.
-    """
-    execution_id, token = UUID(row["id"]), int(row["token"])
-    if row["verb"] == "started":
-        return Start(execution_id, token, row["worker"], from_epoch(row["at"] - offset))
-    if row["verb"] == "released":
-        return Release(execution_id, token)
-    sealed = row.get("sealed")
-    return Finish(
-        execution_id=execution_id,
-        token=token,
-        number=row["attempt"],
-        status=_STATUS_OF[row["verb"]],
-        outcome=AttemptOutcome(row["outcome"]),
-        reason=row.get("reason", ""),
-        retry_in=row.get("retry_in", 0.0),
-        worker=row["worker"],
-        started_at=from_epoch(row["started"] - offset),
-        finished_at=from_epoch(row["at"] - offset),
-        response_status=row.get("status"),
-        error_code=row.get("error_code", ""),
-        error_message=row.get("error_message", ""),
-        timings=orjson.dumps(row.get("timings", {})).decode(),
-        sealed_response=base64.b64decode(sealed) if sealed else None,
-    )
-
-
-_NONSENSE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, OSError)
-
-
 def _understood(entries: Sequence[Entry], offset: float) -> Iterator[Said]:
     """Yield what the entries say; what makes no sense is set aside, the rest goes on."""
     for entry in entries:
@@ -156,13 +98,13 @@ def _understood(entries: Sequence[Entry], offset: float) -> Iterator[Said]:
             continue  # recorded and deleted by another recorder
         try:
             rows = list(orjson.loads(entry.data)["outcomes"])
-        except _NONSENSE as error:
+        except NONSENSE as error:
             set_aside(entry.data, f"no entry of outcomes: {error!r}")
             continue
         for row in rows:
             try:
                 yield understand(row, offset)
-            except _NONSENSE as error:
+            except NONSENSE as error:
                 set_aside(row, f"no outcome: {error!r}")
 
 

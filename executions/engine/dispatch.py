@@ -1,7 +1,8 @@
 """Stage 2: work soon due goes to the workers, ahead of its time, under a token and a lease.
 
 Run by the scheduler for its partitions. Only as much is claimed as live workers can hold or
-start; the rest waits in the database, where cancel, pause and priority take effect at once (B5).
+start, and of one destination as much as it has room for; the rest waits in the database, where
+cancel, pause and priority take effect at once (B5).
 A message that is lost is repaired by rescue when its lease ends.
 """
 
@@ -21,6 +22,7 @@ from executions.engine.bands import Bands
 from executions.engine.clocks import ClockOffset, database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
+from executions.engine.rooms import Pass, Rooms
 from executions.engine.transitions import Claimed
 from executions.workers.capacity import capacity_by_pool
 from shared.conf import conf
@@ -52,6 +54,7 @@ class Dispatcher:
     signing_secrets: Secrets
     offset: ClockOffset = field(default_factory=ClockOffset)
     bands: Bands = field(default_factory=Bands)
+    rooms: Rooms = field(default_factory=Rooms)
 
     def run_once(self) -> Counts:
         """Claim one batch per pool and publish it; claimed is published or handed back."""
@@ -60,30 +63,24 @@ class Dispatcher:
         # Whatever may fail for want of Redis is asked before anything is claimed.
         incarnation = guard.current_incarnation()
         offset = self.offset.seconds()
-        low, high = ledger.floor_id(), ledger.high_id(database_now())
-        rooms = self._room(low, high)
+        bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
+        look = self.rooms.look(bounds, capacity_by_pool())
         claimed = 0
         more = False
-        for pool, room in rooms.items():
+        for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
-            batch, left = self._claim(
-                wanted, {"pool": pool, "low": low, "high": high, "incarnation": incarnation}
-            )
+            parameters = {"pool": pool, **bounds, "incarnation": incarnation}
+            batch, left = self._claim(wanted, parameters, look)
             self._publish_batch(pool, batch, incarnation, offset)
             claimed += len(batch)
             more = more or (left and room > len(batch))
         if more:
             return Counts(done=claimed, next_in=0.0)
-        return Counts(done=claimed, next_in=self._until_next(low, high, any(rooms.values())))
+        return Counts(done=claimed, next_in=self._until_next(bounds, look))
 
-    def _room(self, low: UUID, high: UUID) -> dict[str, int]:
-        capacity = capacity_by_pool()
-        if not capacity:
-            return {}
-        flying = dict(rows("dispatch/in_flight", {"low": low, "high": high}))
-        return {pool: max(0, room - flying.get(pool, 0)) for pool, room in capacity.items()}
-
-    def _claim(self, wanted: int, parameters: dict[str, Any]) -> tuple[list[Claimed], bool]:
+    def _claim(
+        self, wanted: int, parameters: dict[str, Any], look: Pass
+    ) -> tuple[list[Claimed], bool]:
         """Claim by bands, urgent first, less what is kept for lower ones; then what that left.
 
         Return what was claimed, and whether a band may have more.
@@ -93,32 +90,33 @@ class Dispatcher:
         waiting = []
         for band in range(len(BAND_NAMES)):
             limit = wanted - len(taken) - sum(kept[band + 1 :])
-            if self._claim_band(taken, band, limit, parameters):
+            if self._claim_band(taken, limit, {**parameters, "band": band}, look):
                 waiting.append(band)
         for band in list(waiting):
-            if not self._claim_band(taken, band, wanted - len(taken), parameters):
+            if not self._claim_band(taken, wanted - len(taken), {**parameters, "band": band}, look):
                 waiting.remove(band)
         return taken, bool(waiting)
 
     def _claim_band(
-        self, taken: list[Claimed], band: int, limit: int, parameters: dict[str, Any]
+        self, taken: list[Claimed], limit: int, parameters: dict[str, Any], look: Pass
     ) -> bool:
         """Add up to so many of a band; return whether it may have more."""
         if limit <= 0:
             return True
         with transaction.atomic():
-            found = transitions.mark_queued(
+            found, parked = transitions.mark_queued(
                 {
                     **parameters,
-                    "band": band,
+                    **look.parameters(parameters["pool"], parameters["band"]),
                     "window": conf().release_seconds,
                     "margin": conf().start_margin_seconds,
                     "partitions": self.partitions.ready,
                     "limit": limit,
                 }
             )
+        look.took(found, parked)
         taken += found
-        return len(found) == limit
+        return len(found) + parked >= limit
 
     def _publish_batch(
         self, pool: str, batch: Sequence[Claimed], incarnation: str, offset: float
@@ -152,13 +150,16 @@ class Dispatcher:
         with transaction.atomic():
             transitions.withdraw([(row.id, row.token) for row, by in pairs if not by])
 
-    def _until_next(self, low: UUID, high: UUID, room: bool) -> float:
-        sleep = conf().scheduler_sleep_seconds
-        found = rows(
-            "dispatch/next_due", {"low": low, "high": high, "partitions": self.partitions.ready}
+    def _until_next(self, bounds: dict[str, Any], look: Pass) -> float:
+        sleep = min(conf().scheduler_sleep_seconds, look.next_in)
+        open_pools = [pool for pool, room in look.pools.items() if room]
+        if len(open_pools) < len(look.pools) or not open_pools:
+            sleep = min(sleep, _NO_ROOM_SECONDS)
+        [(soonest, now)] = rows(
+            "dispatch/next_due",
+            {**bounds, "partitions": self.partitions.ready, "pools": open_pools},
         )
-        soonest, now = found[0]
         if soonest is None:
             return sleep
         wait: float = (soonest - now).total_seconds() - conf().release_seconds + _GATHER_SECONDS
-        return min(sleep, max(_GATHER_SECONDS if room else _NO_ROOM_SECONDS, wait))
+        return min(sleep, max(_GATHER_SECONDS, wait))

@@ -7,6 +7,7 @@ connection. Silence is never consent: work sent under another incarnation of Red
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Sequence
 from typing import cast
@@ -15,9 +16,19 @@ from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, ConnectionFailed, client, lua
 
 GO = 1
+#: Go, as the one call that finds out whether a destination with an open circuit works again.
+PROBE = 2
+#: Go, in a place of its destination that is to be given back.
+PLACED = 3
 VOID = 0
 STALE = -1
 LATE = -2
+#: Its destination has no room; these come with the moment (ms) until which that stands.
+CIRCUIT_OPEN = -3
+NO_SLOT = -4
+NO_PLACE = -5
+#: The rate's next slot is kept for it: it is to ask again at that moment (ms).
+SLOT_KEPT = -6
 
 
 def void(tokens: Sequence[int]) -> list[str]:
@@ -32,6 +43,24 @@ def void(tokens: Sequence[int]) -> list[str]:
     except ConnectionFailed as error:
         raise Unavailable("Released work cannot be taken back now; nothing has changed.") from error
     return [answer.decode() for answer in cast(list[bytes], found)]
+
+
+def mark_started(tokens: Sequence[int], worker: str, incarnation: str, seconds: float) -> None:
+    """Mark leased work as started by a worker outside, for as long as its first lease may last.
+
+    Raise Unavailable when Redis cannot be asked or has become another one: then nobody may be
+    given the work, since an edit or a cancel could take it back unnoticed.
+    """
+    if not tokens:
+        return
+    try:
+        marked = client().eval(
+            lua("mark"), 1, INCARNATION_KEY, incarnation, worker, math.ceil(seconds), *tokens
+        )
+    except ConnectionFailed as error:
+        raise Unavailable("Work cannot be leased now; nothing has changed.") from error
+    if not marked:
+        raise Unavailable("Redis has been restarted; nothing has changed. Try again.")
 
 
 def settle(tokens: Sequence[int]) -> None:

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
+
+from executions.engine import guard
+from executions.engine.destination_key import key_of_entry
 
 _INTERNAL_RETRY_SECONDS = 10.0
+#: How long a target runs that says nothing else.
+_RUNTIME_SECONDS = 60.0
+
+
+class Question(NamedTuple):
+    """What a worker asks the start guard about one execution.
+
+    ``nonce`` tells this copy of the message from others. ``limits`` are those of the destination;
+    ``runtime_ms`` is for how long it may run at most.
+    """
+
+    token: int
+    start_by_ms: int
+    nonce: int
+    destination: str = ""
+    limits: str = ""
+    runtime_ms: int = 0
 
 
 @dataclass(order=True, slots=True)
 class Held:
-    """One execution that the worker holds: ordered by due time, then band."""
+    """One execution that the worker holds: ordered by due time, then band.
+
+    ``lane`` names its destination; work without one has none.
+    """
 
     due: float
     band: int
@@ -21,16 +45,69 @@ class Held:
     batch: dict[str, Any] = field(compare=False)
     size: int = field(compare=False, default=0)
     nonce: int = field(compare=False, default_factory=itertools.count(1).__next__)
+    lane: str = field(compare=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.lane = key_of_entry(self.entry)
+
+    @property
+    def limits(self) -> str:
+        """The limits of its destination, as the start guard reads them."""
+        return str(self.entry.get("limits", ""))
+
+    def question(self) -> Question:
+        """Return what the start guard is asked about it."""
+        start_by = self.entry["start_by"]
+        if not self.lane:
+            return Question(self.token, start_by, self.nonce)
+        runtime = float(self.entry["target"].get("timeout_seconds", _RUNTIME_SECONDS))
+        return Question(
+            self.token, start_by, self.nonce, self.lane, self.limits, int(runtime * 1000)
+        )
 
 
 @dataclass(slots=True)
 class Flying:
-    """One request in flight."""
+    """One request in flight, as the start guard let it go."""
 
     held: Held
     started: float
+    verdict: int = guard.GO
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
+
+    @property
+    def probe(self) -> bool:
+        """Whether it finds out if its destination works again."""
+        return self.verdict == guard.PROBE
+
+
+class Reports(Protocol):
+    """Where the runner says how a destination does."""
+
+    def ended(self, flight: Flying, outcome: dict[str, Any]) -> None:
+        """Note what came of a request."""
+
+    def waited(self, held: Held) -> None:
+        """Note that work has waited too long for a slot."""
+
+
+def ask_arguments(
+    incarnation: str, worker: str, asked: Sequence[Question]
+) -> tuple[list[str], list[str | int]]:
+    """Return the destinations and the arguments with which the script ``start`` is asked."""
+    numbers: dict[str, int] = {}
+    limits: list[str] = []
+    for question in asked:
+        if question.destination and question.destination not in numbers:
+            numbers[question.destination] = len(numbers) + 1
+            limits.append(question.limits)
+    arguments: list[str | int] = [incarnation, worker, *limits]
+    for question in asked:
+        arguments += (question.token, question.start_by_ms, question.nonce)
+        if numbers:
+            arguments += (numbers.get(question.destination, 0), question.runtime_ms)
+    return list(numbers), arguments
 
 
 def internal_failure(entry: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import OperationalError, connection, transaction
 from psycopg import sql
 
-from executions.engine import ledger, minute_stats
+from executions.engine import ledger, minute_stats, worker_history
 from executions.engine.clocks import database_now
 from executions.workers import registry
 from shared.conf import conf
@@ -33,6 +33,7 @@ def run_once() -> dict[str, int]:
         "minutes_dropped": minute_stats.prune(now - timedelta(days=conf().retention_days)),
         "keys": expired,
         "workers": forgotten,
+        "worker_minutes": worker_history.prune(now - worker_history.KEPT),
     }
     log.info("house_kept", extra={**done, "floor": str(floor)})
     return done

@@ -15,6 +15,7 @@ from uuid import UUID
 
 import orjson
 
+from executions.engine.destination_key import limits_text
 from executions.engine.transitions import Claimed
 from shared.conf import conf
 from shared.sql import json_value
@@ -40,8 +41,10 @@ def split(batch: Sequence[Claimed]) -> Iterator[list[Claimed]]:
 
 def weight(row: Claimed) -> int:
     """Return how many bytes the row takes in a message, at most."""
-    blobs = len(row.sealed) + len(row.sealed_payload or b"")
-    texts = len(orjson.dumps([json_value(row.target), json_value(row.retry_policy)]))
+    blobs = len(row.sealed) + len(row.sealed_payload or b"") + len(row.sealed_progress or b"")
+    texts = len(
+        orjson.dumps([json_value(part) for part in (row.target, row.retry_policy, row.named)])
+    )
     return blobs * 4 // 3 + texts + _FRAME_BYTES
 
 
@@ -81,8 +84,17 @@ def _entry(row: Claimed, offset: float) -> dict[str, Any]:
         "target": json_value(row.target),
         "retry_policy": json_value(row.retry_policy),
         "sealed": _text(row.sealed),
-        "payload": _text(row.sealed_payload) if row.sealed_payload is not None else None,
+        "payload": _text_or_none(row.sealed_payload),
+        "destination": row.destination,
+        "limits": limits_text(row.max_in_flight, row.rate_per_second, row.breaker),
+        "lost": row.lost_count,
+        "progress": _text_or_none(row.sealed_progress),
+        "named": json_value(row.named),
     }
+
+
+def _text_or_none(blob: bytes | None) -> str | None:
+    return None if blob is None else _text(blob)
 
 
 def _text(blob: bytes) -> str:

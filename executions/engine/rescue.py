@@ -18,10 +18,11 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import AttemptOutcome, Status
-from executions.engine import guard, ledger, transitions
+from executions.engine import expiry, guard, ledger, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
+from executions.engine.poison import reason_after_loss
 from executions.engine.silence import Silence
 from executions.engine.transitions import Finish
 from shared.backoff import delay_seconds
@@ -30,8 +31,6 @@ from shared.sql import json_value, rows
 log = logging.getLogger(__name__)
 
 _BATCH = 1000
-#: A payload whose worker died this often goes to the dead letters (D8).
-_POISONED_AFTER = 3
 #: After a restart or a flush of Redis, workers get this long to say what they have started.
 _INCARNATION_GRACE_SECONDS = 2.0
 
@@ -55,6 +54,7 @@ class Rescuer:
         }
         try:
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
+            done += expiry.expire(bounds, _BATCH)
         except Exception:
             self.silence.interrupted()
             raise
@@ -110,12 +110,11 @@ class Rescuer:
 def _lost(row: tuple[Any, ...]) -> Finish:
     execution, token, attempt, max_attempts, lost_count, worker, cancelled = row[:7]
     policy, started_at = json_value(row[7]), row[8]
-    poisoned = lost_count + 1 >= _POISONED_AFTER
-    retry = attempt < max_attempts and not poisoned
+    reason = reason_after_loss(attempt=attempt, max_attempts=max_attempts, lost_before=lost_count)
+    retry = reason == "worker_lost"
     status = Status.CANCELLED if cancelled else Status.RETRYING if retry else Status.FAILED
-    reason = "cancelled" if cancelled else "worker_lost" if retry else "attempts_exhausted"
-    if poisoned and not cancelled:
-        reason = "poisoned"
+    if cancelled:
+        reason = "cancelled"
     return Finish(
         execution_id=cast(UUID, execution),
         token=token,

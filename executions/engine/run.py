@@ -1,8 +1,9 @@
 """Stage 3, in the worker: start each execution at its millisecond, deliver it, say what came of it.
 
 Lives on one event loop and never blocks it; knows Redis and the broker, no database. Work waits
-in a heap by due time, then by priority band for a free slot; the start guard decides in one call
-for all that starts in a tick. What cannot start in time is handed back, nothing is dropped.
+in a heap by due time, then by priority band for a free slot (``lanes``); the start guard decides
+in one call for all that starts in a tick, by the limits of its destinations, too. What cannot
+start in time, or not now, is handed back, nothing is dropped.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Any
 
 import redis
 
-from executions.engine import guard
-from executions.engine.held import Flying, Held, internal_failure
+from executions.engine import destination_key, guard
+from executions.engine.held import Flying, Held, Question, Reports, internal_failure
+from executions.engine.lanes import LOOK_SECONDS, Lanes
 from executions.workers.clock import WorkerClock
 from executions.workers.outbox import Outbox
 from shared.conf import conf
@@ -29,9 +31,15 @@ _ANNOUNCE_AFTER_SECONDS = 0.1
 _GUARD_RETRY_SECONDS = 0.2
 
 Deliver = Callable[[dict[str, Any], dict[str, Any], float], Awaitable[dict[str, Any]]]
-#: Token, latest start (ms on Redis' clock), and what tells this copy of the message from others.
-Question = tuple[int, int, int]
-AskGuard = Callable[[str, Sequence[Question]], Awaitable[list[int]]]
+#: A verdict of the guard, with a moment (ms on Redis' clock) where its destination has no room.
+Verdict = int | Sequence[int]
+AskGuard = Callable[[str, Sequence[Question]], Awaitable[Sequence[Verdict]]]
+
+#: Verdict -> why work is handed back to wait in the database.
+_DEFERRED = {
+    guard.CIRCUIT_OPEN: destination_key.CIRCUIT_OPEN,
+    guard.NO_SLOT: destination_key.RATE,
+}
 
 
 class Runner:
@@ -48,6 +56,7 @@ class Runner:
         outbox: Outbox,
         deliver: Deliver,
         ask_guard: AskGuard,
+        reports: Reports,
     ) -> None:
         self.worker = worker
         self.draining = False
@@ -56,8 +65,9 @@ class Runner:
         self._outbox = outbox
         self._deliver = deliver
         self._ask_guard = ask_guard
+        self._reports = reports
         self._waiting: list[Held] = []
-        self._ready: list[tuple[int, float, int, Held]] = []
+        self._lanes = Lanes()
         self._bytes = 0
         self._asking = 0
         # The loop keeps only weak references to its tasks.
@@ -72,7 +82,7 @@ class Runner:
     @property
     def held_count(self) -> int:
         """Executions that wait here for their time or a slot."""
-        return len(self._waiting) + len(self._ready)
+        return len(self._waiting) + len(self._lanes)
 
     def accept(self, batch: dict[str, Any], size: int) -> None:
         """Take a batch into the heap, or hand it back at once when beyond the hold."""
@@ -133,10 +143,9 @@ class Runner:
     def stop_taking(self) -> None:
         """Hand back what is held, and from now on whatever still arrives."""
         self.draining = True
-        for held in [*self._waiting, *(row[3] for row in self._ready)]:
+        for held in [*self._waiting, *self._lanes.clear()]:
             self._hand_back(held.entry)
         self._waiting.clear()
-        self._ready.clear()
 
     async def drain(self, timeout_seconds: float) -> int:
         """Hand back what is held, wait for what is in flight; return what had to be left."""
@@ -149,15 +158,16 @@ class Runner:
         return len(self.flying)
 
     def _tick(self) -> None:
-        """Move what is due to the ready heap, start what fits, sleep until the next is due."""
+        """Move what is due to the lanes, start what fits, sleep until the next is due."""
         now = self._clock.now()
         while self._waiting and self._waiting[0].due <= now:
-            held = heapq.heappop(self._waiting)
-            heapq.heappush(self._ready, (held.band, held.due, held.token, held))
-        free = conf().worker_capacity - len(self.flying) - self._asking
-        starting: list[Held] = []
-        while self._ready and len(starting) < free:
-            starting.append(heapq.heappop(self._ready)[3])
+            self._lanes.put(heapq.heappop(self._waiting))
+        if self._lanes.blocked:
+            for held in self._lanes.overdue(now):
+                self._bytes -= held.size
+                self._reports.waited(held)
+                self._defer(held.entry, destination_key.IN_FLIGHT, now)
+        starting = self._lanes.take(conf().worker_capacity - len(self.flying) - self._asking, now)
         if starting:
             self._asking += len(starting)
             self._idle.clear()
@@ -170,11 +180,13 @@ class Runner:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        if self._waiting:
-            # Event loops round to milliseconds; half of one more keeps the timer from firing
-            # before its time and going round again.
-            delay = max(0.0, self._waiting[0].due - now) + 0.0005
-            self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
+        # Event loops round to milliseconds; half of one more keeps the timer from firing
+        # before its time and going round again.
+        delays = [max(0.0, self._waiting[0].due - now) + 0.0005] if self._waiting else []
+        if self._lanes.blocked:
+            delays.append(LOOK_SECONDS)
+        if delays:
+            self._timer = asyncio.get_running_loop().call_later(min(delays), self._tick)
 
     async def _start(self, starting: list[Held]) -> None:
         """Ask the guard for all that starts in this tick, then deliver what may go."""
@@ -190,43 +202,63 @@ class Runner:
             started = self._clock.now()
             for held, verdict in zip(group, verdicts, strict=True):
                 self._judge(held, verdict, started)
+        self._arm(self._clock.now())
         self._settle()
 
-    async def _verdicts(self, incarnation: str, group: Sequence[Held]) -> list[int] | None:
+    async def _verdicts(self, incarnation: str, group: Sequence[Held]) -> Sequence[Verdict] | None:
         """Return the guard's answers, None when it cannot be asked now."""
-        asked = [(held.token, held.entry["start_by"], held.nonce) for held in group]
         try:
-            return await self._ask_guard(incarnation, asked)
+            return await self._ask_guard(incarnation, [held.question() for held in group])
         except (redis.RedisError, OSError) as error:
             log.warning("guard_cannot_be_asked", extra={"reason": str(error)})
         except Exception:  # slots that a fault of ours has taken would never come back
             log.exception("guard_failed_unexpectedly")
         return None
 
-    def _judge(self, held: Held, verdict: int, started: float) -> None:
+    def _judge(self, held: Held, verdict: Verdict, started: float) -> None:
+        if not isinstance(verdict, int):
+            self._no_room(held, verdict[0], verdict[1] / 1000)
+            return
         self._bytes -= held.size
-        if verdict == guard.GO:
-            flight = Flying(held, started)
+        if verdict in (guard.GO, guard.PROBE, guard.PLACED):
+            flight = Flying(held, started, verdict)
             self.flying[held.token] = flight
             flight.task = asyncio.get_running_loop().create_task(self._run_one(flight))
             self._unannounced.append(flight)
             if self._announcer is None:
                 self._arm_announcer()
-        elif verdict in (guard.STALE, guard.LATE):
+            return
+        self._lanes.give_back(held.lane)
+        if verdict in (guard.STALE, guard.LATE):
             self._hand_back(held.entry)
         # VOID: whoever voided it has changed the ledger already.
+
+    def _no_room(self, held: Held, verdict: int, until: float) -> None:
+        """Its destination has no room: keep it for a moment that is near, or hand it back."""
+        self._lanes.give_back(held.lane)
+        if verdict in _DEFERRED:
+            self._bytes -= held.size
+            self._defer(held.entry, _DEFERRED[verdict], until)
+        elif self.draining:
+            self._bytes -= held.size
+            self._hand_back(held.entry)
+        elif verdict == guard.NO_PLACE:
+            self._lanes.refuse(held, until)
+        else:
+            held.due = until
+            heapq.heappush(self._waiting, held)
 
     def _retry_later(self, group: Sequence[Held]) -> None:
         """Redis cannot be asked: keep what may still start in time, hand back the rest."""
         now_ms = self._clock.now() * 1000
         for held in group:
+            self._lanes.give_back(held.lane)
             if self.draining or now_ms > held.entry["start_by"]:
                 self._bytes -= held.size
                 self._hand_back(held.entry)
             else:
                 held.due = self._clock.now() + _GUARD_RETRY_SECONDS
                 heapq.heappush(self._waiting, held)
-        self._arm(self._clock.now())
 
     async def _run_one(self, flight: Flying) -> None:
         entry = flight.held.entry
@@ -241,6 +273,8 @@ class Runner:
             outcome = internal_failure(entry)
         finally:
             self.flying.pop(entry["token"], None)
+            self._lanes.ended(flight.held.lane)
+        self._reports.ended(flight, outcome)
         self._outbox.put(
             {
                 "id": entry["id"],
@@ -255,10 +289,14 @@ class Runner:
         self._settle()
 
     def _settle(self) -> None:
-        if self._ready:
+        if len(self._lanes):
             self._tick()
         if not self.flying and not self._asking:
             self._idle.set()
 
     def _hand_back(self, entry: dict[str, Any]) -> None:
         self._outbox.put({"verb": "released", "id": entry["id"], "token": entry["token"]})
+
+    def _defer(self, entry: dict[str, Any], reason: str, until: float) -> None:
+        said = {"verb": "deferred", "id": entry["id"], "token": entry["token"]}
+        self._outbox.put({**said, "reason": reason, "until": until})

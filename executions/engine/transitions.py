@@ -24,6 +24,8 @@ from shared.notify import wake_schedulers_on_commit
 from shared.sql import rows, run
 
 _CANCEL_AT_ONCE = 5000
+#: How long work that goes on without a worker of ours may, once it is to be cancelled.
+CANCEL_GRACE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Finish:
     timings: str = "{}"
     sealed_response: bytes | None = None
     lost: int = 0
+    sealed_result: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,42 @@ class Claimed:
     target: dict[str, Any]
     retry_policy: dict[str, Any]
     sealed: bytes
+    destination: str
+    lost_count: int
+    sealed_progress: bytes | None
+    #: Task's name, labels and last success (as text) where the target has templates, else None.
+    named: dict[str, Any] | None
+    #: The limits of its destination; None also where it has none of its own.
+    max_in_flight: int | None = None
+    rate_per_second: float | None = None
+    breaker: bool | None = None
 
 
-def mark_queued(parameters: dict[str, object]) -> list[Claimed]:
-    """PENDING or RETRYING to QUEUED for a batch of due work, each under a new token."""
-    return [Claimed(*row) for row in rows("dispatch/claim_due", parameters)]
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """What a heartbeat found: whose it is, whether it is to end, and until when it is leased."""
+
+    task_id: UUID
+    tenant_id: UUID
+    pool: str
+    worker: str
+    cancel_requested: bool
+    lease_expires_at: datetime
+    began: bool
+
+
+def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
+    """PENDING or RETRYING to QUEUED for a batch of due work, each under a new token.
+
+    Return also how many were parked instead: their destinations have no room.
+    """
+    found = rows("dispatch/claim_due", parameters)
+    return [Claimed(*row[:-1]) for row in found if row[0] is not None], found[0][-1]
+
+
+def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
+    """PENDING or RETRYING to QUEUED for due work of a pool that a worker outside leases."""
+    return [Claimed(*row) for row in rows("pull/claim", parameters)]
 
 
 def mark_running(
@@ -97,6 +131,55 @@ def mark_running(
     )
     run("complete/run_one_time_tasks", {"task_ids": [row[1] for row in moved]})
     return [row[0] for row in moved]
+
+
+def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> list[UUID]:
+    """QUEUED or RUNNING to RUNNING at the receiver, which said 202; return what moved.
+
+    For (execution, token, worker, started at, accepted at). From here on heartbeats keep the lease.
+    """
+    if not accepted:
+        return []
+    ids, tokens, workers, started_at, at = (list(column) for column in zip(*accepted, strict=True))
+    moved = rows(
+        "callback/accept",
+        {
+            **_bounds([row[0] for row in accepted]),
+            "ids": ids,
+            "tokens": tokens,
+            "workers": workers,
+            "started_at": started_at,
+            "at": at,
+            "grace": CANCEL_GRACE_SECONDS,
+        },
+    )
+    run("complete/run_one_time_tasks", {"task_ids": [row[1] for row in moved]})
+    return [row[0] for row in moved]
+
+
+def heartbeat(
+    execution_id: UUID, token: int, progress: bytes | None, extend_seconds: float | None
+) -> Beaten | None:
+    """Extend the lease of work that goes on without a worker of ours; None for a stale token.
+
+    The first one of a QUEUED execution moves it to RUNNING. ``progress`` is sealed.
+    """
+    found = rows(
+        "callback/heartbeat",
+        {
+            "id": execution_id,
+            "token": token,
+            "progress": progress,
+            "extend": extend_seconds,
+            "grace": CANCEL_GRACE_SECONDS,
+        },
+    )
+    if not found:
+        return None
+    beaten = Beaten(*found[0])
+    if beaten.began:
+        run("complete/run_one_time_tasks", {"task_ids": [beaten.task_id]})
+    return beaten
 
 
 def finish(finishes: Sequence[Finish]) -> list[UUID]:
@@ -131,6 +214,19 @@ def release(returned: Sequence[tuple[UUID, int]]) -> list[UUID]:
     return _hand_back(returned, "execution.released")
 
 
+def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
+    """QUEUED to PENDING, parked, for (execution, token, reason, until): no room there now."""
+    if not deferred:
+        return []
+    parameters = {
+        **_bounds([row[0] for row in deferred]),
+        "ids": [row[0] for row in deferred],
+        "tokens": [row[1] for row in deferred],
+        "reasons": [row[2] for row in deferred],
+    }
+    return [row[0] for row in rows("complete/defer", parameters)]
+
+
 def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
     """PENDING, RETRYING or voided QUEUED to CANCELLED; return what moved.
 
@@ -161,7 +257,12 @@ def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
     """Mark RUNNING executions to be cancelled by their holder; return what was marked."""
     if not ids:
         return []
-    parameters = {**_bounds(ids), "ids": list(ids), "reason": reason}
+    parameters = {
+        **_bounds(ids),
+        "ids": list(ids),
+        "reason": reason,
+        "grace": CANCEL_GRACE_SECONDS,
+    }
     return [row[0] for row in rows("complete/request_cancel", parameters)]
 
 
@@ -261,6 +362,7 @@ def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
         "timings": [entry.timings for entry in finishes],
         "sealed": [entry.sealed_response for entry in finishes],
         "lost": [entry.lost for entry in finishes],
+        "results": [entry.sealed_result for entry in finishes],
     }
 
 

@@ -18,7 +18,7 @@ from executions.engine.clocks import database_now
 from shared.ids import first_id_at
 from shared.notify import wake_schedulers_on_commit
 from shared.sql import rows, run
-from tasks.definition import Definition
+from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import Task
 
 
@@ -94,7 +94,9 @@ def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
                 "revision": task.version,
                 "priority": task.priority,
                 "max_attempts": definition.retry_policy["max_attempts"],
-                "timeout_seconds": definition.target["timeout_seconds"],
+                "timeout_seconds": runtime_seconds(definition.target),
+                "pool": pool_of(definition.target),
+                "destination": destination_of(definition.target),
             },
         )
         if run("changing/gate_prepared", bounds):

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from executions.explain import (
     definition_checks,
     delivery_checks,
+    destination_checks,
     engine_checks,
+    pool_checks,
     schedule_checks,
 )
 from executions.explain.answer import Check
@@ -25,7 +27,9 @@ _ORDER: tuple[Callable[[Situation], Check], ...] = (
     engine_checks.overlap,
     engine_checks.bulk_job,
     engine_checks.retry,
+    pool_checks.pool,
     delivery_checks.redis,
+    destination_checks.destination,
     delivery_checks.workers,
     delivery_checks.lease,
     delivery_checks.running,

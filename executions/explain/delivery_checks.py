@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from executions.choices import FINAL, Status
+from executions.explain import pool_checks
 from executions.explain.answer import Check, Fix, spell, told
 from executions.explain.evidence import PoolRoom, Situation
 from executions.explain.reasons import REASONS, meaning_of
@@ -26,6 +27,8 @@ def workers(found: Situation) -> Check:
     """Judge whether live workers of the pool have room."""
     if not _to_be_released(found):
         return _not_asked("workers", found)
+    if pool_checks.is_leased_from(found):
+        return pool_checks.workers(found)
     pool = found.pool_room
     if pool is None:
         return Check("workers", None, "Redis, which knows the workers, cannot be asked")
@@ -50,6 +53,8 @@ def lease(found: Situation) -> Check:
         ok = True if found.started else None
         return Check("lease", ok, f"it was handed to a worker{who}{handed}")
     end = f" until {told(row.lease_expires_at)}" if row.lease_expires_at else ""
+    if pool_checks.is_leased_from(found):
+        return pool_checks.leased(row)
     says = f"a worker of the pool {row.pool} was handed it{handed} and has not started it yet"
     more = f"The lease holds{end}; not started by then, it is taken back."
     if not found.due:
@@ -63,6 +68,8 @@ def running(found: Situation) -> Check:
     row = found.row
     if row is None or row.status != Status.RUNNING:
         return Check("running", None, "it does not run at this moment")
+    if row.accepted_at is not None:
+        return pool_checks.goes_on(row, found.now)
     began = row.started_at
     says = f"attempt {row.attempt} of {row.max_attempts} runs with {row.worker or 'a worker'}"
     if began is not None and row.attempt <= 1:

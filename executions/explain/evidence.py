@@ -22,8 +22,10 @@ from executions.engine import gate, ledger
 from executions.engine.overlap import Standing
 from executions.explain.timetable import Timetable, occurrence_at
 from executions.models import Attempt, BulkJob, DeadLetter, Execution
+from executions.services.destinations import Shown, get_destination
 from executions.workers.registry import WorkerInfo, workers
 from shared.conf import conf
+from shared.exceptions import NotFound
 from shared.sql import rows
 from tasks.models import Pause, Task
 from tasks.schedules.base import Occurrence, Spec
@@ -212,6 +214,14 @@ class Situation:
         }
         found: int = rows("explain/before_in_line", parameters)[0][0]
         return found
+
+    @cached_property
+    def destination(self) -> Shown | None:
+        """How the host that it calls does, None when nothing is known of it."""
+        try:
+            return get_destination(self.task.tenant_id, self.row.destination) if self.row else None
+        except NotFound:
+            return None
 
     @cached_property
     def pool(self) -> str:

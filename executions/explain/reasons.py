@@ -88,6 +88,11 @@ REASONS: Mapping[str, Reason] = {
     "not_retryable": Reason(
         "outcome", "FAILED", "The answer is one that the retry policy does not try again."
     ),
+    "max_age_exceeded": Reason(
+        "outcome",
+        "FAILED",
+        "The next attempt would have begun more than `max_age_seconds` after its time.",
+    ),
     "poisoned": Reason(
         "outcome", "FAILED", "Three workers were lost while they ran it; it is not tried again."
     ),
@@ -98,7 +103,19 @@ REASONS: Mapping[str, Reason] = {
         "outcome", "SKIPPED", "Reserved: a limit of the tenant stood in its way."
     ),
     "circuit_open": Reason(
-        "outcome", "SKIPPED", "Reserved: calls to its destination were stopped for a while."
+        "destination",
+        "PENDING, RETRYING",
+        "Most calls to its destination failed; it waits until the circuit closes.",
+    ),
+    "destination_rate": Reason(
+        "destination",
+        "PENDING, RETRYING",
+        "Its destination may only be called so often a second; it waits for its turn.",
+    ),
+    "destination_in_flight": Reason(
+        "destination",
+        "PENDING, RETRYING",
+        "As many requests as may be are under way to its destination; it waits for its turn.",
     ),
 }
 

@@ -21,7 +21,9 @@ _WHAT = {
     "overlap": "overlap",
     "bulk_job": "backfill_limit",
     "retry": "retry",
+    "pool": "pool",
     "redis": "redis",
+    "destination": "destination",
     "workers": "worker",
     "lease": "start",
 }

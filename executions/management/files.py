@@ -27,7 +27,7 @@ def read_text(name: str) -> tuple[str, str]:
 
 def read_json(name: str, option: str) -> Any:
     """Return the JSON that a file or, for ``-``, standard input holds."""
-    return _parse(_read(name, option, MAX_JSON_BYTES)[1], option)
+    return parse_json(_read(name, option, MAX_JSON_BYTES)[1], option)
 
 
 def json_value(text: str, option: str) -> Any:
@@ -36,10 +36,11 @@ def json_value(text: str, option: str) -> Any:
         return read_json("-", option)
     if text.startswith("@"):
         return read_json(text[1:], option)
-    return _parse(text.encode("utf-8", "surrogateescape"), option)
+    return parse_json(text.encode("utf-8", "surrogateescape"), option)
 
 
-def _parse(raw: bytes, option: str) -> Any:
+def parse_json(raw: bytes, option: str) -> Any:
+    """Return the JSON of these bytes; raise InvalidInput that names the option."""
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError as error:

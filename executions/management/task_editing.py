@@ -152,7 +152,7 @@ def _apply(
                 expected_version=options["expected_version"],
             )
         after = read_definition(task)
-    changes = list(_differences(to_long(before), to_long(after)))
+    changes = list(_changes(before, after))
     document = {
         "dry_run": options["dry_run"],
         "changes": changes,
@@ -206,16 +206,27 @@ def _change_lines(changes: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{change['path']}: {before} → {after}"
 
 
-def _differences(before: Any, after: Any, path: str = "") -> Iterator[dict[str, Any]]:
-    """Yield each field that differs by its path; values of secret headers are masked."""
+def _changes(before: Definition, after: Definition) -> Iterator[dict[str, Any]]:
+    """Yield each field that differs by its path; secrets are compared, and shown masked."""
+    shown_before, shown_after = to_long(before), to_long(after)
+    for path in _differences(to_long(before, secrets=True), to_long(after, secrets=True)):
+        secret = path[:2] == ("target", "headers") and is_secret_header(path[-1])
+        values = [_at(whole, path) for whole in (shown_before, shown_after)]
+        masked = [MASK if secret and value is not None else value for value in values]
+        yield {"path": ".".join(path), "before": masked[0], "after": masked[1]}
+
+
+def _differences(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     if before == after:
         return
     if isinstance(before, dict) and isinstance(after, dict):
         for key in sorted({*before, *after}):
-            below = f"{path}.{key}" if path else key
-            yield from _differences(before.get(key), after.get(key), below)
+            yield from _differences(before.get(key), after.get(key), (*path, key))
         return
-    parent, _, name = path.rpartition(".")
-    secret = parent == "target.headers" and is_secret_header(name)
-    values = [MASK if secret and value is not None else value for value in (before, after)]
-    yield {"path": path, "before": values[0], "after": values[1]}
+    yield path
+
+
+def _at(whole: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        whole = whole.get(key) if isinstance(whole, dict) else None
+    return whole

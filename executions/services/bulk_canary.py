@@ -8,6 +8,7 @@ from uuid import UUID
 
 from executions.choices import FINAL, ItemOutcome, Status
 from executions.models import BulkJob, BulkJobItem, Execution
+from executions.services.bulk_circuit import meets_open_circuit
 
 #: How many of the latest results say whether to stop, and how many of them must be final.
 _WINDOW = 1000
@@ -15,19 +16,26 @@ _ENOUGH = 20
 
 
 class Verdict(StrEnum):
-    """Go on, wait for results, or stop."""
+    """Go on, wait for results, or stop: for its failures, or for a destination that is down."""
 
     GO = "go"
     WAIT = "wait"
     STOP = "stop"
+    CIRCUIT = "circuit"
 
 
 def judge(job: BulkJob) -> Verdict:
     """Return whether the job may take its next items.
 
     After the canary's items it waits until all that they made is final; then, and as soon as it
-    is certain, a greater share of failures than allowed stops it. An item that failed counts.
+    is certain, a greater share of failures than allowed stops it. An item that failed counts. So
+    does an open circuit of a destination that it goes to.
     """
+    verdict = _judge_results(job)
+    return Verdict.CIRCUIT if verdict is not Verdict.STOP and meets_open_circuit(job) else verdict
+
+
+def _judge_results(job: BulkJob) -> Verdict:
     canary = job.options.get("canary")
     if canary is not None and not job.canary_passed:
         return Verdict.GO if job.position < canary else _judge_canary(job)

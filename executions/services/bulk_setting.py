@@ -21,17 +21,26 @@ from shared.redaction import MASK
 from tasks.calendars import limits_of
 from tasks.definition import Definition, from_stored
 from tasks.limits import Limits, current_limits
+from tasks.masking import mask_target
 from tasks.validation import StatusChange, parse_patch
 
-_TARGET = {"url": "https://example.com/"}
-#: One task of each kind; what none of them could take, no task can.
-_KINDS: tuple[dict[str, Any], ...] = (
+_TARGETS: tuple[dict[str, Any], ...] = (
+    {"url": "https://example.com/"},
+    {"kind": "pool", "pool": "x", "handler": "x"},
+    {"kind": "handler", "handler": "x"},
+    {"kind": "command", "command": "x"},
+)
+_SCHEDULES: tuple[dict[str, Any], ...] = (
     {"type": "RECURRING", "schedule": {"cron_expression": "0 0 * * *"}},
     {"type": "RECURRING", "schedule": {"every": "PT1H"}},
     {"type": "ONE_TIME", "schedule": {"run_at": "2199-01-01T00:00:00.000Z"}},
 )
-#: Depends on the tenant: judged with each task.
-_JUDGED_LATER = ("calendar_unknown",)
+#: One task of each kind; what none of them could take, no task can.
+_KINDS: tuple[dict[str, Any], ...] = tuple(
+    {**schedule, "target": target} for target in _TARGETS for schedule in _SCHEDULES
+)
+#: Depends on the tenant, or is the samples' own: judged with each task.
+_JUDGED_LATER = ("calendar_unknown", "pool_unknown", "command_unknown")
 
 
 def require_patch(patch: Any) -> None:
@@ -56,7 +65,7 @@ def require_patch(patch: Any) -> None:
 
 
 def masked(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the patch as it may be shown: without payload and secret headers."""
+    """Return the patch as it may be shown: without payload, secret headers and other secrets."""
     shown = dict(patch)
     if "payload" in shown:
         shown["payload"] = MASK
@@ -86,7 +95,7 @@ def _edited(
 
 
 def _errors(kind: Mapping[str, Any], patch: Mapping[str, Any]) -> list[FieldError]:
-    sample = from_stored({"name": "x", "target": _TARGET, **kind})
+    sample = from_stored({"name": "x", **kind})
     try:
         parse_patch(sample, patch, now=database_now(), limits=current_limits())
     except InvalidInput as refused:
@@ -103,9 +112,10 @@ def _placed(error: FieldError) -> FieldError:
 
 
 def _masked_target(target: Mapping[str, Any]) -> dict[str, Any]:
+    target = mask_target(target)
     headers = target.get("headers")
     if not isinstance(headers, Mapping):
-        return dict(target)
+        return target
     shown = {
         name: MASK if value is not None and is_secret_header(str(name)) else value
         for name, value in headers.items()

@@ -51,6 +51,8 @@ _REDIS_AWAY = timedelta(seconds=5)
 _CATCH_UP = timedelta(seconds=2)
 _WAKE_AT_ONCE = 100
 _SHORTEST, _LONGEST = 0.2, 3.0
+#: Why a job stops by itself.
+_STOPS = {Verdict.STOP: "too_many_failures", Verdict.CIRCUIT: "circuit_open"}
 
 
 def run_some(job_id: UUID) -> bool:
@@ -144,8 +146,8 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
         if job is None or job.next_at > now:
             return 0, False
         verdict = judge(job)
-        if verdict is Verdict.STOP:
-            end_job(job, JobStatus.STOPPED, SYSTEM, "too_many_failures")
+        if verdict in _STOPS:
+            end_job(job, JobStatus.STOPPED, SYSTEM, _STOPS[verdict])
             return 0, False
         if verdict is Verdict.WAIT:
             _move(job, now, next_at=now + _LOOK_AGAIN, now_due=False)

@@ -137,7 +137,9 @@ def _unchanged(
 
 
 def _differences(present: Definition, wanted: Definition) -> Iterator[str]:
-    if present.target["url"] != wanted.target["url"]:
+    if present.target["kind"] != wanted.target["kind"]:
+        yield f"target ({present.target['kind']})"
+    elif present.target["url"] != wanted.target["url"]:
         yield f"URL ({present.target['url']})"
     for key in ("cron_expression", "timezone", "jitter_seconds"):
         if present.schedule.get(key) != wanted.schedule.get(key):

@@ -29,7 +29,8 @@ SET revision = %(revision)s,
     band = CASE WHEN e.trigger = 'backfill' THEN 2
                 WHEN %(priority)s <= 2 THEN 0 WHEN %(priority)s <= 6 THEN 1 ELSE 2 END,
     max_attempts = %(max_attempts)s,
-    timeout_seconds = %(timeout_seconds)s
+    timeout_seconds = %(timeout_seconds)s, pool = %(pool)s, destination = %(destination)s,
+    parked = false
 WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
 
 -- name: gate_prepared
@@ -91,15 +92,16 @@ WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
 -- place of a task that has a policy or a limit.
 WITH made AS (
     INSERT INTO executions (
-        id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
+        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, counted, error_code, error_message, sealed_payload, parent_id, created_at
     )
     SELECT %(id)s, t.tenant_id, t.id, t.partition,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
-           'default', r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
+           t.pool, t.destination, r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
-           (r.definition -> 'target' ->> 'timeout_seconds')::float8, '', '', false,
+           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
+           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '', '', false,
            coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
            OR t.schedule ->> 'max_concurrent' IS NOT NULL, '', '',
            %(sealed_payload)s, %(parent)s, now()

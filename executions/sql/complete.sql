@@ -1,13 +1,16 @@
 -- name: start
 -- QUEUED to RUNNING under the token; the lease now covers the timeout. A worker that starts and
--- ends within one batch of the recorder has only its end recorded.
+-- ends within one batch of the recorder has only its end recorded. Work that was leased over the
+-- API keeps its lease, which its heartbeats extend.
 WITH moved AS (
     UPDATE executions e
     SET status = 'RUNNING', attempt = e.attempt + 1, worker = o.worker,
         started_at = coalesce(e.started_at, o.started_at),
         start_delay_ms = coalesce(e.start_delay_ms,
             extract(epoch FROM o.started_at - e.due_at)::float8 * 1000),
-        lease_expires_at = o.started_at + (e.timeout_seconds + %(margin)s) * interval '1 second'
+        accepted_at = CASE WHEN e.pool LIKE 'pull.%%' THEN o.started_at ELSE e.accepted_at END,
+        lease_expires_at = CASE WHEN e.pool LIKE 'pull.%%' THEN e.lease_expires_at ELSE
+            o.started_at + (e.timeout_seconds + %(margin)s) * interval '1 second' END
     FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[]
     ) AS o (id, token, worker, started_at)
@@ -30,9 +33,9 @@ WITH outcomes AS (
         %(delays)s::float8[], %(attempt_ids)s::uuid[], %(outcomes)s::text[],
         %(workers)s::text[], %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[],
         %(response_status)s::smallint[], %(error_codes)s::text[], %(error_messages)s::text[],
-        %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[]
+        %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[], %(results)s::bytea[]
     ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
-            finished_at, response_status, error_code, error_message, timings, sealed, lost)
+            finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
 ), before AS (
     SELECT e.id, e.due_at FROM executions e
     WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
@@ -56,8 +59,12 @@ WITH outcomes AS (
         due_at = CASE WHEN o.status = 'RETRYING'
                       THEN now() + o.delay * interval '1 second' ELSE e.due_at END,
         lease_expires_at = NULL,
+        -- The next attempt is not accepted by anybody yet.
+        accepted_at = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NULL THEN NULL
+                           ELSE e.accepted_at END,
         response_status = coalesce(o.response_status, e.response_status),
-        error_code = o.error_code, error_message = o.error_message
+        error_code = o.error_code, error_message = o.error_message,
+        sealed_result = coalesce(o.result, e.sealed_result)
     FROM outcomes o
     WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
       AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
@@ -84,6 +91,16 @@ WITH outcomes AS (
 )
 SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed FROM moved
 
+-- name: note_progress
+-- How far running work has come, under its token; no state changes. Of an execution that started
+-- and reported within one batch of the recorder the start may not be recorded yet.
+UPDATE executions e
+SET sealed_progress = o.sealed
+FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(sealed)s::bytea[]) AS o (id, token, sealed)
+WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+  AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
+RETURNING e.id
+
 -- name: hand_back
 -- QUEUED to PENDING under the token, for work that was withdrawn or released before its start:
 -- no attempt is used.
@@ -97,6 +114,23 @@ WITH moved AS (
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, %(event)s, id, task_id FROM moved
+)
+SELECT id, task_id FROM moved
+
+-- name: defer
+-- QUEUED to PENDING under the token, parked: its destination has no room. No attempt is used and
+-- its times stay. A reason that says why it exists stays, too.
+WITH moved AS (
+    UPDATE executions e
+    SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = true,
+        reason = CASE WHEN e.reason = '' THEN o.reason ELSE e.reason END
+    FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(reasons)s::text[]) AS o (id, token, reason)
+    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+      AND e.fencing_token = o.token AND e.status = 'QUEUED'
+    RETURNING e.id, e.tenant_id, e.task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.deferred', id, task_id FROM moved
 )
 SELECT id, task_id FROM moved
 
@@ -119,9 +153,13 @@ SELECT id, CASE WHEN counted THEN task_id END AS freed FROM moved
 
 -- name: request_cancel
 -- Marks running executions, with a reason where one is given and nobody asked before; their
--- holder aborts the request and reports CANCELLED.
+-- holder aborts the request and reports CANCELLED. Whoever goes on without a worker of ours hears
+-- of it with its next heartbeat, and is ended when the grace is over.
 UPDATE executions e
 SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
+    lease_expires_at = CASE WHEN e.accepted_at IS NULL THEN e.lease_expires_at
+        ELSE least(e.lease_expires_at, coalesce(e.cancel_requested_at, now())
+            + %(grace)s * interval '1 second') END,
     reason = CASE WHEN %(reason)s <> '' AND e.cancel_requested_at IS NULL THEN %(reason)s
                   ELSE e.reason END
 WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'RUNNING'
@@ -168,7 +206,7 @@ WITH batch AS (
 )
 UPDATE tasks t
 SET last_execution_id = s.execution_id, last_execution_status = s.status,
-    last_execution_at = now(),
+    last_execution_at = now(), last_success_at = greatest(t.last_success_at, f.succeeded_at),
     failure_streak = f.streak + CASE WHEN f.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
     status = CASE
         WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'

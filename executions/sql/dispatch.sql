@@ -1,52 +1,152 @@
 -- name: claim_due
 -- Moves a band's work due within the window to QUEUED under a new fencing token and a lease,
--- soonest first. Skips rows that somebody else changes in this moment. Index
--- executions_due_idx; ids are bounded so that only days with unfinished work are touched.
-WITH due AS (
-    SELECT e.id FROM executions e
+-- soonest first. Of a destination no more than its room, where one is given or limits say one:
+-- parked work first, by its due time; what is due beyond the room is parked, so that the next
+-- claim does not meet it. Skips rows that somebody else changes in this moment. Indexes
+-- executions_due_idx and executions_parked_idx; ids are bounded so that only days with unfinished
+-- work are touched. A first row without id when nothing moved; the last column counts the parked.
+WITH rooms AS (
+    SELECT * FROM unnest(
+        %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[]
+    ) AS r (tenant_id, host, room, why)
+), due AS MATERIALIZED (
+    SELECT e.id, e.tenant_id, e.destination, e.due_at, false AS parked FROM executions e
     WHERE e.id >= %(low)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.band = %(band)s
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.band = %(band)s
       AND e.due_at <= now() + %(window)s * interval '1 second'
       AND e.pool = %(pool)s AND e.partition = ANY(%(partitions)s)
     ORDER BY e.due_at
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
+), waiting AS MATERIALIZED (
+    SELECT w.* FROM rooms r CROSS JOIN LATERAL (
+        SELECT e.id, e.tenant_id, e.destination, e.due_at, true AS parked FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s
+          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+          AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.band = %(band)s
+          AND e.pool = %(pool)s AND e.partition = ANY(%(partitions)s)
+        ORDER BY e.due_at
+        LIMIT least(r.room, %(limit)s)
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS w
+    WHERE r.room > 0
+), placed AS (
+    SELECT c.*, row_number() OVER (
+        PARTITION BY c.tenant_id, c.destination ORDER BY c.due_at, c.id
+    ) AS place
+    FROM (SELECT * FROM waiting UNION ALL SELECT * FROM due) AS c
+), judged AS (
+    SELECT p.id, p.due_at, p.parked,
+           p.destination = '' OR p.place <= coalesce(
+               r.room, least(2 * d.max_in_flight + 5, ceil(2 * d.rate_per_second) + 1), 2147483647
+           ) AS fits,
+           coalesce(r.why, CASE WHEN d.max_in_flight IS NULL THEN 'destination_rate'
+                                ELSE 'destination_in_flight' END) AS why
+    FROM placed p
+    LEFT JOIN rooms r ON r.tenant_id = p.tenant_id AND r.host = p.destination
+    LEFT JOIN destinations d ON d.tenant_id = p.tenant_id AND d.host = p.destination
+), chosen AS (
+    SELECT id FROM judged WHERE fits ORDER BY due_at LIMIT %(limit)s
+), put_by AS (
+    UPDATE executions e
+    SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
+    FROM judged j
+    WHERE NOT j.fits AND NOT j.parked
+      AND e.id = j.id AND e.id >= %(low)s AND e.id < %(high)s
+    RETURNING e.id
 ), moved AS (
     UPDATE executions e
     SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'), queued_at = now(),
-        incarnation = %(incarnation)s,
+        incarnation = %(incarnation)s, parked = false,
+        reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate',
+                                        'destination_in_flight') THEN '' ELSE e.reason END,
         lease_expires_at = greatest(now(), e.due_at) + %(margin)s * interval '1 second'
-    FROM due
-    WHERE e.id = due.id AND e.id >= %(low)s AND e.id < %(high)s
+    FROM chosen
+    WHERE e.id = chosen.id AND e.id >= %(low)s AND e.id < %(high)s
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
-              e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload
+              e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
+              e.destination, e.lost_count, e.sealed_progress
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, 'execution.queued', id, task_id FROM moved
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,
-       r.definition -> 'target', r.definition -> 'retry_policy', r.sealed
-FROM moved m
-JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
+       r.definition -> 'target', r.definition -> 'retry_policy', r.sealed,
+       m.destination, m.lost_count, m.sealed_progress,
+       -- What templates may name, and only for those who have templates.
+       CASE WHEN (r.definition -> 'target' ->> 'template')::boolean THEN jsonb_build_object(
+           'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
+           'last_success_at', (SELECT t.last_success_at FROM tasks t WHERE t.id = m.task_id)
+       ) END,
+       d.max_in_flight, d.rate_per_second, d.breaker, p.parked
+FROM (SELECT count(*) AS parked FROM put_by) AS p
+LEFT JOIN moved m ON true
+LEFT JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
+LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
 ORDER BY m.due_at
 
 -- name: next_due
--- The soonest due time of work that waits in the held partitions, and the time now. Index
--- executions_due_idx.
+-- The soonest due time of work that waits in the held partitions for workers of these pools, and
+-- the time now; parked work waits for its destination. Index executions_due_idx.
 SELECT min(soonest), clock_timestamp() FROM (
     SELECT (
         SELECT e.due_at FROM executions e
         WHERE e.id >= %(low)s AND e.id < %(high)s
-          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held
-          AND e.band = b AND e.partition = ANY(%(partitions)s)
+          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+          AND e.band = b AND e.partition = ANY(%(partitions)s) AND e.pool = ANY(%(pools)s)
         ORDER BY e.due_at LIMIT 1
     ) AS soonest
     FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b
 ) AS per_band
 
 -- name: in_flight
--- Executions per pool that workers hold or run. Index executions_leased_idx.
+-- Executions per pool that workers hold or run; what goes on without them takes none of their
+-- room. Index executions_leased_idx.
 SELECT pool, count(*) FROM executions
-WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
+WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
 GROUP BY pool
+
+-- name: leased
+-- The same, with how many destinations each pool's work calls; then, with how much of it is
+-- queued, each destination that is asked for or has so many. Index executions_leased_idx.
+WITH grouped AS MATERIALIZED (
+    SELECT pool, tenant_id, destination, count(*) AS leased,
+           count(*) FILTER (WHERE status = 'QUEUED') AS queued
+    FROM executions
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
+      AND accepted_at IS NULL
+    GROUP BY pool, tenant_id, destination
+)
+SELECT pool, NULL::uuid, '', sum(leased)::bigint, count(*) FILTER (WHERE destination <> '')
+FROM grouped GROUP BY pool
+UNION ALL
+SELECT pool, tenant_id, destination, leased, queued FROM grouped
+WHERE destination <> '' AND (leased >= %(many)s OR (tenant_id, destination) IN (
+    SELECT * FROM unnest(%(tenants)s::uuid[], %(hosts)s::text[])))
+
+-- name: parked_destinations
+-- Destinations that have parked work, behind one, so many: jumps from one to the next. Index
+-- executions_parked_idx; ids are bounded so that only days with unfinished work are touched.
+WITH RECURSIVE found AS (
+    (SELECT e.tenant_id, e.destination FROM executions e
+     WHERE e.id >= %(low)s AND e.id < %(high)s
+       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+       AND (e.tenant_id, e.destination) > (%(tenant)s::uuid, %(host)s::text)
+     ORDER BY e.tenant_id, e.destination LIMIT 1)
+    UNION ALL
+    SELECT n.tenant_id, n.destination FROM found f CROSS JOIN LATERAL (
+        SELECT e.tenant_id, e.destination FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s
+          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+          AND (e.tenant_id, e.destination) > (f.tenant_id, f.destination)
+        ORDER BY e.tenant_id, e.destination LIMIT 1
+    ) AS n
+)
+SELECT tenant_id, destination FROM found LIMIT %(limit)s
+
+-- name: limits
+-- The limits of destinations, of those that have any. Index destination_is_one_row.
+SELECT d.tenant_id, d.host, d.max_in_flight, d.rate_per_second, d.breaker FROM destinations d
+JOIN unnest(%(tenants)s::uuid[], %(hosts)s::text[]) AS w (tenant_id, host)
+  ON w.tenant_id = d.tenant_id AND w.host = d.host

@@ -29,7 +29,7 @@ FROM (
      CROSS JOIN LATERAL (
          SELECT x.status, x.id, x.due_at FROM executions x
          WHERE x.id >= %(low)s AND x.id < %(high)s AND x.status IN ('PENDING', 'RETRYING')
-           AND NOT x.held AND x.band = b.band AND x.due_at <= now()
+           AND NOT x.held AND NOT x.parked AND x.band = b.band AND x.due_at <= now()
          ORDER BY x.due_at LIMIT 1
      ) AS e
      ORDER BY e.due_at LIMIT 1)

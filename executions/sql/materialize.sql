@@ -29,10 +29,11 @@ WITH planned AS (
     ) AS p (id, task_id, scheduled_for, due_at, status, reason, span_last, span_count)
 ), owned AS (
     -- By their ids, which are few: joined to each row, they would be read from end to end.
-    SELECT t.id, t.tenant_id, t.partition, t.version,
+    SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
-           (r.definition -> 'target' ->> 'timeout_seconds')::float8 AS timeout_seconds,
+           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
+           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds,
            coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
            OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
     FROM tasks t
@@ -46,12 +47,13 @@ WITH planned AS (
           WHERE l.owner = %(node)s))
 ), made AS (
     INSERT INTO executions (
-        id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
+        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
         timeout_seconds, incarnation, worker, held, gated, error_code, error_message,
         span_last, span_count, created_at
     )
-    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, 'default', o.version, p.status, p.reason,
+    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
+           o.version, p.status, p.reason,
            'schedule', p.scheduled_for, p.due_at, CASE WHEN p.status = 'SKIPPED' THEN now() END,
            0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited AND p.status = 'PENDING',
            o.limited AND p.status = 'PENDING', '', '', p.span_last, p.span_count, now()
@@ -133,7 +135,7 @@ WITH overdue_free AS (
     JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[]) AS n (partition, since)
       ON n.partition = e.partition
     WHERE e.id >= %(low)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.status = 'PENDING'
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
       AND e.due_at >= n.since AND e.due_at < now() - %(after)s * interval '1 second'
       AND t.status = 'SCHEDULED'
@@ -183,10 +185,14 @@ UPDATE ledger_floor SET floor_id = %(floor)s WHERE id = 1
 
 -- name: has_open
 -- Whether a range of ids holds an unfinished execution. The indexes executions_due_idx,
--- executions_held_idx and executions_leased_idx answer at once where a day has none.
+-- executions_held_idx, executions_parked_idx and executions_leased_idx answer at once where a day
+-- has none.
 SELECT EXISTS (
     SELECT 1 FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND NOT held
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND NOT held AND NOT parked
+) OR EXISTS (
+    SELECT 1 FROM executions
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND NOT held AND parked
 ) OR EXISTS (
     SELECT 1 FROM executions
     WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND held

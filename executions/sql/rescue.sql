@@ -1,21 +1,23 @@
 -- name: expired_queued
 -- Released work that nobody started in time, or that was sent under a former incarnation of Redis
--- (none given: those are spared). Index executions_leased_idx.
+-- (none given: those are spared). What was leased over the API has been started by its lease, and
+-- is judged by callback/expired. Index executions_leased_idx.
 SELECT e.id, e.fencing_token FROM executions e
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
-  AND e.partition = ANY(%(partitions)s)
+  AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
   AND (e.lease_expires_at < now() OR e.incarnation <> %(incarnation)s::text)
 ORDER BY e.lease_expires_at LIMIT %(limit)s
 
 -- name: lost_running
 -- Running work whose worker is gone, or whose lease had run out at a moment up to which every
--- outcome has been recorded. Index executions_leased_idx.
+-- outcome has been recorded; not what goes on without a worker of ours. Index
+-- executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at
 FROM executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
-  AND e.partition = ANY(%(partitions)s)
+  AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
   AND (e.lease_expires_at < %(expired_before)s OR e.worker = ANY(%(lost_workers)s))
 ORDER BY e.lease_expires_at LIMIT %(limit)s
 
@@ -23,4 +25,4 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 -- Workers that the ledger believes to run something. Index executions_leased_idx.
 SELECT DISTINCT e.worker FROM executions e
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
-  AND e.partition = ANY(%(partitions)s)
+  AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL

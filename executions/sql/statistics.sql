@@ -26,17 +26,23 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
 -- name: open_work
 -- What a tenant has open at this moment: due, late (queued work too), queued, running, waiting
 -- for a retry, seconds that the oldest due work waits. Of each kind at most so many rows of all
--- tenants are looked at; the last column says whether those were all. Indexes executions_due_idx
--- and executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
+-- tenants are looked at; the last column says whether those were all. What waits for its
+-- destination is due. Indexes executions_due_idx, executions_parked_idx and
+-- executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
 WITH due AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM executions e
     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
-      AND NOT e.held AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at <= now()
+      AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at <= now()
+    LIMIT %(scan)s
+), parked AS MATERIALIZED (
+    SELECT e.tenant_id, e.status, e.due_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+      AND NOT e.held AND e.parked AND e.tenant_id = %(tenant)s
     LIMIT %(scan)s
 ), coming AS MATERIALIZED (
     SELECT e.tenant_id, e.status FROM executions e
     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
-      AND NOT e.held AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at > now()
+      AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at > now()
     LIMIT %(scan)s
 ), leased AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM executions e
@@ -45,18 +51,22 @@ WITH due AS MATERIALIZED (
 ), unstarted AS (
     SELECT due_at FROM due WHERE tenant_id = %(tenant)s
     UNION ALL
+    SELECT due_at FROM parked WHERE due_at <= now()
+    UNION ALL
     SELECT due_at FROM leased
     WHERE tenant_id = %(tenant)s AND status = 'QUEUED' AND due_at <= now()
 )
-SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s),
+SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s)
+       + (SELECT count(*) FROM parked WHERE due_at <= now()),
        (SELECT count(*) FROM unstarted WHERE due_at <= now() - %(late)s * interval '1 second'),
        (SELECT count(*) FROM leased WHERE tenant_id = %(tenant)s AND status = 'QUEUED'),
        (SELECT count(*) FROM leased WHERE tenant_id = %(tenant)s AND status = 'RUNNING'),
        (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s AND status = 'RETRYING')
-       + (SELECT count(*) FROM coming WHERE tenant_id = %(tenant)s AND status = 'RETRYING'),
+       + (SELECT count(*) FROM coming WHERE tenant_id = %(tenant)s AND status = 'RETRYING')
+       + (SELECT count(*) FROM parked WHERE status = 'RETRYING'),
        (SELECT extract(epoch FROM now() - min(due_at))::float8 FROM unstarted),
        greatest((SELECT count(*) FROM due), (SELECT count(*) FROM coming),
-                (SELECT count(*) FROM leased)) < %(scan)s
+                (SELECT count(*) FROM parked), (SELECT count(*) FROM leased)) < %(scan)s
 
 -- name: running_now
 -- What a tenant runs, the longest first. Index executions_leased_idx; as many rows as all workers

@@ -1,14 +1,21 @@
 -- name: open_work
--- How much work is due, late, queued, running or waits for its retry. Indexes
--- executions_due_idx and executions_leased_idx; ids are bounded so that only days with
--- unfinished work are touched.
+-- How much work is due, late, queued, running or waits for its retry; what waits for its
+-- destination is due. Indexes executions_due_idx, executions_parked_idx and
+-- executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
+WITH parked AS MATERIALIZED (
+    SELECT e.status, e.due_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+      AND NOT e.held AND e.parked
+)
 SELECT
     (SELECT count(*) FROM executions e
      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
-       AND NOT e.held AND e.due_at <= now()),
+       AND NOT e.held AND NOT e.parked AND e.due_at <= now())
+    + (SELECT count(*) FROM parked WHERE due_at <= now()),
     (SELECT count(*) FROM executions e
      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
-       AND NOT e.held AND e.due_at <= now() - %(late)s * interval '1 second')
+       AND NOT e.held AND NOT e.parked AND e.due_at <= now() - %(late)s * interval '1 second')
+    + (SELECT count(*) FROM parked WHERE due_at <= now() - %(late)s * interval '1 second')
     + (SELECT count(*) FROM executions e
        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
          AND e.due_at <= now() - %(late)s * interval '1 second'),
@@ -17,7 +24,8 @@ SELECT
     (SELECT count(*) FROM executions e
      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'),
     (SELECT count(*) FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RETRYING' AND NOT e.held)
+     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RETRYING' AND NOT e.held AND NOT e.parked)
+    + (SELECT count(*) FROM parked WHERE status = 'RETRYING')
 
 -- name: recent
 -- What finished of the instants since a moment, and how late attempts of them began; the bound

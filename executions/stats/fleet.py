@@ -1,7 +1,7 @@
 """Who does the work: schedulers and their partitions, workers, recorders.
 
-They serve all tenants, so nothing here is a tenant's. What is asked of Redis raises what Redis
-raises while it cannot be asked.
+They serve all tenants, save for a tenant's own workers, which lease over the API. What is asked of
+Redis raises what Redis raises while it cannot be asked.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from executions.workers import registry
 from executions.workers.registry import WorkerInfo
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+from tasks.definition import plain_pool
 
 #: A recorder asks at least every two seconds, and writes its largest batch in less.
 RECORDER_SILENT_SECONDS = 10.0
@@ -106,9 +107,12 @@ def partition_map() -> list[PartitionView]:
     ]
 
 
-def workers() -> list[WorkerView]:
-    """Return the workers by pool and name, also those that fell silent within the last day."""
-    found = [_worker(info) for info in registry.workers()]
+def workers(tenant_id: UUID | None = None) -> list[WorkerView]:
+    """Return the workers by pool and name, also those that fell silent within the last day.
+
+    Of those that lease over the API only the tenant's, where one is given.
+    """
+    found = [_worker(info) for info in registry.workers(tenant_id)]
     return sorted(found, key=lambda worker: (worker.pool, worker.id))
 
 
@@ -144,10 +148,10 @@ def _worker(info: WorkerInfo) -> WorkerView:
     state = "lost" if not info.live else "draining" if said.get("draining") else "live"
     return WorkerView(
         id=info.id,
-        name=name,
+        name=str(said.get("name", name)),
         host=str(said.get("host", rest.rpartition(":")[0])),
         pid=int(said.get("pid", 0)),
-        pool=info.pool,
+        pool=plain_pool(info.pool),
         version=str(said.get("version", "")),
         state=state,
         silent_seconds=info.silent_seconds,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from executions.workers.registry import workers
 
 
-def capacity_by_pool() -> dict[str, int]:
-    """Return pool -> executions that its live workers can hold or run, all together."""
-    room: dict[str, int] = {}
+class Capacity(NamedTuple):
+    """Executions that a pool's live workers can run, and those that they can hold besides."""
+
+    slots: int
+    hold: int
+
+    @property
+    def both(self) -> int:
+        """Executions that they can have in hand altogether."""
+        return self.slots + self.hold
+
+
+def capacity_by_pool() -> dict[str, Capacity]:
+    """Return pool -> what its live workers can run and hold, all together."""
+    found: dict[str, Capacity] = {}
     for worker in workers():
         if worker.takes_work:
-            room[worker.pool] = room.get(worker.pool, 0) + worker.slots + worker.hold
-    return room
+            slots, hold = found.get(worker.pool, Capacity(0, 0))
+            found[worker.pool] = Capacity(slots + worker.slots, hold + worker.hold)
+    return found

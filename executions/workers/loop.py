@@ -20,17 +20,16 @@ import orjson
 import redis
 import uvloop
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.attempt import Deliverer
-from executions.delivery.http_client import HttpClient
 from executions.engine import guard
-from executions.engine.run import Question, Runner
+from executions.engine.held import Question, ask_arguments
+from executions.engine.run import Runner, Verdict
 from executions.workers.clock import WorkerClock
+from executions.workers.kinds import Kinds
 from executions.workers.outbox import Outbox
 from executions.workers.registry import beat_script
+from executions.workers.reports import Reports
 from executions.workers.vitals import Vitals
 from executions.workers.watchdog import Watchdog, end_at_once, stop_process
-from shared.addresses import AllowList
 from shared.conf import conf
 from shared.redis_client import (
     CONTROL_CHANNEL,
@@ -49,6 +48,8 @@ _CALIBRATE_SECONDS = 2.0
 #: A control connection that is silent this long is asked whether it lives.
 _SILENCE_SECONDS = 15.0
 _FLUSH_SECONDS = 5.0
+#: Handlers and commands that outlast the drain get this long to end when asked.
+_INTERRUPT_SECONDS = 2.0
 
 
 class WorkerLoop:
@@ -114,17 +115,21 @@ class WorkerLoop:
             raise
 
     async def _set_up(self) -> None:
-        allow = AllowList(conf().webhook_allowed_networks)
         self._redis = async_client()
         self._guard_redis = async_client(
             single_connection_client=True, redis_connect_func=self._on_guard_connect
         )
         self._clock = WorkerClock()
         self._outbox = Outbox(self._redis)
-        self._client = HttpClient(AddressGuard(allow))
-        deliverer = Deliverer(self._client, allow)
+        self._reports = Reports(self._redis)
+        self._kinds = Kinds(self._outbox.put)
         self._runner = Runner(
-            self.worker, self._clock, self._outbox, deliverer.deliver, self._ask_guard
+            self.worker,
+            self._clock,
+            self._outbox,
+            self._kinds.deliver,
+            self._ask_guard,
+            self._reports,
         )
         self._start_script = self._guard_redis.register_script(lua("start"))
         await self._until_calibrated()
@@ -132,6 +137,7 @@ class WorkerLoop:
             self._loop.create_task(job, name=name)
             for name, job in (
                 ("outbox", self._outbox.run()),
+                ("reports", self._reports.run()),
                 ("beat", self._every(conf().worker_heartbeat_seconds, self._beat)),
                 ("clock", self._every(_CALIBRATE_SECONDS, self._calibrate)),
                 ("control", self._listen()),
@@ -157,11 +163,15 @@ class WorkerLoop:
             (line[7:].strip() for line in text.splitlines() if line.startswith("run_id:")), ""
         )
 
-    async def _ask_guard(self, incarnation: str, asked: Sequence[Question]) -> list[int]:
-        arguments: list[str | int] = [incarnation, self.worker]
-        for question in asked:
-            arguments.extend(question)
-        verdicts = cast(list[int], await self._start_script(keys=[INCARNATION_KEY], args=arguments))
+    async def _ask_guard(self, incarnation: str, asked: Sequence[Question]) -> Sequence[Verdict]:
+        if self._reports.leaving:
+            # The next of a limited destination finds the place that the last has left.
+            await self._reports.flush(self._guard_redis)
+        destinations, arguments = ask_arguments(incarnation, self.worker, asked)
+        verdicts = cast(
+            list[Verdict],
+            await self._start_script(keys=[INCARNATION_KEY, *destinations], args=arguments),
+        )
         # A server that restarted may have lost marks of its last second although the value
         # came back from its log: work that was sent under another run of it may not start.
         if not incarnation.startswith(f"{self._run_id}:"):
@@ -208,6 +218,7 @@ class WorkerLoop:
                     "hold": conf().worker_hold,
                     "running": len(self._runner.flying),
                     "held": self._runner.held_count,
+                    "ended": self._kinds.ended,
                     "draining": self._runner.draining,
                     **self._vitals.read(),
                 }
@@ -250,15 +261,19 @@ class WorkerLoop:
     async def _drain(self, timeout_seconds: float) -> None:
         deadline = self._loop.time() + timeout_seconds
         await self._stop_taking()
-        await self._runner.drain(timeout_seconds)
+        if await self._runner.drain(timeout_seconds) and self._kinds.interruptible:
+            self._kinds.interrupt(_INTERRUPT_SECONDS)
+            # Killed at the end of that; what is left after it cannot be ended.
+            await self._runner.drain(2 * _INTERRUPT_SECONDS)
         left = max(_FLUSH_SECONDS, deadline - self._loop.time())
         await self._tell(asyncio.wait_for(self._outbox.flushed(), left))
+        await self._tell(self._reports.flush())
         await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
         await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._client.close()
+        await self._kinds.close()
         for connection in (self._redis, self._guard_redis):
             await self._tell(connection.aclose())
 

@@ -6,8 +6,10 @@ and operators read it here. Redis' own clock stamps and judges the heartbeats.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
+from uuid import UUID
 
 import orjson
 
@@ -28,8 +30,14 @@ class WorkerInfo:
 
     @property
     def live(self) -> bool:
-        """Whether its heartbeat is fresh."""
-        return self.silent_seconds < conf().worker_lost_seconds
+        """Whether its heartbeat is fresh; who leases over the API beats only as it calls."""
+        patience = float(self.details.get("patience", conf().worker_lost_seconds))
+        return self.silent_seconds < patience
+
+    @property
+    def tenant(self) -> str | None:
+        """Whose it is: a tenant's id for who leases over the API, None for our own."""
+        return self.details.get("tenant")
 
     @property
     def takes_work(self) -> bool:
@@ -37,8 +45,17 @@ class WorkerInfo:
         return self.live and not self.details.get("draining", False)
 
 
-def workers() -> list[WorkerInfo]:
-    """Return every worker that Redis knows, also lost ones of the last day."""
+def workers(tenant_id: UUID | None = None) -> list[WorkerInfo]:
+    """Return our own workers, also lost ones of the last day, and with a tenant those of it.
+
+    A tenant's workers lease over the API; nobody else is to know of them.
+    """
+    shown = (None, str(tenant_id)) if tenant_id is not None else (None,)
+    return [worker for worker in everyone() if worker.tenant in shown]
+
+
+def everyone() -> list[WorkerInfo]:
+    """Return every worker that Redis knows, also lost ones of the last day, of whatever tenant."""
     redis = client()
     stamp = redis.time()
     now = stamp[0] + stamp[1] / 1e6
@@ -63,9 +80,19 @@ def workers() -> list[WorkerInfo]:
     return found
 
 
+def beat(worker: str, details: Mapping[str, Any]) -> None:
+    """Beat for a worker that has no connection to Redis of its own."""
+    client().eval(beat_script(), 2, WORKERS_KEY, WORKER_INFO_KEY, worker, orjson.dumps(details))
+
+
+def touch(worker: str) -> None:
+    """Note that a worker which has described itself lives; nothing for one that has not."""
+    client().eval(lua("touch"), 1, WORKERS_KEY, worker)
+
+
 def forget_old(silent_seconds: float = 86400.0) -> int:
     """Forget workers that have been silent for a day; return how many."""
-    gone = [worker.id for worker in workers() if worker.silent_seconds > silent_seconds]
+    gone = [worker.id for worker in everyone() if worker.silent_seconds > silent_seconds]
     if gone:
         client().zrem(WORKERS_KEY, *gone)
         client().hdel(WORKER_INFO_KEY, *gone)

@@ -26,11 +26,11 @@ class Vitals:
         return {
             "version": settings.SPECTACULAR_SETTINGS["VERSION"],
             "cpu_percent": round(used / passed * 100, 1) if passed > 0 else 0.0,
-            "memory_bytes": _resident_bytes(),
+            "memory_bytes": resident_bytes(),
         }
 
 
-def _resident_bytes() -> int | None:
+def resident_bytes() -> int | None:
     """Return the resident memory, or None where the system does not say."""
     try:
         pages = int(_STATM.read_text(encoding="ascii").split()[1])

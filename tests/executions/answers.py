@@ -13,7 +13,10 @@ from shared.encryption import seal_json
 
 
 def sealed_answer(
-    execution_id: UUID, body: bytes = b"no", headers: list[list[str]] | None = None
+    execution_id: UUID,
+    body: bytes = b"no",
+    headers: list[list[str]] | None = None,
+    encoding: str = "",
 ) -> bytes:
     """Return a captured answer as an attempt stores it."""
     captured = {
@@ -21,6 +24,7 @@ def sealed_answer(
         "body": base64.b64encode(body).decode(),
         "truncated": False,
         "address": "192.0.2.1",
+        "encoding": encoding,
     }
     return seal_json(captured, f"response:{execution_id}".encode())
 

@@ -11,17 +11,20 @@ from executions.exchange import (
     is_secret_header,
     mask_headers,
     planned_request,
+    proof_headers,
     sent_request,
+    shown_url,
     with_body,
 )
 from executions.models import Attempt, Execution
+from tasks.definition import TARGET_DEFAULTS, target_defaults
 from tests.executions.answers import sealed_answer
 
 AT = datetime(2026, 11, 20, 8, 0, 0, tzinfo=UTC)
 ID = UUID("019a9f3c-8000-8123-8456-0123456789ab")
 MASK = "[redacted]"
 TARGET: dict[str, Any] = {
-    "method": "POST",
+    **TARGET_DEFAULTS,
     "url": "https://api.example.com/reports",
     "headers": {"X-Team": "billing", "X-Auth-Token": "t"},
 }
@@ -41,7 +44,10 @@ def test_headers_that_carry_secrets_are_known_by_their_names(name: str):
 
 @pytest.mark.parametrize(
     "name",
-    ["Content-Type", "X-Team", "Retry-After", "X-Author", "Monkey", "Date", "WWW-Authenticate"],
+    [
+        *("Content-Type", "X-Team", "Retry-After", "X-Author", "Monkey", "Date"),
+        *("WWW-Authenticate", "Idempotency-Key", "X-Scheduler-Fencing-Token"),
+    ],
 )
 def test_other_headers_are_shown(name: str):
     assert not is_secret_header(name)
@@ -61,13 +67,17 @@ def test_a_request_that_is_still_to_be_made_shows_what_is_known():
     }
 
 
-def sent(method: str = "POST", **parts: Any) -> dict[str, str]:
+def request(target: dict[str, Any] | None = None, **parts: Any) -> dict[str, Any]:
     execution = Execution(id=ID, task_id=UUID(int=2), scheduled_for=AT)
     facts = {"number": 2, "fencing_token": 77, "started_at": AT, "finished_at": AT}
     attempt = Attempt(execution_id=ID, **{**facts, **parts})
-    headers: dict[str, str] = sent_request(TARGET | {"method": method}, execution, attempt)[
-        "headers"
-    ]
+    found = sent_request(TARGET | (target or {}), execution, attempt)
+    assert found is not None
+    return found
+
+
+def sent(method: str = "POST", **parts: Any) -> dict[str, str]:
+    headers: dict[str, str] = request({"method": method}, **parts)["headers"]
     return headers
 
 
@@ -91,11 +101,11 @@ def test_an_attempt_that_never_started_is_dated_by_its_end():
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_method_without_a_body_shows_none(method: str):
     assert "Content-Type" not in sent(method)
-    assert with_body({"method": method}, {"n": 1})["body"] is None
+    assert with_body({"method": method}, {"n": 1}) == {"method": method, "body": None}
 
 
 def test_a_body_is_shown_as_it_is():
-    assert with_body({"method": "POST"}, [1])["body"] == [1]
+    assert with_body({"method": "POST"}, [1]) == {"method": "POST", "body": [1]}
 
 
 def test_a_captured_answer_shows_no_secrets():
@@ -109,3 +119,80 @@ def test_a_captured_answer_shows_no_secrets():
         "truncated": False,
     }
     assert captured_response(Attempt(execution_id=ID)) is None
+
+
+def test_an_answer_that_could_not_be_decompressed_is_only_described():
+    sealed = sealed_answer(ID, b"\x8b\x00", [], encoding="br")
+
+    found = captured_response(Attempt(execution_id=ID, response_status=200, sealed_response=sealed))
+
+    assert found is not None
+    assert found["body"] == "(2 bytes with the encoding br)"
+
+
+@pytest.mark.parametrize("kind", ["pool", "handler", "command"])
+def test_a_target_that_is_no_webhook_has_no_request(kind: str):
+    target = target_defaults(kind)
+    attempt = Attempt(execution_id=ID)
+
+    assert planned_request(target) is None
+    assert sent_request(target, Execution(id=ID), attempt) is None
+    assert with_body(None, {"n": 1}) is None
+
+
+@pytest.mark.parametrize(
+    ("auth", "headers"),
+    [
+        (None, {}),
+        ({"type": "basic", "username": "u", "password": "p"}, {"Authorization": MASK}),
+        ({"type": "bearer", "token": "t"}, {"Authorization": MASK}),
+        ({"type": "oauth2"}, {"Authorization": MASK}),
+        ({"type": "api_key", "name": "X-Team", "value": "v", "in": "header"}, {"X-Team": MASK}),
+        ({"type": "api_key", "name": "k", "value": "v", "in": "query"}, {}),
+    ],
+)
+def test_what_proves_who_sends_is_shown_masked(auth: Any, headers: dict[str, str]):
+    shown = request({"auth": auth})["headers"]
+
+    assert proof_headers({"auth": auth}) == headers
+    assert {name: shown[name] for name in headers} == headers
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://a.example/", f"https://a.example/?k%20y={MASK}"),
+        ("https://a.example/?x=1#f", f"https://a.example/?x=1&k%20y={MASK}"),
+    ],
+)
+def test_a_key_in_the_query_is_shown_masked(url: str, shown: str):
+    auth = {"type": "api_key", "name": "k y", "value": "v", "in": "query"}
+
+    assert shown_url(url, {"auth": auth}) == shown
+    assert request({"auth": auth, "url": url})["url"] == shown
+
+
+def test_templates_are_shown_filled_as_far_as_is_known():
+    found = request(
+        {
+            "template": True,
+            "url": "https://a.example/{{ labels.team }}?at={{ scheduled_for }}",
+            "headers": {"X-Try": "{{ attempt }} of {{task.name}}"},
+        }
+    )
+
+    assert found["url"] == "https://a.example/{{ labels.team }}?at=2026-11-20T08%3A00%3A00.000Z"
+    assert found["headers"]["X-Try"] == "2 of {{ task.name }}"
+
+
+def test_a_callback_shows_where_it_goes_and_not_its_token():
+    headers = request({"completion": "callback"})["headers"]
+
+    assert headers["X-Execution-Token"] == MASK
+    assert headers["X-Scheduler-Callback-Url"].endswith(f"/v1/executions/{ID}")
+
+
+def test_a_raw_body_has_the_type_of_a_text():
+    found = request({"body_format": "raw", "headers": {}})
+
+    assert found["headers"]["Content-Type"] == "text/plain; charset=utf-8"

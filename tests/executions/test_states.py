@@ -20,6 +20,7 @@ ALLOWED_PAIRS = {
     ("QUEUED", "RETRYING"),
     ("QUEUED", "FAILED"),
     ("QUEUED", "CANCELLED"),
+    ("RUNNING", "RUNNING"),
     ("RUNNING", "SUCCEEDED"),
     ("RUNNING", "RETRYING"),
     ("RUNNING", "FAILED"),
@@ -63,7 +64,17 @@ def test_every_verb_is_said_once_and_its_event_names_an_execution():
 
 
 @pytest.mark.parametrize(
-    "verb", ["mark_queued", "mark_running", "skip", "withdraw", "release", "cancel"]
+    "verb",
+    [
+        "mark_queued",
+        "mark_running",
+        "accept",
+        "skip",
+        "withdraw",
+        "release",
+        "defer",
+        "cancel",
+    ],
 )
 def test_verbs_that_are_no_outcomes_have_a_function_of_their_name(verb: str):
     assert callable(getattr(transitions, verb))

@@ -60,11 +60,14 @@ class Plans:
                 "gate",
                 "rescue",
                 "complete",
+                "callback",
+                "pull",
                 "changing",
                 "pausing",
                 "statistics",
                 "occurrences",
                 "explain",
+                "destinations",
             )
             for name, text in load(stage).items()
         }

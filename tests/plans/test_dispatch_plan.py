@@ -7,6 +7,7 @@ import pytest
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
 from executions.models import Execution
+from executions.services.destinations import get_destination
 from tenants.services import active_signing_secrets
 from tests.executions.workers.test_registry import beat
 from tests.factories import make_task, make_tenant, once, prepare
@@ -28,4 +29,25 @@ def test_claiming_touches_the_days_with_unfinished_work_only(plans: Any):
         assert dispatcher.run_once().done == 30
 
     assert Execution.objects.filter(status="QUEUED").count() == 30
-    found.check("dispatch/claim_due", "dispatch/next_due", "dispatch/in_flight")
+    found.check("dispatch/claim_due", "dispatch/next_due", "dispatch/leased")
+    found.check("dispatch/parked_destinations")
+
+
+def test_parked_work_is_found_by_its_destination_in_the_days_with_unfinished_work(plans: Any):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+    prepare()
+    Execution.objects.filter(tenant=alpha).update(parked=True)
+    beat("w1", slots=100)
+    partitions = Partitions()
+    partitions.run_once()
+    dispatcher = Dispatcher(partitions, lambda queue, message: None, active_signing_secrets)
+
+    with plans() as found:
+        shown = get_destination(alpha.id, "api.example.com")
+        assert dispatcher.run_once().done == 30
+
+    assert shown.parked == 30
+    found.check("dispatch/claim_due", "dispatch/parked_destinations", "dispatch/limits")
+    found.check("destinations/work")

@@ -15,7 +15,7 @@ from django.db import models
 
 from events.models import EventCursor
 from executions.engine.clocks import database_now
-from executions.models import BulkJob, SchedulerNode
+from executions.models import BulkJob, Destination, Pool, SchedulerNode, WorkerMinute
 from notifications.models import (
     Alert,
     AlertMute,
@@ -85,6 +85,9 @@ def full(browser: AdminBrowser) -> None:
         tenant=alpha, kind="tasks", action="pause", total=0, next_at=now, created_by="test"
     )
     Calendar.objects.create(tenant=alpha, name="holidays")
+    Destination.objects.create(tenant=alpha, host="api.example.com")
+    Pool.objects.create(tenant=alpha, name="reports")
+    WorkerMinute.objects.create(worker="worker-1@host:1", minute=now, pool="default")
     Pause.objects.create(tenant=alpha, scope="label", value="team:billing", created_by="test")
     ZoneRules.objects.update_or_create(
         name="Europe/Berlin", defaults={"release": "2026a", "transitions": [[0, 3600]]}

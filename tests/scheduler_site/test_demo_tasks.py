@@ -6,7 +6,8 @@ from uuid import uuid4
 import pytest
 
 from scheduler_site import demo_tasks
-from scheduler_site.receiver_answers import Answers, Request
+from scheduler_site.receiver_answers import Answers
+from scheduler_site.receiver_messages import Request
 from shared.addresses import AllowList
 from tasks.limits import Limits
 from tasks.validation import parse_create

@@ -65,3 +65,21 @@ def test_an_empty_number_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None
 def test_words_are_separated_by_commas_or_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KNOB", "a, b  c")
     assert env.words("KNOB") == ("a", "b", "c")
+
+
+def test_programs_are_paths_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOB", "backup=/opt/backup, report=/opt/a=b")
+    assert env.programs("KNOB") == {"backup": "/opt/backup", "report": "/opt/a=b"}
+    monkeypatch.delenv("KNOB")
+    assert env.programs("KNOB") == {}
+
+
+@pytest.mark.parametrize(
+    "word", ["backup", "backup=", "backup=bin/backup", "=/bin/sh", "a=/a a=/b"]
+)
+def test_a_program_without_name_or_absolute_path_is_refused(
+    monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    monkeypatch.setenv("KNOB", word)
+    with pytest.raises(ImproperlyConfigured, match="KNOB"):
+        env.programs("KNOB")

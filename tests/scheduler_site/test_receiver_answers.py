@@ -5,7 +5,8 @@ import json
 import pytest
 
 from scheduler_site import receiver_answers
-from scheduler_site.receiver_answers import Answer, Answers, Request, answer_json, render
+from scheduler_site.receiver_answers import Answers
+from scheduler_site.receiver_messages import Answer, Request
 
 
 def get(target: str, *, webhook_id: str = "", answers: Answers | None = None) -> Answer:
@@ -25,6 +26,9 @@ def get(target: str, *, webhook_id: str = "", answers: Answers | None = None) ->
         ("/redirect?to=/ok", 302),
         ("/redirect?to=/ok&status=307", 307),
         ("/drip", 200),
+        ("/huge?bytes=10", 200),
+        ("/gzip-bomb?bytes=10", 200),
+        ("/verify?secret=whsec_AAAA", 401),
         ("/unknown", 404),
         ("/timeout", None),
     ],
@@ -46,6 +50,11 @@ def test_every_path_answers_as_it_says(target: str, status: int | None):
         "/flaky?status=200",
         "/redirect?to=%0d%0aSet-Cookie:x",
         "/redirect?to=/%C3%A9",
+        "/huge?framing=x",
+        "/huge?bytes=100000000001",
+        "/gzip-bomb?bytes=-1",
+        "/verify",
+        "/verify?secret=whsec_?",
         "/slow?" + "&".join(["ms=1"] * 30),
     ],
 )
@@ -99,28 +108,7 @@ def test_echo_answers_the_request():
     }
 
 
-def test_the_last_of_repeated_headers_and_query_values_counts():
-    request = Request("GET", "/ok?a=1&a=2", (("x", "1"), ("x", "2")))
+def test_the_help_names_every_path():
+    paths = {"/500", *receiver_answers._PATHS} - {"/"}
 
-    assert request.query == {"a": "2"}
-    assert request.header("x") == "2"
-    assert request.header("y") is None
-
-
-def test_rendered_answers_carry_length_and_connection():
-    head, body = render(answer_json(200, {}), keep_alive=True, head_only=False)
-
-    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b"Content-Length: 2\r\n" in head
-    assert b"Connection: keep-alive\r\n" in head
-    assert body == b"{}"
-
-
-def test_no_content_and_head_answers_have_no_body():
-    no_content = render(Answer(204, b"x"), keep_alive=False, head_only=False)
-    to_head = render(answer_json(299, {}), keep_alive=False, head_only=True)
-
-    assert b"Content-Length" not in no_content[0]
-    assert no_content[1] == b""
-    assert to_head[1] == b""
-    assert b"Content-Length: 2" in to_head[0]
+    assert all(path in receiver_answers.HELP for path in paths)

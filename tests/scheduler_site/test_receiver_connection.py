@@ -6,6 +6,7 @@ import pytest
 
 from scheduler_site import receiver_connection
 from tests.scheduler_site.receiver_calls import ask, request, running, send, until_recorded
+from tests.support.waiting import until
 
 CLOSE = request("/ok", connection="close")
 
@@ -107,3 +108,40 @@ async def test_clients_that_expect_it_are_told_to_continue():
         answer = await send(receiver, data)
 
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")
+
+
+@pytest.mark.parametrize("framing", ["length", "chunked", "close"])
+async def test_huge_bodies_arrive_whole(framing: str):
+    async with running() as receiver:
+        target = f"/huge?bytes=200000&framing={framing}"
+        answer = await send(receiver, request(target, connection="close"))
+
+    assert answer.count(b".") >= 200_000
+
+
+async def test_the_connection_serves_on_after_a_stream_with_an_end():
+    async with running() as receiver:
+        answer = await send(receiver, request("/huge?bytes=70000&framing=chunked") + CLOSE)
+
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+
+
+async def test_a_huge_body_is_made_only_as_fast_as_it_is_read():
+    async with running() as receiver:
+        reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port, limit=1024)
+        writer.write(request("/huge?bytes=100000000000"))
+        await reader.readuntil(b"\r\n\r\n")
+        (connection,) = receiver.connections
+        await asyncio.to_thread(until, lambda: connection._write_paused)
+
+        assert connection._transport.get_write_buffer_size() < 1_000_000
+        assert (await ask(receiver, "/healthz"))[0] == 200
+        writer.transport.abort()
+        await asyncio.wait_for(receiver.unconnected.wait(), 20)
+
+
+async def test_a_head_request_gets_no_stream():
+    async with running() as receiver:
+        answer = await send(receiver, request("/huge?bytes=5", "HEAD", connection="close"))
+
+    assert answer.endswith(b"Content-Length: 5\r\n\r\n")

@@ -22,6 +22,7 @@ SECRETS = {"postgres_password": "p", "valkey_password": "v"}
 VARIABLES = (
     "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "REDIS_URL", "SCHEDULERS", "WORKERS",
     "RECORDERS", "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY", "ADMIN_PASSWORD",
+    "HANDLER_MODULES", "ALLOWED_COMMANDS",
 )  # fmt: skip
 
 
@@ -105,6 +106,36 @@ def test_workers_and_the_receiver_are_given_no_database(external, monkeypatch):
     for name in ("web-1", "scheduler-1", "system-worker-1", "recorder-1", "migrate"):
         assert found[name].environment["DATABASE_URL"] == "postgresql://somewhere/db"
     assert found["worker-1"].environment["REDIS_URL"] == "redis://somewhere"
+
+
+def test_workers_of_handlers_and_commands_run_where_there_are_any(external, monkeypatch):
+    monkeypatch.setenv("HANDLER_MODULES", "billing.handlers")
+    monkeypatch.setenv("ALLOWED_COMMANDS", "backup=/usr/local/bin/backup")
+    options = read_options()
+    assert (options.handlers, options.commands) == (True, True)
+
+    found = specs(make_stages(replace(external, handlers=True, commands=True), {}))
+
+    assert found["worker-handlers-1"].argv[-2:] == ("--pool", "handlers")
+    assert found["worker-commands-1"].argv[-2:] == ("--pool", "commands")
+    for name in ("worker-handlers-1", "worker-commands-1"):
+        assert found[name].kind == found[name].environment["PROCESS_KIND"] == "worker"
+        assert found[name].environment["PROCESS_NAME"] == name
+
+
+def test_only_the_worker_of_the_handlers_is_given_the_database(external):
+    found = specs(make_stages(replace(external, handlers=True, commands=True), {}))
+
+    urls = {name: found[name].environment["DATABASE_URL"] for name in found if "worker-" in name}
+    assert urls.pop("worker-handlers-1") == urls.pop("system-worker-1") == external.database_url
+    assert set(urls.values()) == {""}
+
+
+def test_a_command_that_is_no_absolute_path_is_refused(monkeypatch):
+    monkeypatch.setenv("ALLOWED_COMMANDS", "backup=backup.sh")
+
+    with pytest.raises(ImproperlyConfigured, match="ALLOWED_COMMANDS"):
+        read_options()
 
 
 def test_bootstrap_secrets_go_to_bootstrap_alone(external, monkeypatch):

@@ -10,32 +10,41 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.workers.registry import WorkerInfo, workers
+from executions.engine.worker_history import minutes_of
+from executions.presentation_stats import present_worker_history
+from executions.workers.registry import WorkerInfo, everyone
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, shown, table
 from shared.exceptions import NotFound
+from tasks.definition import plain_pool
 
+_SHOWN_HOURS = 24
+#: On a terminal; `--json` has all that the API answers by default.
+_SHOWN_MINUTES = 10
 _GREY, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
     wanted = options["pool"]
     found = sorted(
-        (worker for worker in workers() if wanted in (None, worker.pool)),
+        (worker for worker in everyone() if wanted in (None, plain_pool(worker.pool))),
         key=lambda worker: (worker.pool, worker.id),
     )
     documents = [document(worker) for worker in found]
     command.emit(options, {"workers": documents}, list_lines(documents, command.paint))
-    if not any(worker.takes_work for worker in found):
+    if not any(worker.takes_work and worker.tenant is None for worker in found):
         command.note("No live worker takes work. Start `manage.py run_worker` or `manage.py up`.")
         command.leave(FAILED)
 
 
 def _show(command: Any, options: Mapping[str, Any]) -> None:
-    for worker in workers():
+    for worker in everyone():
         if worker.id == options["id"]:
+            minutes = minutes_of(worker.id, _SHOWN_HOURS)
+            history = present_worker_history(worker.id, minutes)["minutes"]
             found = document(worker)
-            command.emit(options, found, _show_lines(found))
+            lines = [*_show_lines(found), *_history_lines(history[-_SHOWN_MINUTES:])]
+            command.emit(options, {**found, "history": history}, lines)
             return
     raise NotFound(f"There is no worker {options['id']!r}.")
 
@@ -60,7 +69,13 @@ class Command(VerbCommand):
             _list,
             _add_pool,
         ),
-        Verb("show", "show one worker", ("workers show worker-1@host:4242",), _show, _add_id),
+        Verb(
+            "show",
+            "show one worker and its last minutes",
+            ("workers show worker-1@host:4242",),
+            _show,
+            _add_id,
+        ),
     )
 
 
@@ -70,7 +85,7 @@ def document(worker: WorkerInfo) -> dict[str, Any]:
     return {
         "id": worker.id,
         "state": _state(worker),
-        "pool": worker.pool,
+        "pool": plain_pool(worker.pool),
         "host": details.get("host"),
         "pid": details.get("pid"),
         "version": details.get("version"),
@@ -119,3 +134,20 @@ def _show_lines(found: Mapping[str, Any]) -> Iterator[str]:
     for name, value in found.items():
         text = "-" if value is None else str(value)
         yield f"{name.replace('_', ' '):<22} {shown(text)}"
+
+
+def _history_lines(minutes: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not minutes:
+        return []
+    rows = [
+        (
+            row["minute"][11:16],
+            _share(row["in_flight"], row["capacity"]),
+            str(row["held"]),
+            str(row["ended"]),
+            f"{row['cpu_percent']:.0f} %",
+            "-" if row["memory_bytes"] is None else f"{row['memory_bytes'] / 2**20:.0f} MiB",
+        )
+        for row in minutes
+    ]
+    return ["", *table(("minute", "in flight", "held", "ended", "cpu", "memory"), rows)]

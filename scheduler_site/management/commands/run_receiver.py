@@ -10,7 +10,7 @@ from scheduler_site.receiver import ReceiverOptions, add_arguments, serve
 
 
 class Command(BaseCommand):
-    """``run_receiver [--port N] [--ledger FILE] [--secret whsec_…]``."""
+    """``run_receiver [--port N] [--ledger FILE] [--secret whsec_…] [--forward-to CIDR …]``."""
 
     help = "Run the built-in test receiver (http://127.0.0.1:PORT/ lists its paths)."
     requires_system_checks = ()
@@ -21,7 +21,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until SIGTERM or SIGINT."""
-        chosen = ReceiverOptions(options["port"], options["ledger"], options["secret"])
+        chosen = ReceiverOptions(
+            options["port"], options["ledger"], options["secret"], tuple(options["forward_to"])
+        )
         try:
             serve(chosen, self._announce)
         except (OSError, ValueError) as error:

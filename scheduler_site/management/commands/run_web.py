@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+import socket
 from typing import Any
 
 import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand
+
+from executions.api.long_poll import ROOM
 
 
 class Command(BaseCommand):
@@ -21,7 +24,7 @@ class Command(BaseCommand):
         # uvicorn drains on a signal and then raises it again for whoever handled it before it.
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
-        uvicorn.run(
+        config = uvicorn.Config(
             "scheduler_site.asgi:application",
             host=settings.HOST,
             port=settings.PORT,
@@ -36,6 +39,16 @@ class Command(BaseCommand):
             server_header=False,
             timeout_graceful_shutdown=10,
         )
+        _Server(config).run()
+
+
+class _Server(uvicorn.Server):
+    """Lets no call wait for work that holds the end up."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer who waits, then end as ever."""
+        ROOM.close()
+        await super().shutdown(sockets)
 
 
 def _end(*_: object) -> None:

@@ -11,12 +11,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from executions.choices import BAND_NAMES
+from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
 
 #: Threads that hand batches to the loop; handing over takes well under a millisecond.
 _HANDOVER_THREADS = 2
 #: Threads of the system worker: a long bulk job must not keep alerts and housekeeping waiting.
 _SYSTEM_THREADS = 4
+_MOST_SLOTS = 20000
 
 
 class Command(BaseCommand):
@@ -26,13 +28,20 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the pool's name."""
+        """Add the pool's name, and how much the worker runs at a time."""
         parser.add_argument("--pool", default=settings.WORKER_POOL)
+        parser.add_argument(
+            "--slots",
+            type=_slots,
+            help="runs at a time; by default WORKER_CAPACITY for the pool `default`, "
+            "COMMAND_SLOTS for `commands`, HANDLER_SLOTS for others",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Start Celery on the pool's queues, the urgent one first."""
         pool = options["pool"]
         settings.WORKER_POOL = pool
+        settings.PUNCTUAL = conf_of_pool(settings.PUNCTUAL, pool, options["slots"])
         system = pool == "system"
         queues = ["system"] if system else [f"{pool}.{band}" for band in BAND_NAMES]
         threads = _SYSTEM_THREADS if system else _HANDOVER_THREADS
@@ -53,3 +62,11 @@ class Command(BaseCommand):
                 "--loglevel=WARNING",
             ]
         )
+
+
+def _slots(word: str) -> int:
+    """Return the number; argparse words the error."""
+    slots = int(word)
+    if not 1 <= slots <= _MOST_SLOTS:
+        raise ValueError(word)
+    return slots

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
 from events.models import AuditEntry
+from executions.models import Pool
+from shared.conf import conf
+from tasks.masking import mask_target
 from tasks.models import Task, TaskRevision
+from tasks.revisions import read_definition
 from tenants.models import Tenant
 from tests.factories import TARGET, daily, make_client, once
-from tests.tasks.bodies import LONG, SHORT
+from tests.tasks.bodies import LONG, SHORT, TARGETS
 
 LONG_NOW = {**LONG, "schedule": {**LONG["schedule"], "end_at": "2099-12-31T00:00:00Z"}}
 SHORT_NOW = {**SHORT, "end_date": "2099-12-31T00:00:00Z"}
@@ -80,6 +85,62 @@ def test_what_is_not_valid_is_refused_and_nothing_is_stored(client, body, pointe
     assert code is None or code in {error["code"] for error in errors}
     assert not Task.objects.exists()
     assert not TaskRevision.objects.exists()
+
+
+@pytest.fixture
+def everything_there(alpha, settings):
+    Pool.objects.create(tenant=alpha, name="batch-etl")
+    settings.PUNCTUAL = replace(conf(), allowed_commands={"backup": "/usr/bin/true"})
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_target_of_each_kind_is_stored_and_answered_without_its_secrets(
+    client, everything_there, kind
+):
+    answer = create(client, daily(target=TARGETS[kind]))
+
+    assert answer.status_code == 201, answer.content
+    shown = answer.json()
+    assert shown["target"] == mask_target(TARGETS[kind])
+    task = Task.objects.get(pk=UUID(shown["id"]))
+    assert read_definition(task).target == TARGETS[kind]
+    assert (task.pool, task.destination) == {
+        "webhook": ("default", "api.example.com"),
+        "pool": ("pull.batch-etl", ""),
+        "handler": ("reports", ""),
+        "command": ("commands", ""),
+    }[kind]
+    assert "s3cret" not in str(AuditEntry.objects.get(action="task.created").after)
+    for seen in (client.get(answer["Location"]), client.get("/v1/tasks")):
+        assert b"s3cret" not in seen.content
+
+
+@pytest.mark.parametrize(
+    ("target", "pointer", "code"),
+    [
+        (TARGETS["pool"], "#/target/pool", "pool_unknown"),
+        (TARGETS["command"], "#/target/kind", "commands_disabled"),
+        (mask_target(TARGETS["webhook"]), "#/target/auth/password", "secret_masked"),
+        ({**TARGET, "template": True, "url": "https://a.example/{{ x }}"}, "#/target/url", None),
+        ({**TARGET, "tls": {"verify": False}}, "#/target/tls/verify", "tls_unverified_forbidden"),
+    ],
+)
+def test_what_the_deployment_or_the_tenant_does_not_have_is_refused(client, target, pointer, code):
+    answer = create(client, daily(target=target))
+
+    assert answer.status_code == 400
+    found = {error["pointer"]: error["code"] for error in answer.json()["errors"]}
+    assert pointer in found
+    assert code is None or found[pointer] == code
+    assert not Task.objects.exists()
+
+
+def test_the_pool_of_another_tenant_is_unknown(client, beta):
+    Pool.objects.create(tenant=beta, name="batch-etl")
+
+    answer = create(client, daily(target=TARGETS["pool"]))
+
+    assert [error["code"] for error in answer.json()["errors"]] == ["pool_unknown"]
 
 
 def test_a_payload_over_the_limit_is_413(client, settings):

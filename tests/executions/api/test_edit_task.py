@@ -5,7 +5,10 @@ from uuid import uuid4
 import pytest
 
 from events.models import AuditEntry
+from tasks.definition import target_defaults
+from tasks.revisions import read_definition
 from tests.factories import (
+    TARGET,
     daily,
     every_second,
     executions_of,
@@ -162,3 +165,29 @@ def test_the_edit_is_recorded_once(client, task):
 def test_an_empty_edit_answers_the_task(client, task):
     assert edit(client, task, {}).json()["version"] == 1
     assert edit(client, task, daily()).json()["version"] == 1
+
+
+@pytest.fixture
+def secretive(alpha):
+    auth = {"type": "basic", "username": "u", "password": "s3cret"}
+    return make_task(alpha, daily(target={**TARGET, "auth": auth}))
+
+
+def test_a_masked_secret_that_is_sent_back_stays_what_it_is(client, secretive):
+    target = client.get(f"/v1/tasks/{secretive.id}").json()["target"]
+
+    answer = client.patch(f"/v1/tasks/{secretive.id}", {"name": "Other", "target": target})
+
+    assert (answer.status_code, answer.json()["version"]) == (200, 2)
+    assert b"s3cret" not in answer.content
+    assert read_definition(reload(secretive)).target["auth"]["password"] == "s3cret"
+
+
+def test_another_kind_leaves_nothing_of_the_old_one(client, secretive):
+    answer = client.patch(
+        f"/v1/tasks/{secretive.id}", {"target": {"kind": "handler", "handler": "reports.daily"}}
+    )
+
+    assert answer.json()["target"] == target_defaults("handler") | {"handler": "reports.daily"}
+    assert (reload(secretive).pool, reload(secretive).destination) == ("handlers", "")
+    assert "s3cret" not in str(AuditEntry.objects.filter(object_id=secretive.id).values())

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
+from shared.redaction import MASK
+from tasks.revisions import read_definition
 from tests.factories import TARGET, daily, make_task, once, reload
 
 
@@ -72,3 +74,25 @@ def test_the_replacement_is_recorded(client, task):
     replace(client, task, once())
 
     assert AuditEntry.objects.filter(action="task.updated", object_id=task.id).count() == 1
+
+
+def test_a_masked_secret_that_is_sent_back_stays_what_it_is(client, alpha):
+    target = {**TARGET, "proxy": {"url": "http://p.example:3128", "username": "u", "password": "x"}}
+    task = make_task(alpha, daily(target=target))
+    shown = client.get(f"/v1/tasks/{task.id}").json()
+    assert shown["target"]["proxy"]["password"] == MASK
+
+    answer = replace(client, task, {**daily(name="Other"), "target": shown["target"]})
+
+    assert answer.status_code == 200, answer.content
+    assert read_definition(reload(task)).target["proxy"]["password"] == "x"
+
+
+def test_a_mask_where_nothing_is_stored_is_refused(client, task):
+    target = {**TARGET, "auth": {"type": "bearer", "token": MASK}}
+
+    answer = replace(client, task, daily(target=target))
+
+    assert answer.status_code == 400
+    [error] = answer.json()["errors"]
+    assert (error["pointer"], error["code"]) == ("#/target/auth/token", "secret_masked")

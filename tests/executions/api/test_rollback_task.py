@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
-from tests.factories import make_client, make_task, reload
+from tasks.revisions import read_definition
+from tests.factories import TARGET, daily, make_client, make_task, reload
 
 
 @pytest.fixture
@@ -76,3 +77,15 @@ def test_the_rollback_is_recorded(client, task):
     rollback(client, task, {"version": 1})
 
     assert AuditEntry.objects.filter(action="task.updated", object_id=task.id).count() == 2
+
+
+def test_a_secret_comes_back_with_its_version_and_is_in_no_answer(client, alpha):
+    auth = {"type": "bearer", "token": "s3cret"}
+    task = make_task(alpha, daily(target={**TARGET, "auth": auth}))
+    client.patch(f"/v1/tasks/{task.id}", {"target": {"auth": None}})
+
+    answer = rollback(client, task, {"version": 1})
+
+    assert b"s3cret" not in answer.content
+    assert b"s3cret" not in client.get(f"/v1/tasks/{task.id}/revisions").content
+    assert read_definition(reload(task)).target["auth"] == auth

@@ -5,11 +5,13 @@ import io
 import pytest
 from django.core.management import call_command
 
+from executions.engine.clocks import database_now
+from executions.models import WorkerMinute
 from tests.executions.workers.test_registry import beat, silence
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.django_db
 
 
 def _list(*words: str) -> list[dict[str, object]]:
@@ -66,4 +68,34 @@ def test_show_tells_all_of_one_worker():
 
     assert (document["host"], document["state"]) == ("alpha", "live")
     assert "heartbeat age seconds" in call("workers", "show", "w1").out
+    assert document["history"] == []
     assert call("workers", "show", "w9").code == 3
+
+
+def test_show_tells_the_last_minutes_of_a_worker():
+    beat("w1")
+    minute = database_now().replace(second=0, microsecond=0)
+    WorkerMinute.objects.create(
+        worker="w1", minute=minute, pool="default", slots=4, running=3, ended=17,
+        cpu_percent=41.7, memory_bytes=64 * 2**20,
+    )  # fmt: skip
+
+    document = read_document("workers-show", call("workers", "show", "w1", "--json").out)
+    shown = call("workers", "show", "w1").out
+
+    (row,) = document["history"]
+    assert (row["in_flight"], row["ended"], row["capacity"]) == (3, 17, 4)
+    assert f"{minute:%H:%M}" in shown
+    assert "42 %" in shown
+    assert "64 MiB" in shown
+
+
+def test_workers_that_lease_over_the_api_are_listed_by_the_name_of_their_pool():
+    tenant = "0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1"
+    beat("tenant/pull.etl/w-1", pool="pull.etl", tenant=tenant)
+
+    [found] = _list("--pool", "etl")
+
+    assert (found["pool"], found["state"]) == ("etl", "live")
+    # They send no webhooks.
+    assert call("workers", "list").code == 1

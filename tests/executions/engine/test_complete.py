@@ -18,6 +18,8 @@ from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import SIDE_LIST, ensure_group
 from executions.engine.transitions import Claimed
 from executions.models import Attempt, DeadLetter, Execution
+from executions.payloads import progress_of, result_of
+from executions.sealing import progress_context, result_context, sealed_text
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from tenants.models import Tenant
@@ -120,6 +122,32 @@ def test_what_a_worker_hands_back_waits_again_without_an_attempt(alpha: Tenant) 
     assert (execution.status, execution.attempt) == ("PENDING", 0)
 
 
+def deferred(claimed: Claimed, reason: str = "circuit_open", **parts: Any) -> dict[str, Any]:
+    made = {"verb": "deferred", "id": str(claimed.id), "token": claimed.token, "reason": reason}
+    return {**made, "until": time.time() + 30, **parts}
+
+
+def test_what_finds_no_room_at_its_destination_is_parked_without_an_attempt(alpha: Tenant) -> None:
+    (claimed,) = queued(alpha)
+    say(deferred(claimed))
+
+    recorder().run_once()
+
+    execution = Execution.objects.get(id=claimed.id)
+    assert (execution.status, execution.attempt, execution.parked) == ("PENDING", 0, True)
+    assert (execution.reason, execution.due_at) == ("circuit_open", claimed.due_at)
+    assert execution.lease_expires_at is None
+
+
+def test_a_stale_deferral_changes_nothing_and_a_made_up_reason_is_set_aside(alpha: Tenant) -> None:
+    (claimed,) = queued(alpha)
+    say(deferred(claimed, token=claimed.token + 1), deferred(claimed, reason="x"))
+
+    recorder().run_once()
+
+    assert status_of(claimed) == "QUEUED"
+
+
 @pytest.mark.parametrize(
     ("said", "woken"),
     [
@@ -151,6 +179,31 @@ def test_a_captured_answer_and_its_timings_are_kept(alpha: Tenant) -> None:
     attempt = Attempt.objects.get()
     assert bytes(attempt.sealed_response or b"") == b"sealed"
     assert attempt.timings == {"total": 1.234}
+
+
+def test_progress_and_result_of_a_run_are_kept(alpha: Tenant) -> None:
+    (one,) = queued(alpha)
+    far = {"verb": "progress", "id": str(one.id), "token": one.token}
+    say(
+        {**far, "sealed": sealed_text(b'{"row":7}', progress_context(one.id))},
+        row(one, result=sealed_text(b'{"rows":9}', result_context(one.id))),
+    )
+
+    recorder().run_once()
+
+    execution = Execution.objects.get(pk=one.id)
+    assert (progress_of(execution), result_of(execution)) == ({"row": 7}, {"rows": 9})
+    assert execution.status == "SUCCEEDED"
+
+
+def test_a_process_of_a_worker_that_died_counts_as_a_loss(alpha: Tenant) -> None:
+    (one,) = queued(alpha)
+    say(row(one, "failed", outcome="WORKER_LOST", reason="poisoned", lost=1, status=None))
+
+    recorder().run_once()
+
+    execution = Execution.objects.get(pk=one.id)
+    assert (execution.status, execution.reason, execution.lost_count) == ("FAILED", "poisoned", 1)
 
 
 def test_a_stale_token_changes_nothing_and_is_counted(alpha: Tenant) -> None:

@@ -323,10 +323,10 @@ def test_a_message_that_arrived_although_the_broker_broke_cannot_start(
     claimed: list[Any] = []
     mark_queued = transitions.mark_queued
 
-    def noted(parameters: dict[str, object]) -> list[Any]:
-        found = mark_queued(parameters)
+    def noted(parameters: dict[str, object]) -> tuple[list[Any], int]:
+        found, parked = mark_queued(parameters)
         claimed.extend(found)
-        return list(found)
+        return found, parked
 
     monkeypatch.setattr(transitions, "mark_queued", noted)
     broker.broken = True

@@ -118,3 +118,25 @@ def test_a_restarted_server_has_a_new_incarnation():
 
     assert renewed.startswith(str(cast(dict[str, object], client().info("server"))["run_id"]))
     assert guard.current_incarnation() == renewed
+
+
+def test_work_that_is_leased_outside_has_started():
+    guard.mark_started([1, 2], "etl-7", guard.current_incarnation(), 30.5)
+
+    assert guard.void([1, 2, 3]) == ["etl-7", "etl-7", ""]
+    assert ask([1]) == [guard.VOID]
+    assert 0 < client().ttl("punctual:guard:1") <= 31
+
+
+def test_nothing_is_marked_under_another_incarnation_or_without_redis(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    guard.current_incarnation()
+    guard.mark_started([], "etl-7", "whatever", 30)
+    with pytest.raises(Unavailable):
+        guard.mark_started([1], "etl-7", "a former one", 30)
+    assert guard.void([1]) == [""]
+    closed = closed_redis()
+    monkeypatch.setattr(guard, "client", lambda: closed)
+    with pytest.raises(Unavailable):
+        guard.mark_started([2], "etl-7", "whatever", 30)

@@ -131,4 +131,5 @@ def test_keeping_house_twice_does_no_harm():
         "minutes_dropped": 0,
         "keys": 0,
         "workers": 0,
+        "worker_minutes": 0,
     }

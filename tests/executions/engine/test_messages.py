@@ -34,6 +34,10 @@ def claimed(**parts: Any) -> Claimed:
         "target": '{"url": "https://example.com/", "method": "POST"}',
         "retry_policy": '{"max_attempts": 5}',
         "sealed": b"sealed",
+        "destination": "example.com",
+        "lost_count": 1,
+        "sealed_progress": None,
+        "named": None,
     }
     return Claimed(**{**defaults, **parts})
 
@@ -50,6 +54,17 @@ def test_an_entry_holds_what_the_worker_needs():
     assert entry["target"]["url"] == "https://example.com/"
     assert entry["retry_policy"] == {"max_attempts": 5}
     assert entry["payload"] is None
+    assert (entry["destination"], entry["lost"]) == ("example.com", 1)
+    assert (entry["progress"], entry["named"]) == (None, None)
+
+
+def test_the_last_progress_and_what_templates_name_travel_along():
+    row = claimed(sealed_progress=b"half", named='{"name": "x", "labels": {}}')
+
+    (entry,) = message([row], "run:1", {}, 0.0)["executions"]
+
+    assert entry["progress"] == "aGFsZg=="
+    assert entry["named"] == {"name": "x", "labels": {}}
 
 
 def test_times_are_on_redis_clock_and_the_nominal_time_is_not():

@@ -12,7 +12,8 @@ import redis
 from pytest_django import Settings
 
 from executions.engine import guard
-from executions.engine.run import Question, Runner
+from executions.engine.held import Flying, Held, Question
+from executions.engine.run import Runner, Verdict
 from shared.conf import conf
 
 
@@ -45,6 +46,20 @@ class Outbox:
         return self.outcomes
 
 
+class Reports:
+    """What the runner says about destinations."""
+
+    def __init__(self) -> None:
+        self.flights: list[tuple[Flying, dict[str, Any]]] = []
+        self.late: list[Held] = []
+
+    def ended(self, flight: Flying, outcome: dict[str, Any]) -> None:
+        self.flights.append((flight, outcome))
+
+    def waited(self, held: Held) -> None:
+        self.late.append(held)
+
+
 class Bench:
     """A runner with fakes around it."""
 
@@ -52,16 +67,24 @@ class Bench:
         self.clock = Clock()
         self.outbox = Outbox()
         self.asked: list[list[Question]] = []
-        self.verdict: Callable[[Question], int] = lambda question: guard.GO
+        self.verdict: Callable[[Question], Verdict] = lambda question: guard.GO
+        self.reports = Reports()
         self.guard_error: Exception | None = None
         self.refused = asyncio.Event()
         self.delivered: list[tuple[str, float]] = []
         self.started = asyncio.Event()
         self.gate = asyncio.Event()
         self.gate.set()
-        self.runner = Runner("w1", self.clock, self.outbox, self.deliver, self.ask)  # type: ignore[arg-type]  # fakes
+        self.runner = Runner(
+            "w1",
+            self.clock,  # type: ignore[arg-type]  # a fake
+            self.outbox,  # type: ignore[arg-type]  # a fake
+            self.deliver,
+            self.ask,
+            self.reports,
+        )
 
-    async def ask(self, incarnation: str, asked: Sequence[Question]) -> list[int]:
+    async def ask(self, incarnation: str, asked: Sequence[Question]) -> list[Verdict]:
         if self.guard_error:
             self.refused.set()
             raise self.guard_error
@@ -209,7 +232,7 @@ async def test_a_question_whose_answer_was_lost_is_asked_again_with_the_same_non
     bench.clock.time += 1
     await bench.outbox.until(2)
 
-    nonces = {nonce for asked in bench.asked for _, _, nonce in asked}
+    nonces = {question.nonce for asked in bench.asked for question in asked}
     assert len(nonces) == 2
     assert sorted(name for name, _ in bench.delivered) == ["a", "b"]
 
@@ -372,3 +395,108 @@ async def test_work_of_two_incarnations_is_asked_for_apart() -> None:
     await bench.outbox.until(2)
 
     assert [len(asked) for asked in bench.asked] == [1, 1]
+
+
+# --- destinations --------------------------------------------------------------------------------
+
+
+def call_of(name: str, token: int, host: str = "api.example.com", **parts: Any) -> dict[str, Any]:
+    made = entry(name, token, **parts)
+    return {**made, "tenant": "t", "destination": host, "limits": "", "target": {}}
+
+
+async def test_the_guard_is_told_the_destination_and_its_limits() -> None:
+    bench = Bench()
+
+    bench.take({**call_of("a", 1), "limits": "1,5,", "target": {"timeout_seconds": 10}})
+    await bench.outbox.until(1)
+
+    [[question]] = bench.asked
+    assert (question.destination, question.limits) == ("t:api.example.com", "1,5,")
+    assert question.runtime_ms == 10_000
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [(guard.CIRCUIT_OPEN, "circuit_open"), (guard.NO_SLOT, "destination_rate")],
+)
+async def test_what_has_no_room_is_handed_back_with_the_reason(verdict: int, reason: str) -> None:
+    bench = Bench()
+    bench.verdict = lambda question: [verdict, 1_030_000]
+
+    bench.take(call_of("a", 1))
+    (said,) = await bench.outbox.until(1)
+
+    assert said == {"verb": "deferred", "id": "a", "token": 1, "reason": reason, "until": 1030.0}
+    assert (bench.runner.held_count, bench.delivered) == (0, [])
+
+
+async def test_a_kept_slot_is_waited_for_and_asked_for_again() -> None:
+    bench = Bench()
+
+    def verdict(question: Question) -> Verdict:
+        if bench.clock.time > 1000.0:
+            return guard.GO
+        bench.clock.time = 1000.021
+        return [guard.SLOT_KEPT, 1_000_020]
+
+    bench.verdict = verdict
+
+    bench.take(call_of("a", 1))
+    (said,) = await bench.outbox.until(1)
+
+    assert said["verb"] == "succeeded"
+    assert bench.delivered == [("a", 1000.021)]
+    assert [len(asked) for asked in bench.asked] == [1, 1]
+
+
+async def test_what_finds_no_place_goes_when_one_of_its_destination_ends() -> None:
+    bench = Bench()
+    bench.gate.clear()
+    places = [guard.PLACED]
+    bench.verdict = lambda question: (
+        places.pop() if places else [guard.NO_PLACE, int(bench.clock.time * 1000) + 250]
+    )
+
+    bench.take(call_of("a", 1), call_of("b", 2))
+    await bench.until_delivered(1)
+    assert bench.runner.held_count == 1
+    places.append(guard.PLACED)
+    bench.gate.set()
+    await bench.outbox.until(2)
+
+    assert [name for name, _ in bench.delivered] == ["a", "b"]
+    assert [flight.verdict for flight, _ in bench.reports.flights] == [guard.PLACED] * 2
+
+
+async def test_a_destination_that_hangs_leaves_slots_to_others_and_its_surplus_goes_back(
+    settings: Settings,
+) -> None:
+    use(settings, worker_capacity=4)
+    bench = Bench()
+    bench.gate.clear()
+
+    bench.take(*(call_of(f"slow{number}", number, "slow.example") for number in range(6)))
+    bench.take(call_of("quick", 99, "quick.example"))
+    await bench.until_delivered(3)
+    assert sorted(name for name, _ in bench.delivered) == ["quick", "slow0", "slow1"]
+    # Too long for what can start elsewhere: it is parked, and dispatch hears of it.
+    bench.clock.time += 4
+    said = [one for one in await bench.outbox.until(7) if one["verb"] != "started"]
+
+    assert [one["reason"] for one in said] == ["destination_in_flight"] * 4
+    assert [held.entry["id"] for held in bench.reports.late] == [f"slow{n}" for n in range(2, 6)]
+    bench.gate.set()
+    await bench.outbox.until(10)
+
+
+async def test_the_probe_is_told_apart() -> None:
+    bench = Bench()
+    bench.verdict = lambda question: guard.PROBE
+
+    bench.take(call_of("a", 1))
+    await bench.outbox.until(1)
+
+    [(flight, outcome)] = bench.reports.flights
+    assert flight.probe
+    assert outcome["verb"] == "succeeded"

@@ -93,8 +93,12 @@ def apply(verb: str, execution: Execution, token: int) -> list[UUID]:
         "mark_running": lambda: transitions.mark_running(
             [(execution.id, token, WORKER, database_now())]
         ),
+        "accept": lambda: transitions.accept(
+            [(execution.id, token, WORKER, database_now(), database_now())]
+        ),
         "withdraw": lambda: transitions.withdraw(pair),
         "release": lambda: transitions.release(pair),
+        "defer": lambda: transitions.defer([(execution.id, token, "circuit_open", database_now())]),
         "cancel": lambda: transitions.cancel(pair, "cancelled"),
     }
     return calls[verb]()
@@ -151,6 +155,8 @@ def test_a_stale_token_changes_nothing(alpha: Tenant, status: str, verb: str):
         lambda: transitions.finish([]),
         lambda: transitions.withdraw([]),
         lambda: transitions.release([]),
+        lambda: transitions.accept([]),
+        lambda: transitions.defer([]),
         lambda: transitions.cancel([], "cancelled"),
         lambda: transitions.request_cancel([]),
         lambda: transitions.skip([], "overlap_skipped"),

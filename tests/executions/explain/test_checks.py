@@ -454,10 +454,6 @@ BLOCKED: list[tuple[str, Build, str, str, str]] = [
         *("limit of the tenant", lambda tenant: skipped(tenant, "tenant_limit"), "outcome"),
         *("did_not_run", "tenant_limit"),
     ),
-    (
-        *("circuit open", lambda tenant: skipped(tenant, "circuit_open"), "outcome"),
-        *("did_not_run", "circuit_open"),
-    ),
 ]
 
 

@@ -95,6 +95,8 @@ def test_an_option_of_the_wrong_form_is_named(words, option):
         ("#/target/headers/X-Team", "--header"),
         ("#/labels/team", "--label"),
         ("#/retry_policy/max_attempts", "--max-attempts"),
+        ("#/target/command", "--command"),
+        ("#/target/auth/password", "--auth-file"),
         ("#/schedule/jitter_seconds", "schedule.jitter_seconds"),
     ],
 )

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tasks.models import Task
+from tasks.revisions import read_definition
 from tests.factories import daily, make_task, once, reload
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -118,6 +119,19 @@ def test_a_dry_run_of_an_edit_changes_nothing(alpha):
     ]
     assert "nothing was changed" in said.err
     assert reload(task).version == 1
+
+
+def test_a_secret_that_changes_is_shown_to_change_and_not_what_it_is(alpha, tmp_path):
+    task = make_task(alpha)
+    first = _file(tmp_path, {"type": "bearer", "token": "s3cret"})
+    made = call("tasks", "edit", str(task.id), "--auth-file", first)
+    second = _file(tmp_path, {"token": "an0ther"})
+
+    said = call("tasks", "edit", str(task.id), "--auth-file", second)
+
+    assert "target.auth.token: [redacted] → [redacted]" in said.out
+    assert not any(secret in made.out + said.out for secret in ("s3cret", "an0ther"))
+    assert read_definition(reload(task)).target["auth"] == {"type": "bearer", "token": "an0ther"}
 
 
 def test_an_edit_of_what_is_so_already_changes_nothing(alpha):

@@ -155,3 +155,27 @@ def test_what_is_no_secret_is_shown():
 
     assert masked(patch) == patch
     assert masked({"target": None}) == {"target": None}
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"target": {"kind": "handler", "handler": "x"}},
+        {"target": {"cancel_grace_seconds": 5}},
+        {"target": {"requires": {"gpu": "yes"}}},
+        {"target": {"kind": "pool", "pool": "batch-etl", "handler": "x"}},
+        {"retry_policy": {"stop_on": ["404"]}},
+    ],
+)
+def test_what_tasks_of_one_kind_can_take_is_a_patch(patch):
+    require_patch(patch)
+
+
+def test_secrets_of_a_target_are_not_shown():
+    auth = {"type": "bearer", "token": "s3cret"}
+
+    shown = masked({"target": {"auth": auth, "environment": {"A": "s3cret"}}})
+
+    assert shown == {
+        "target": {"auth": {"type": "bearer", "token": MASK}, "environment": {"A": MASK}}
+    }

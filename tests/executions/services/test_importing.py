@@ -4,6 +4,7 @@ import pytest
 
 from events.models import AuditEntry
 from executions.engine.clocks import database_now
+from executions.services.bulk_setting import set_fields
 from executions.services.importing import Action, Planned, Source, import_crontab
 from shared.exceptions import InvalidInput
 from tasks.importers.crontab import parse_crontab
@@ -84,6 +85,15 @@ def test_a_task_that_was_imported_otherwise_is_left_alone_and_pointed_out(alpha)
 
     assert "URL (https://example.com/run)" in plan[0].notes[0]
     assert "timezone (UTC)" in plan[0].notes[0]
+
+
+def test_a_task_that_calls_no_webhook_any_more_is_pointed_out(alpha):
+    task = _import(alpha)[0].task
+    set_fields(alpha.id, task.id, {"target": {"kind": "handler", "handler": "reports"}}, ACTOR)
+
+    plan = _import(alpha)
+
+    assert plan[0].notes == ("its task stays as it is, but differs in target (handler)",)
 
 
 def test_a_deleted_task_is_imported_anew(alpha):

@@ -14,6 +14,7 @@ from executions.delivery.http_client import HttpClient
 from executions.models import Attempt, Execution, MinuteStat
 from executions.services import test_delivery
 from executions.services.test_delivery import TooManyTests, send_test, send_test_of_task
+from shared import execution_tokens
 from shared.conf import conf
 from shared.exceptions import InvalidInput, NotFound
 from shared.redaction import MASK
@@ -150,6 +151,70 @@ def test_what_could_not_be_created_is_not_sent(alpha: Tenant, receiver: HttpRece
         send_test(alpha.id, {**body(receiver), "type": "SOMETIMES"}, actor=ACTOR)
 
     assert receiver.requests == []
+
+
+def test_a_test_proves_who_sends_and_does_not_show_it(alpha: Tenant, receiver: HttpReceiver):
+    auth = {"type": "basic", "username": "u", "password": "canary"}
+
+    result = send_test(alpha.id, body(receiver, auth=auth), actor=ACTOR)
+
+    assert receiver.requests[0].headers["authorization"] == "Basic dTpjYW5hcnk="
+    assert result.request["headers"]["Authorization"] == MASK
+    assert "canary" not in str(result)
+
+
+def test_a_key_in_the_query_is_sent_and_masked(alpha: Tenant, receiver: HttpReceiver):
+    auth = {"type": "api_key", "name": "key", "value": "canary", "in": "query"}
+
+    result = send_test(alpha.id, body(receiver, auth=auth), actor=ACTOR)
+
+    assert receiver.requests[0].path == "/hook?key=canary"
+    assert result.request["url"] == f"{receiver.url}?key={MASK}"
+
+
+def test_templates_are_filled_and_shown_as_sent(alpha: Tenant, receiver: HttpReceiver):
+    definition = body(receiver, template=True, url=f"{receiver.url}/{{{{ labels.team }}}}")
+    definition |= {"payload": {"name": "{{ task.name }}"}, "labels": {"team": "a b"}}
+    task = make_task(alpha, definition)
+
+    result = send_test_of_task(alpha.id, task.id, actor=ACTOR)
+
+    assert receiver.requests[0].path == "/hook/a%20b"
+    assert result.request["url"] == f"{receiver.url}/a%20b"
+    assert result.request["body"] == {"name": task.name}
+
+
+def test_a_raw_payload_is_sent_and_shown_as_the_text_it_is(alpha: Tenant, receiver: HttpReceiver):
+    definition = body(receiver, body_format="raw") | {"payload": "a=1"}
+
+    result = send_test(alpha.id, definition, actor=ACTOR)
+
+    assert receiver.requests[0].body == b"a=1"
+    assert receiver.requests[0].headers["content-type"] == "text/plain; charset=utf-8"
+    assert result.request["body"] == "a=1"
+
+
+def test_a_test_of_a_callback_target_takes_202_and_its_token_opens_nothing(
+    alpha: Tenant, receiver: HttpReceiver
+):
+    receiver.status = 202
+
+    result = send_test(alpha.id, body(receiver, completion="callback"), actor=ACTOR)
+
+    sent = receiver.requests[0].headers
+    assert execution_tokens.verify(sent["x-execution-token"], sent["webhook-id"]) == 0
+    assert result.request["headers"]["X-Execution-Token"] == MASK
+    assert result.outcome == "SUCCEEDED"
+
+
+def test_criteria_and_redirects_are_judged_as_in_a_run(alpha: Tenant, receiver: HttpReceiver):
+    missed = body(receiver, success={"statuses": ["2xx"], "body_pattern": "done"})
+    first = send_test(alpha.id, missed, actor=ACTOR)
+    receiver.status, receiver.headers = 307, {"Location": "/hook"}
+    second = send_test(alpha.id, body(receiver, follow_redirects=True), actor=ACTOR)
+
+    assert (first.error_code, first.would_retry) == ("response_mismatch", True)
+    assert (second.error_code, second.would_retry) == ("redirect_forbidden", False)
 
 
 def test_a_get_carries_no_body(alpha: Tenant, receiver: HttpReceiver):

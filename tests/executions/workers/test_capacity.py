@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.workers.capacity import capacity_by_pool
+from executions.workers.capacity import Capacity, capacity_by_pool
 from shared.conf import conf
 from tests.executions.workers.test_registry import beat, silence
 
@@ -18,7 +18,8 @@ def test_a_pool_takes_what_the_slots_and_holds_of_its_workers_add_up_to():
     beat("w2", slots=1, hold=0)
     beat("w3", pool="slow", slots=2, hold=3)
 
-    assert capacity_by_pool() == {"default": 15, "slow": 5}
+    assert capacity_by_pool() == {"default": Capacity(5, 10), "slow": Capacity(2, 3)}
+    assert capacity_by_pool()["default"].both == 15
 
 
 def test_lost_and_draining_workers_take_nothing():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from uuid import uuid4
 
 import orjson
 import pytest
@@ -83,3 +84,28 @@ def test_workers_silent_for_a_day_are_forgotten():
 
     assert [worker.id for worker in workers()] == ["new"]
     assert registry.forget_old() == 0
+
+
+def test_a_tenants_own_workers_are_known_to_it_alone():
+    mine, other = uuid4(), uuid4()
+    beat("ours")
+    registry.beat("a", {"tenant": str(mine), "pool": "pull.x", "patience": 60})
+    registry.beat("b", {"tenant": str(other), "pool": "pull.x"})
+    silence("a", 50)
+
+    assert [worker.id for worker in workers()] == ["ours"]
+    assert {worker.id for worker in workers(mine)} == {"ours", "a"}
+    assert {worker.id for worker in registry.everyone()} == {"ours", "a", "b"}
+    # It beats only as it calls, and said how long that may take.
+    assert next(worker for worker in workers(mine) if worker.id == "a").live
+
+
+def test_a_touch_is_a_beat_of_who_has_described_itself():
+    beat("w1")
+    silence("w1", 50)
+
+    registry.touch("w1")
+    registry.touch("nobody")
+
+    assert one("w1").live
+    assert [worker.id for worker in workers()] == ["w1"]

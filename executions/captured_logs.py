@@ -1,0 +1,55 @@
+"""What a handler or a command wrote while it ran, of one attempt; opened from its sealed form."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+from executions.attempts import attempts_of
+from executions.models import Attempt, Execution
+from executions.sealing import response_context
+from shared.encryption import open_json
+from shared.exceptions import NotFound
+from tasks.definition import PULL_PREFIX, WEBHOOK_POOL
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedLog:
+    """Output of an attempt; where ``truncated``, a line in its middle says how much is gone."""
+
+    attempt: int
+    output: bytes
+    truncated: bool
+    exit_code: int | None
+
+
+def log_url(execution: Execution) -> str | None:
+    """Return where the log of the execution is found; None for kinds that write none.
+
+    Null also before the first attempt has started.
+    """
+    writes = execution.pool != WEBHOOK_POOL and not execution.pool.startswith(PULL_PREFIX)
+    return f"/v1/executions/{execution.id}/log" if writes and execution.attempt else None
+
+
+def captured_log(execution: Execution, number: int | None = None) -> CapturedLog:
+    """Return the log of an attempt, the latest with a log unless told; raise NotFound."""
+    for attempt in reversed(attempts_of([execution.id])[execution.id]):
+        if number in (None, attempt.number) and (found := _open(attempt)) is not None:
+            return found
+    raise NotFound("There is no captured log.")
+
+
+def _open(attempt: Attempt) -> CapturedLog | None:
+    if attempt.sealed_response is None:
+        return None
+    context = response_context(attempt.execution_id)
+    found = open_json(bytes(attempt.sealed_response), context)
+    if "log" not in found:
+        return None
+    return CapturedLog(
+        attempt=attempt.number,
+        output=base64.b64decode(found["log"]),
+        truncated=bool(found["truncated"]),
+        exit_code=found["exit_code"],
+    )

@@ -1,0 +1,1 @@
+"""Commands: allow-listed programs that tasks run, without a shell and within limits."""

@@ -1,0 +1,128 @@
+"""One run of a program: its process group, its output, and a directory that goes with it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from executions.workers.children import in_memory
+from executions.workers.endings import RESULT_BYTES
+from executions.workers.head_tail import HeadTail
+from executions.workers.output_pipe import OutputPipe
+
+_LAUNCHER = str(Path(__file__).with_name("launcher.py"))
+#: How long the output of a process that left the group is waited for.
+_OUTPUT_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What to run; ``environment`` is all that the program gets, ``stdin`` what it can read."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    stdin: bytes
+    output_bytes: int
+    memory_bytes: int | None
+
+
+class CannotRun(Exception):
+    """The program could not be started; the message says why."""
+
+
+class Program:
+    """A program that runs once; ``log`` is both its streams together."""
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
+        self.log = HeadTail(invocation.output_bytes)
+        self.stdout = bytearray()
+        self._process: asyncio.subprocess.Process | None = None
+        self._ending = signal.SIGCONT
+
+    async def run(self) -> int:
+        """Run it to its end and return its exit code, minus the signal that ended it.
+
+        Raise CannotRun when it cannot be started. Its group and its directory are gone afterwards.
+        """
+        directory = tempfile.mkdtemp(prefix="punctual-command-")
+        out, err = OutputPipe(self._take_stdout), OutputPipe(self.log.add)
+        try:
+            process = await self._spawn(directory, out, err)
+            code = await process.wait()
+            # What it left behind would run on without limits.
+            self._signal(signal.SIGKILL)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_OUTPUT_SECONDS):
+                    await asyncio.gather(out.ended.wait(), err.ended.wait())
+            return code
+        finally:
+            out.close()
+            err.close()
+            await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+
+    def ask(self) -> None:
+        """Ask it to end."""
+        self._signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it and its group at once."""
+        self._signal(signal.SIGKILL)
+
+    async def _spawn(
+        self, directory: str, out: OutputPipe, err: OutputPipe
+    ) -> asyncio.subprocess.Process:
+        stdin = in_memory(self._invocation.stdin)
+        said = bytearray()
+        status = OutputPipe(said.extend)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                "-S",
+                _LAUNCHER,
+                str(status.writable),
+                str(self._invocation.memory_bytes or 0),
+                str(os.getpid()),
+                *self._invocation.argv,
+                stdin=stdin,
+                stdout=out.writable,
+                stderr=err.writable,
+                pass_fds=(status.writable,),
+                start_new_session=True,
+                cwd=directory,
+                env=dict(self._invocation.environment),
+            )
+            self._process = process
+            if self._ending is not signal.SIGCONT:
+                # Asked to end while it was being spawned, when there was nothing to signal.
+                self._signal(self._ending)
+        finally:
+            os.close(stdin)
+            for pipe in (status, out, err):
+                pipe.child_has_it()
+        # Closed by the program's start, or by the end of a launcher that could not.
+        await status.ended.wait()
+        if said:
+            await process.wait()
+            raise CannotRun(said.decode("utf-8", "replace"))
+        return process
+
+    def _take_stdout(self, data: bytes) -> None:
+        self.log.add(data)
+        # One byte more than is kept tells that there was more.
+        self.stdout += data[: max(0, RESULT_BYTES + 1 - len(self.stdout))]
+
+    def _signal(self, number: signal.Signals) -> None:
+        self._ending = number
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)

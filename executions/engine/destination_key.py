@@ -1,0 +1,43 @@
+"""What a destination is called in Redis and in messages: its tenant and its host.
+
+The tenant is part of it, so that nobody's calls open the circuit of another tenant's destination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+#: Why an execution is parked; the words stand in its ``reason`` while it is.
+CIRCUIT_OPEN = "circuit_open"
+RATE = "destination_rate"
+IN_FLIGHT = "destination_in_flight"
+REASONS = (CIRCUIT_OPEN, RATE, IN_FLIGHT)
+
+
+def key_of(tenant_id: UUID | str, host: str) -> str:
+    """Return the name of a tenant's destination, '' for work that calls no host."""
+    return f"{tenant_id}:{host}" if host else ""
+
+
+def key_of_entry(entry: Mapping[str, Any]) -> str:
+    """Return the name of the destination of a message's entry."""
+    return key_of(entry.get("tenant", ""), entry.get("destination", ""))
+
+
+def tenant_and_host(key: str) -> tuple[UUID, str]:
+    """Return the parts of a name; raise ValueError for one that is none."""
+    tenant, _, host = key.partition(":")
+    return UUID(tenant), host
+
+
+def limits_text(most: int | None, rate: float | None, breaker: bool | None) -> str:
+    """Return limits as messages and the start guard have them, '' where there are none.
+
+    ``breaker,most,rate``, for instance ``1,5,2.5``; a limit that is not set is empty.
+    """
+    if most is None and rate is None and breaker is not False:
+        return ""
+    parts = ("0" if breaker is False else "1", most, None if rate is None else repr(float(rate)))
+    return ",".join("" if part is None else str(part) for part in parts)

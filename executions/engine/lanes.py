@@ -1,0 +1,134 @@
+"""What is due in a worker and waits for a slot: by band and time, but each destination in a lane.
+
+A destination may take as many slots as it leaves free. So one that hangs takes half of them at
+most, several take a part each, and slots for others are free at any time. What it may not start
+waits in its lane and holds up nothing behind it; waiting too long there, it is handed back.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+
+from executions.engine.held import Held
+from shared.conf import conf
+
+#: How long work waits in its lane before it is handed back, to make room for what can start.
+PATIENCE_SECONDS = 2.0
+#: How often lanes are looked at in which something waits.
+LOOK_SECONDS = 0.25
+#: So many of a lane are let out at a time.
+_AT_ONCE = 64
+
+_Row = tuple[int, float, int, Held]
+
+
+class Lanes:
+    """Due work of one worker, and how many slots each destination takes."""
+
+    def __init__(self) -> None:
+        self._ready: list[_Row] = []
+        self._blocked: dict[str, list[_Row]] = {}
+        self._taken: Counter[str] = Counter()
+        #: Lanes that the start guard has no place for until a moment, but for those that left.
+        self._refused: dict[str, float] = {}
+        self._left: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._ready) + sum(len(lane) for lane in self._blocked.values())
+
+    @property
+    def blocked(self) -> bool:
+        """Whether anything waits in a lane."""
+        return bool(self._blocked)
+
+    def put(self, held: Held) -> None:
+        """Add work that is due."""
+        if held.lane in self._refused:
+            self._block(held)
+        else:
+            heapq.heappush(self._ready, _row(held))
+
+    def take(self, free: int, now: float) -> list[Held]:
+        """Return what may start with so many slots free, in order; each takes its slot."""
+        self._let_out(free, now)
+        starting: list[Held] = []
+        while self._ready and len(starting) < free:
+            held = heapq.heappop(self._ready)[3]
+            if held.lane and self._taken[held.lane] >= max(1, free - len(starting)):
+                self._block(held)
+                continue
+            self._taken[held.lane] += 1
+            starting.append(held)
+        return starting
+
+    def give_back(self, lane: str) -> None:
+        """Note that what was taken needs its slot no longer."""
+        self._taken[lane] -= 1
+        if self._taken[lane] <= 0:
+            del self._taken[lane]
+
+    def ended(self, lane: str) -> None:
+        """Note that a request has ended: another of its destination may go."""
+        self.give_back(lane)
+        if lane in self._refused:
+            self._left[lane] += 1
+
+    def refuse(self, held: Held, until: float) -> None:
+        """Take back what the start guard has no place for before a moment."""
+        self._refused[held.lane] = until
+        self._block(held)
+
+    def overdue(self, now: float) -> list[Held]:
+        """Remove and return what has waited in its lane for too long."""
+        found: list[Held] = []
+        for lane, rows in list(self._blocked.items()):
+            staying = [row for row in rows if now <= _patient_until(row[3])]
+            if len(staying) < len(rows):
+                found += [row[3] for row in rows if now > _patient_until(row[3])]
+                self._keep(lane, staying)
+        return found
+
+    def clear(self) -> list[Held]:
+        """Remove and return everything."""
+        rows = [*self._ready, *(row for lane in self._blocked.values() for row in lane)]
+        self._ready.clear()
+        self._blocked.clear()
+        return [row[3] for row in rows]
+
+    def _let_out(self, free: int, now: float) -> None:
+        """Move what may go by its destination's share back to what is ready."""
+        for lane, rows in list(self._blocked.items()):
+            count = min(_AT_ONCE, max(1, free) - self._taken[lane])
+            if now < self._refused.get(lane, 0.0):
+                count = min(count, self._left.pop(lane, 0))
+            else:
+                self._refused.pop(lane, None)
+                self._left.pop(lane, None)
+            for _ in range(min(count, len(rows))):
+                heapq.heappush(self._ready, heapq.heappop(rows))
+            if not rows:
+                del self._blocked[lane]
+        for lane in [lane for lane in self._refused if lane not in self._blocked]:
+            del self._refused[lane]
+            self._left.pop(lane, None)
+
+    def _block(self, held: Held) -> None:
+        heapq.heappush(self._blocked.setdefault(held.lane, []), _row(held))
+
+    def _keep(self, lane: str, rows: list[_Row]) -> None:
+        if rows:
+            heapq.heapify(rows)
+            self._blocked[lane] = rows
+        else:
+            del self._blocked[lane]
+
+
+def _row(held: Held) -> _Row:
+    return held.band, held.due, held.token, held
+
+
+def _patient_until(held: Held) -> float:
+    """Return until when it waits: the margin of its start counts from when it could begin."""
+    began = float(held.entry["start_by"]) / 1000 + 1.0 - conf().start_margin_seconds
+    return began + PATIENCE_SECONDS

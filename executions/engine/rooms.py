@@ -1,0 +1,226 @@
+"""How much of each destination may be with the workers: so that none fills what others need.
+
+Dispatch asks before it claims. What is beyond the room of its destination is parked: it leaves the
+index of due work, where it would stand before all that is due later, and comes back by
+destination, the oldest first. The start guard is exact; this only keeps useless work away from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from executions.engine import circuits
+from executions.engine.circuits import Circuit
+from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
+from executions.engine.transitions import Claimed
+from executions.workers.capacity import Capacity
+from shared.conf import conf
+from shared.sql import rows
+from tasks.definition import WEBHOOK_POOL
+
+#: How long until the next look at parked work that waits for nothing with a known end.
+LOOK_SECONDS = 0.25
+#: Destinations with parked work that one pass looks at; the next goes on behind them.
+_AT_ONCE = 500
+#: Work sent ahead of what can start, so that no slot of a destination stays empty.
+_AHEAD = 5
+#: A slot of a rate that is nearer may be waited for in a worker.
+_NEAR_SECONDS = 1.5
+_KEPT_SECONDS = 2.0
+#: With so much of a pool's slots running, a destination is slow, whatever else is known.
+_SLOW_SHARE = 0.4
+#: Every so many claims the room goes to a lower band first, so that none starves.
+_TURNS = 10
+
+_Key = tuple[UUID, str]
+_FIRST: _Key = (UUID(int=0), "")
+
+
+@dataclass(slots=True)
+class Room:
+    """How many more of a destination may be claimed, and the reason for which no more may."""
+
+    room: int
+    why: str = IN_FLIGHT
+    #: Seconds until it may be more.
+    look_in: float = LOOK_SECONDS
+
+
+@dataclass(slots=True)
+class Leased:
+    """What workers have of each pool, and of the destinations that were asked for or have much."""
+
+    by_pool: dict[str, int] = field(default_factory=dict)
+    destinations: int = 0
+    #: Leased and, of it, queued.
+    of: dict[_Key, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Pass:
+    """The rooms of one pass: of the pools, and of destinations that do not have all of it."""
+
+    pools: dict[str, int]
+    rooms: dict[_Key, Room] = field(default_factory=dict)
+    parked: frozenset[_Key] = frozenset()
+    turn: int = 0
+    #: Whether this pass has parked something: the next look finds out what it waits for.
+    has_parked: bool = False
+
+    @property
+    def next_in(self) -> float:
+        """Seconds until parked work should be looked at again."""
+        waits = [self.rooms[key].look_in for key in self.parked if key in self.rooms]
+        return min(waits, default=LOOK_SECONDS if self.has_parked else math.inf)
+
+    def parameters(self, pool: str, band: int) -> dict[str, Any]:
+        """Return the rooms as the claim of a band reads them."""
+        found = self.rooms if pool == WEBHOOK_POOL else {}
+        # Mostly the urgent first; in turn a lower band, before which the others get nothing.
+        first = {_TURNS - 1: 2, _TURNS // 2: 1}.get(self.turn % _TURNS, 0)
+        return {
+            "tenants": [tenant for tenant, _ in found],
+            "hosts": [host for _, host in found],
+            "rooms": [0 if band < first else max(0, one.room) for one in found.values()],
+            "why": [one.why for one in found.values()],
+        }
+
+    def took(self, claimed: Iterable[Claimed], parked: int) -> None:
+        """Subtract what has been claimed; note that something was parked instead."""
+        self.has_parked = self.has_parked or parked > 0
+        for row in claimed:
+            found = self.rooms.get((row.tenant_id, row.destination))
+            if found:
+                found.room -= 1
+
+
+class Rooms:
+    """Looks before each pass of one scheduler; remembers only where the last look ended."""
+
+    def __init__(self) -> None:
+        self._after: _Key = _FIRST
+        self._turn = 0
+
+    def look(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
+        """Return the rooms as they are now; raise ``ConnectionFailed`` without Redis."""
+        parked = self._parked(bounds)
+        known = {
+            tenant_and_host(name): circuit
+            for name, circuit in circuits.standing(
+                [key_of(*key) for key in parked], lately=True
+            ).items()
+        }
+        webhooks = capacity.get(WEBHOOK_POOL, Capacity(0, 0))
+        many = max(1, webhooks.both // 2 - conf().dispatch_batch)
+        sight = _Sight(webhooks, known, _leased(bounds, known, many))
+        self._turn += 1
+        return Pass(
+            pools={
+                pool: max(0, one.both - sight.leased.by_pool.get(pool, 0))
+                for pool, one in capacity.items()
+            },
+            rooms=sight.rooms(parked),
+            parked=frozenset(parked),
+            turn=self._turn,
+        )
+
+    def _parked(self, bounds: Mapping[str, Any]) -> list[_Key]:
+        """Return destinations that have parked work, the next so many in their order."""
+        tenant, host = self._after
+        parameters = {**bounds, "tenant": tenant, "host": host, "limit": _AT_ONCE}
+        found = [(row[0], row[1]) for row in rows("dispatch/parked_destinations", parameters)]
+        from_start = self._after == _FIRST
+        self._after = found[-1] if len(found) == _AT_ONCE else _FIRST
+        return found if found or from_start else self._parked(bounds)
+
+
+class _Sight:
+    """What one look has found out, and the rooms that follow from it."""
+
+    def __init__(self, webhooks: Capacity, known: Mapping[_Key, Circuit], leased: Leased) -> None:
+        self.leased = leased
+        self._webhooks = webhooks
+        self._known = known
+        keys = {*known, *leased.of}
+        self._limits = _limits(list(keys)) if keys else {}
+        self._slow = {key for key in keys if self._is_slow(key)}
+
+    def rooms(self, parked: Iterable[_Key]) -> dict[_Key, Room]:
+        """Return the room of each destination that does not have all of it, or has parked work."""
+        # Work that came back and is bounded by nothing any more.
+        found = {key: Room(self._webhooks.both) for key in parked}
+        for key in {*self._known, *self.leased.of}:
+            room = min(self._bounds(key), key=lambda one: (one.room, -one.look_in), default=None)
+            if room is not None:
+                found[key] = room
+        return found
+
+    def _is_slow(self, key: _Key) -> bool:
+        circuit, (count, queued) = self._circuit(key), self.leased.of.get(key, (0, 0))
+        return circuit.waited or count - queued > _SLOW_SHARE * self._webhooks.slots
+
+    def _circuit(self, key: _Key) -> Circuit:
+        return self._known.get(key) or Circuit(0.0)
+
+    def _bounds(self, key: _Key) -> Iterator[Room]:
+        circuit, (count, queued) = self._circuit(key), self.leased.of.get(key, (0, 0))
+        most, rate, breaker = self._limits.get(key, (None, None, True))
+        if breaker and circuit.state != "closed":
+            yield _of_circuit(circuit, queued)
+        if most is not None:
+            yield Room(2 * most + _prefetch(circuit) - count)
+        if rate is not None:
+            yield _of_rate(circuit, rate, queued)
+        if key in self._slow:
+            # Workers let a destination have as many slots as it leaves free, each of several.
+            share = self._webhooks.slots // (len(self._slow) + 1)
+            yield Room(share + _prefetch(circuit) - count)
+        elif self.leased.destinations > 1:
+            yield Room(self._webhooks.both // 2 - count)
+
+
+def _leased(bounds: Mapping[str, Any], asked: Iterable[_Key], many: int) -> Leased:
+    keys = list(asked)
+    found = Leased()
+    for pool, tenant, host, count, other in rows(
+        "dispatch/leased", {**bounds, **_columns(keys), "many": many}
+    ):
+        if tenant is None:
+            found.by_pool[pool] = count
+            found.destinations += other
+        else:
+            found.of[tenant, host] = (count, other)
+    return found
+
+
+def _limits(keys: Sequence[_Key]) -> dict[_Key, tuple[int | None, float | None, bool]]:
+    found = rows("dispatch/limits", _columns(list(set(keys))))
+    return {(tenant, host): (most, rate, breaker) for tenant, host, most, rate, breaker in found}
+
+
+def _columns(keys: Sequence[_Key]) -> dict[str, Any]:
+    return {"tenants": [tenant for tenant, _ in keys], "hosts": [host for _, host in keys]}
+
+
+def _of_circuit(circuit: Circuit, queued: int) -> Room:
+    """Return the room by a circuit that is not closed: nothing while it is open, then the probe."""
+    if circuit.state == "open":
+        return Room(0, CIRCUIT_OPEN, max(LOOK_SECONDS, circuit.open_until - circuit.now))
+    return Room(0 if circuit.probe_until else max(0, 1 - queued), CIRCUIT_OPEN)
+
+
+def _of_rate(circuit: Circuit, rate: float, queued: int) -> Room:
+    """Return the room by a rate: as many as find a slot that can be waited for in a worker."""
+    away = circuit.next_slot - circuit.now
+    if away > _NEAR_SECONDS:
+        return Room(0, RATE, max(LOOK_SECONDS, away - _NEAR_SECONDS))
+    return Room(math.ceil(rate * _KEPT_SECONDS) + 1 - queued, RATE)
+
+
+def _prefetch(circuit: Circuit) -> int:
+    """Return how much is sent ahead: what goes through in a moment, and a little."""
+    return _AHEAD + math.ceil(circuit.per_second)

@@ -1,0 +1,42 @@
+"""What is sealed to an execution, and under which context, on both sides: worker and reader.
+
+Knows no database, because workers know none (C11).
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from uuid import UUID
+
+from shared.encryption import seal, seal_json
+
+
+def progress_context(execution_id: UUID | str) -> bytes:
+    """Return what an execution's progress is bound to."""
+    return f"progress:{execution_id}".encode()
+
+
+def result_context(execution_id: UUID | str) -> bytes:
+    """Return what an execution's result is bound to."""
+    return f"result:{execution_id}".encode()
+
+
+def response_context(execution_id: UUID | str) -> bytes:
+    """Return what the captured answer or log of an attempt is bound to."""
+    return f"response:{execution_id}".encode()
+
+
+def sealed_text(document: bytes, context: bytes) -> str:
+    """Return a JSON document sealed, as text for the outcome stream."""
+    return base64.b64encode(seal(document, context)).decode()
+
+
+def sealed_log(execution_id: str, output: bytes, *, truncated: bool, exit_code: int | None) -> str:
+    """Return the captured output of an attempt sealed, as text for the outcome stream."""
+    captured: dict[str, Any] = {
+        "log": base64.b64encode(output).decode(),
+        "truncated": truncated,
+        "exit_code": exit_code,
+    }
+    return base64.b64encode(seal_json(captured, response_context(execution_id))).decode()

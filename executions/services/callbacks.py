@@ -1,0 +1,220 @@
+"""What the holder of an execution's token says of it: heartbeat, complete, fail, release (C4, C5).
+
+The holder is a receiver that was called with ``completion: callback``, or a worker that leased
+over the API. Each is guarded by the fencing token: a stale one changes nothing. Nothing here waits
+for what our own workers report; whatever they say later of the same token is stale then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from executions.attempts import attempts_of
+from executions.choices import LEASED, AttemptOutcome, Status
+from executions.engine import another_try, transitions
+from executions.engine.another_try import Ended
+from executions.engine.clocks import database_now
+from executions.engine.transitions import Beaten, Finish
+from executions.models import Attempt
+from executions.sealing import progress_context, result_context
+from shared.encryption import seal
+from shared.exceptions import Conflict, NotFound, TooLarge
+from shared.notify import wake_schedulers_on_commit
+from shared.sql import json_value, rows
+
+PROGRESS_BYTES = 16 * 1024
+RESULT_BYTES = 64 * 1024
+#: The code of an error that the holder itself reported.
+HOLDER_FAILED = "handler_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a holder says of its failure; without ``delay`` the policy decides when to retry."""
+
+    message: str
+    retry: bool = True
+    delay: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the holder's word came to."""
+
+    execution_id: UUID
+    status: str
+    attempt: int
+
+
+class _Held(NamedTuple):
+    """A row of the statement, in its order."""
+
+    id: UUID
+    tenant_id: UUID
+    status: str
+    token: int | None
+    attempt: int
+    max_attempts: int
+    scheduled_for: datetime
+    cancel_requested: bool
+    worker: str
+    leased: bool
+    started_at: datetime | None
+    policy: Any
+
+    @property
+    def number(self) -> int:
+        """The attempt under way; one that nobody has recorded as started is counted with it."""
+        return self.attempt + (1 if self.status == Status.QUEUED else 0)
+
+
+@transaction.atomic
+def heartbeat(
+    execution_id: UUID, token: int, progress: Any = None, extend_seconds: int | None = None
+) -> Beaten:
+    """Keep the lease, and note the progress unless it is None.
+
+    Raise TooLarge, or Conflict ``stale_lease``.
+    """
+    sealed = _sealed(progress, PROGRESS_BYTES, "#/progress", progress_context(execution_id))
+    beaten = transitions.heartbeat(execution_id, token, sealed, extend_seconds)
+    if beaten is None:
+        raise _stale()
+    return beaten
+
+
+@transaction.atomic
+def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
+    """End the job with success, also when it was to be cancelled; again: the same answer.
+
+    Raise TooLarge, NotFound, or Conflict ``stale_lease``.
+    """
+    sealed = _sealed(result, RESULT_BYTES, "#/result", result_context(execution_id))
+    held = _hold(execution_id)
+    if not _holds(held, token):
+        return _same_again(held, token, lambda one: one.outcome == AttemptOutcome.SUCCEEDED)
+    return _finish(
+        held,
+        token,
+        status=Status.SUCCEEDED,
+        outcome=AttemptOutcome.SUCCEEDED,
+        sealed_result=sealed,
+    )
+
+
+@transaction.atomic
+def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
+    """End the attempt with failure; another follows by the policy, unless the holder wants none.
+
+    What was to be cancelled is CANCELLED. Again: the same answer. Raise NotFound, or Conflict
+    ``stale_lease``.
+    """
+    held = _hold(execution_id)
+    if not _holds(held, token):
+        return _same_again(held, token, lambda one: one.error_code == HOLDER_FAILED)
+    now = database_now()
+    verdict = another_try.judge(
+        Ended(held.number, held.max_attempts, held.scheduled_for, held.cancel_requested),
+        json_value(held.policy),
+        now,
+        refusal="" if failure.retry else "not_retryable",
+        delay=failure.delay,
+    )
+    cancelled = verdict.status == Status.CANCELLED
+    if verdict.status == Status.RETRYING:
+        wake_schedulers_on_commit(now + timedelta(seconds=verdict.retry_in), now)
+    return _finish(
+        held,
+        token,
+        status=verdict.status,
+        outcome=AttemptOutcome.CANCELLED if cancelled else AttemptOutcome.FAILED,
+        reason=verdict.reason,
+        retry_in=verdict.retry_in,
+        error_code=HOLDER_FAILED,
+        error_message=failure.message,
+    )
+
+
+@transaction.atomic
+def release(execution_id: UUID, token: int) -> Ending:
+    """Hand leased work back unstarted: PENDING again, no attempt used; again: the same answer.
+
+    Raise NotFound, Conflict ``stale_lease``, or Conflict ``already_started`` for work that has
+    sent a heartbeat, and for a receiver's: it has begun when the request was sent.
+    """
+    held = _hold(execution_id)
+    if not _holds(held, token):
+        if held.leased and held.token == token and held.status == Status.PENDING:
+            return Ending(held.id, held.status, held.attempt)
+        raise _stale()
+    if not held.leased or held.status != Status.QUEUED:
+        raise Conflict("The execution has started; complete it or fail it.", code="already_started")
+    transitions.release([(held.id, token)])
+    return Ending(held.id, Status.PENDING, held.attempt)
+
+
+def _hold(execution_id: UUID) -> _Held:
+    found = rows("callback/holder", {"id": execution_id})
+    if not found:
+        raise NotFound("There is no such execution.")
+    return _Held(*found[0])
+
+
+def _holds(held: _Held, token: int) -> bool:
+    return held.token == token and held.status in LEASED
+
+
+def _finish(held: _Held, token: int, **parts: Any) -> Ending:
+    now = database_now()
+    finish = Finish(
+        execution_id=held.id,
+        token=token,
+        number=held.number,
+        worker=held.worker,
+        started_at=held.started_at or now,
+        finished_at=now,
+        **parts,
+    )
+    transitions.finish([finish])
+    return Ending(held.id, finish.status, held.number)
+
+
+def _same_again(held: _Held, token: int, said: Any) -> Ending:
+    """Return the answer to what this token has said before; raise Conflict when it has not."""
+    for attempt in attempts_of([held.id])[held.id]:
+        if attempt.fencing_token == token and said(attempt):
+            return Ending(held.id, _status_after(held, attempt), attempt.number)
+    raise _stale()
+
+
+def _status_after(held: _Held, attempt: Attempt) -> str:
+    # Whoever was given it since then, was given it as a retry.
+    return held.status if held.token == attempt.fencing_token else Status.RETRYING
+
+
+def _sealed(value: Any, limit: int, pointer: str, context: bytes) -> bytes | None:
+    if value is None:
+        return None
+    document = orjson.dumps(value)
+    if len(document) > limit:
+        raise TooLarge(f"{pointer} takes more than {limit} bytes as JSON.")
+    return seal(document, context)
+
+
+def _stale() -> Conflict:
+    return Conflict(
+        "The lease is over: another holder, a cancel or its end has taken it.", code="stale_lease"
+    )
+
+
+def require_token(proven: int, said: int | None) -> int:
+    """Return the fencing token that the execution token proves; raise Conflict for another one."""
+    if said is not None and said != proven:
+        raise _stale()
+    return proven

@@ -1,0 +1,209 @@
+"""Leasing work to workers outside: the door of stage 2 for pools that a tenant's workers serve.
+
+A lease claims as dispatch does, for one tenant and pool, and marks the tokens at the start guard in
+the same transaction: from then on an edit or a cancel treats the work as started. A lease whose
+answer is lost comes back when it expires. Workers are known by what they ask (C5, C10).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from executions.engine import guard, ledger, transitions
+from executions.engine.bands import Bands
+from executions.engine.clocks import database_now
+from executions.engine.transitions import Beaten, Claimed
+from executions.models import Pool
+from executions.payloads import open_sealed_payload
+from executions.sealing import progress_context
+from executions.services.pools import lock_pool
+from executions.workers import registry
+from shared import execution_tokens
+from shared.encryption import open_json
+from shared.redis_client import ConnectionFailed
+from shared.sql import json_value, rows
+from tasks.definition import PULL_PREFIX
+from tasks.revisions import context_of
+
+log = logging.getLogger(__name__)
+
+#: How much longer than its lease a worker may be silent before it is shown as lost.
+_PATIENCE_SECONDS = 10.0
+#: Marks at the guard outlast the lease they belong to by this much.
+_MARK_SECONDS = 60.0
+
+# Of each process; what the lower bands are owed is shared out over all that ask it.
+_bands = Bands()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a worker asks for: so many executions of a pool for so long, which its labels fit."""
+
+    pool: str
+    worker: str
+    most: int = 10
+    lease_seconds: float = 60.0
+    wait_seconds: float = 0.0
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The pool as the ledger names it."""
+        return PULL_PREFIX + self.pool
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One execution that a worker was handed, with all that it needs."""
+
+    execution_id: UUID
+    handler: str
+    payload: Any
+    attempt: int
+    scheduled_for: datetime
+    lease_expires_at: datetime
+    fencing_token: int
+    token: str
+    progress: Any
+
+
+@transaction.atomic
+def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
+    """Hand due work of the pool to a worker, soonest due first within each band.
+
+    Nothing while the pool is paused or at its limit. Raise InvalidInput for the pool's name,
+    Unavailable, handing out nothing, when Redis cannot be asked.
+    """
+    pool = lock_pool(tenant_id, ask.pool, share=True)
+    if pool.paused:
+        return []
+    incarnation = guard.current_incarnation()
+    bounds = {
+        "tenant": tenant_id,
+        "pool": ask.key,
+        "low": ledger.floor_id(),
+        "high": ledger.high_id(database_now()),
+    }
+    wanted = min(ask.most, _room(pool, bounds))
+    if wanted <= 0:
+        return []
+    parameters = {
+        **bounds,
+        "incarnation": incarnation,
+        "worker": ask.worker,
+        "lease_seconds": ask.lease_seconds,
+        "labels": labels_text(ask.labels),
+    }
+    claimed = _bands.share_out(
+        f"{tenant_id}/{ask.key}",
+        wanted,
+        lambda band, limit: transitions.mark_leased({**parameters, "band": band, "limit": limit}),
+    )
+    tokens = [row.token for row in claimed]
+    guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)
+    return _leases(claimed)
+
+
+def noticed(tenant_id: UUID, ask: Ask, host: str, leased: int) -> None:
+    """Note in the registry that the worker lives and what it asked for."""
+    details = {
+        "tenant": str(tenant_id),
+        "name": ask.worker,
+        "pool": ask.key,
+        "host": host,
+        "slots": ask.most,
+        "running": leased,
+        "labels": dict(ask.labels),
+        "patience": max(ask.lease_seconds, ask.wait_seconds) + _PATIENCE_SECONDS,
+    }
+    try:
+        registry.beat(_registered(tenant_id, ask.key, ask.worker), details)
+    except ConnectionFailed as error:
+        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})
+
+
+def heard(beaten: Beaten) -> None:
+    """Note in the registry that the worker which sent a heartbeat lives."""
+    if not beaten.pool.startswith(PULL_PREFIX):
+        return
+    try:
+        registry.touch(_registered(beaten.tenant_id, beaten.pool, beaten.worker))
+    except ConnectionFailed as error:
+        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})
+
+
+def ready(
+    waiting: Mapping[int, tuple[UUID, str, str, int]],
+) -> dict[int, int]:
+    """Return how much each group of waiting workers could lease now.
+
+    Group -> (tenant, pool of the ledger, labels as JSON text, how many are wanted).
+    """
+    found = rows(
+        "pull/ready",
+        {
+            "low": ledger.floor_id(),
+            "high": ledger.high_id(database_now()),
+            "numbers": list(waiting),
+            "tenants": [row[0] for row in waiting.values()],
+            "pools": [row[1] for row in waiting.values()],
+            "labels": [row[2] for row in waiting.values()],
+            "wanted": [row[3] for row in waiting.values()],
+        },
+    )
+    return {number: count for number, count in found if count}
+
+
+def labels_text(labels: Mapping[str, str]) -> str:
+    """Return labels as statements compare them; equal labels are equal texts."""
+    return orjson.dumps(dict(labels), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _room(pool: Pool, bounds: dict[str, Any]) -> int:
+    if pool.max_in_flight is None:
+        return 2**31
+    # The race: two leases count at once and together go beyond the limit.
+    rows("pull/own_pool", {"tenant": bounds["tenant"], "pool": bounds["pool"]})
+    leased: int = rows("pull/count_leased", bounds)[0][0]
+    return pool.max_in_flight - leased
+
+
+def _leases(claimed: list[Claimed]) -> list[Lease]:
+    opened: dict[tuple[UUID, int], Any] = {}
+    for row in claimed:
+        version = (row.task_id, row.revision)
+        if row.sealed_payload is None and version not in opened:
+            opened[version] = open_json(bytes(row.sealed), context_of(*version))["payload"]
+    return [_lease(row, opened) for row in claimed]
+
+
+def _lease(row: Claimed, opened: Mapping[tuple[UUID, int], Any]) -> Lease:
+    if row.sealed_payload is None:
+        payload = opened[row.task_id, row.revision]
+    else:
+        payload = open_sealed_payload(row.sealed_payload, row.id)
+    progress = row.sealed_progress
+    return Lease(
+        execution_id=row.id,
+        handler=str(json_value(row.target).get("handler", "")),
+        payload=payload,
+        attempt=row.attempt + 1,
+        scheduled_for=row.scheduled_for,
+        lease_expires_at=row.lease_expires_at,
+        fencing_token=row.token,
+        token=execution_tokens.make(str(row.id), row.token),
+        progress=None if progress is None else open_json(bytes(progress), progress_context(row.id)),
+    )
+
+
+def _registered(tenant_id: UUID, pool: str, worker: str) -> str:
+    return f"{tenant_id}/{pool}/{worker}"

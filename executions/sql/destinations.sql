@@ -1,0 +1,44 @@
+-- name: listed
+-- The hosts that a tenant's tasks call, or that have limits, behind one and in their order, with
+-- their limits and how many tasks call them. All tasks of the tenant are counted, or those of one
+-- host; indexes tasks_of_tenant_idx and destination_is_one_row.
+SELECT h.host, max(h.tasks), d.max_in_flight, d.rate_per_second, d.breaker, d.version
+FROM (
+    SELECT t.destination AS host, count(*) AS tasks FROM tasks t
+    WHERE t.tenant_id = %(tenant)s AND t.deleted_at IS NULL AND t.destination > %(after)s
+      AND t.status IN ('SCHEDULED', 'RUNNING', 'PAUSED')
+      AND (%(only)s::text[] IS NULL OR t.destination = ANY(%(only)s::text[]))
+    GROUP BY t.destination
+    UNION ALL
+    SELECT own.host, 0 FROM destinations own
+    WHERE own.tenant_id = %(tenant)s AND own.host > %(after)s
+      AND (%(only)s::text[] IS NULL OR own.host = ANY(%(only)s::text[]))
+) AS h
+LEFT JOIN destinations d ON d.tenant_id = %(tenant)s AND d.host = h.host
+WHERE (%(q)s::text IS NULL OR strpos(h.host, %(q)s::text) > 0)
+  AND (%(limited)s::boolean IS NULL OR %(limited)s::boolean = (d.id IS NOT NULL AND (
+        d.max_in_flight IS NOT NULL OR d.rate_per_second IS NOT NULL OR NOT d.breaker)))
+GROUP BY h.host, d.max_in_flight, d.rate_per_second, d.breaker, d.version
+ORDER BY h.host
+LIMIT %(limit)s
+
+-- name: work
+-- How much of each host's work is in flight and how much is parked, the latter counted up to a
+-- limit. Indexes executions_leased_idx and executions_parked_idx; ids are bounded so that only
+-- days with unfinished work are touched.
+SELECT w.host, coalesce(f.running, 0), p.parked
+FROM unnest(%(hosts)s::text[]) AS w (host)
+LEFT JOIN (
+    SELECT e.destination, count(*) AS running FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
+      AND e.tenant_id = %(tenant)s AND e.destination <> '' AND e.accepted_at IS NULL
+    GROUP BY e.destination
+) AS f ON f.destination = w.host
+CROSS JOIN LATERAL (
+    SELECT count(*) AS parked FROM (
+        SELECT FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+          AND NOT e.held AND e.parked AND e.tenant_id = %(tenant)s AND e.destination = w.host
+        LIMIT %(most)s
+    ) AS counted
+) AS p

@@ -1,0 +1,97 @@
+-- name: share_pool
+-- Keeps a pool from being changed until the lease that reads it commits: nothing is leased from it
+-- after the answer that pauses it. The unique index pool_is_one_row.
+SELECT p.id FROM pools p WHERE p.tenant_id = %(tenant)s AND p.name = %(name)s FOR SHARE
+
+-- name: own_pool
+-- Lets one lease at a time count what a pool with a limit has out; goes with the transaction.
+SELECT pg_advisory_xact_lock(hashtextextended('pool ' || %(tenant)s::text || ' ' || %(pool)s, 0))
+
+-- name: count_leased
+-- What the workers of one pool of a tenant hold or run. Index executions_leased_idx.
+SELECT count(*) FROM executions e
+WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+  AND e.tenant_id = %(tenant)s AND e.pool = %(pool)s
+
+-- name: claim
+-- Moves a band's due work of one pool of a tenant to QUEUED under a new fencing token and a lease
+-- of the given length, soonest due first; only what the worker's labels satisfy. Skips rows that
+-- somebody else changes in this moment. Index executions_pull_idx.
+WITH due AS (
+    SELECT e.id, (r.definition #>> '{target,max_runtime_seconds}')::float8 AS longest
+    FROM executions e
+    JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = %(tenant)s
+      AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%' AND e.band = %(band)s
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+      AND e.due_at <= statement_timestamp()
+      AND coalesce(r.definition #> '{target,requires}', '{}'::jsonb) <@ %(labels)s::jsonb
+    ORDER BY e.due_at
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE OF e SKIP LOCKED
+), moved AS (
+    UPDATE executions e
+    SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'),
+        queued_at = statement_timestamp(),
+        incarnation = %(incarnation)s, worker = %(worker)s, accepted_at = NULL,
+        timeout_seconds = %(lease_seconds)s,
+        lease_expires_at = statement_timestamp()
+            + least(%(lease_seconds)s, due.longest) * interval '1 second'
+    FROM due
+    WHERE e.id = due.id AND e.id >= %(low)s AND e.id < %(high)s
+    RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
+              e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
+              e.destination, e.lost_count, e.sealed_progress
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.queued', id, task_id FROM moved
+)
+SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
+       m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,
+       r.definition -> 'target', r.definition -> 'retry_policy', r.sealed,
+       m.destination, m.lost_count, m.sealed_progress, NULL::jsonb
+FROM moved m
+JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
+ORDER BY m.band, m.due_at
+
+-- name: ready
+-- For each group of waiting workers (tenant, pool, labels): how many executions they could lease
+-- now, up to as many as are wanted. Index executions_pull_idx.
+SELECT w.number, (
+    SELECT count(*) FROM (
+        SELECT 1
+        FROM executions e
+        JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = w.tenant
+          AND e.pool = w.pool AND e.pool LIKE 'pull.%%'
+          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+          AND e.due_at <= statement_timestamp()
+          AND coalesce(r.definition #> '{target,requires}', '{}'::jsonb) <@ w.labels
+        LIMIT w.wanted
+    ) AS found
+)
+FROM unnest(
+    %(numbers)s::int[], %(tenants)s::uuid[], %(pools)s::text[], %(labels)s::jsonb[],
+    %(wanted)s::int[]
+) AS w (number, tenant, pool, labels, wanted)
+LEFT JOIN pools p ON p.tenant_id = w.tenant AND 'pull.' || p.name = w.pool
+WHERE NOT coalesce(p.paused, false)
+  AND (p.max_in_flight IS NULL OR p.max_in_flight > (
+      SELECT count(*) FROM executions e
+      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+        AND e.tenant_id = w.tenant AND e.pool = w.pool))
+
+-- name: depths
+-- Per pool of a tenant: what is due and waits, and since when. Index executions_pull_idx.
+SELECT e.pool, count(*), min(e.due_at) FROM executions e
+WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = %(tenant)s
+  AND e.pool LIKE 'pull.%%' AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+  AND e.due_at <= statement_timestamp()
+GROUP BY e.pool
+
+-- name: in_flight
+-- Per pool and worker of a tenant: what is leased or runs. Index executions_leased_idx.
+SELECT e.pool, e.worker, count(*) FROM executions e
+WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+  AND e.tenant_id = %(tenant)s AND e.pool LIKE 'pull.%%'
+GROUP BY e.pool, e.worker

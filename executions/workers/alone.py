@@ -1,0 +1,79 @@
+"""Runs one webhook in a process of its own: for work that has ended its workers before (D8)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from executions.workers.children import child_environment, in_memory
+from executions.workers.endings import Ending, Kind
+from executions.workers.output_pipe import OutputPipe
+
+_PROGRAM = (sys.executable, "-m", "executions.workers.solitary")
+#: Starting Python and Django, beside the request's own time-out.
+_MARGIN_SECONDS = 20.0
+#: What an outcome with a captured answer takes at most.
+_ANSWER_BYTES = 4 * 1024 * 1024
+
+
+async def deliver_alone(
+    entry: dict[str, Any],
+    batch: dict[str, Any],
+    started: float,
+    program: Sequence[str] = _PROGRAM,
+) -> dict[str, Any] | Ending:
+    """Run one attempt in a child and return its outcome, or the ending when the child died.
+
+    A cancel kills the child.
+    """
+    answer = bytearray()
+    output = OutputPipe(lambda data: answer.extend(data[: _ANSWER_BYTES - len(answer)]))
+    process = await _spawn(program, _question(entry, batch, started), output)
+    try:
+        async with asyncio.timeout(entry["target"]["timeout_seconds"] + _MARGIN_SECONDS):
+            code = await process.wait()
+    except TimeoutError:
+        return Ending(Kind.LOST, "worker_lost", "The process it ran alone in did not end.")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        output.drain()
+        output.close()
+    if code != 0:
+        message = f"The process it ran alone in ended with code {code}."
+        return Ending(Kind.LOST, "worker_lost", message)
+    found: dict[str, Any] = orjson.loads(answer)
+    return found
+
+
+async def _spawn(
+    program: Sequence[str], question: bytes, output: OutputPipe
+) -> asyncio.subprocess.Process:
+    stdin = in_memory(question)
+    try:
+        return await asyncio.create_subprocess_exec(
+            *program,
+            str(os.getpid()),
+            stdin=stdin,
+            stdout=output.writable,
+            start_new_session=True,
+            env=child_environment(),
+        )
+    except BaseException:
+        output.close()
+        raise
+    finally:
+        os.close(stdin)
+        output.child_has_it()
+
+
+def _question(entry: dict[str, Any], batch: dict[str, Any], started: float) -> bytes:
+    secrets = batch["secrets"].get(entry["tenant"], [])
+    part = {"offset": batch["offset"], "secrets": {entry["tenant"]: secrets}}
+    return orjson.dumps({"entry": entry, "batch": part, "started": started})

@@ -1,0 +1,129 @@
+"""What came of a run in a process of its own, in the words of the outcome stream.
+
+Handlers, commands and webhooks that run alone end here. Pure; knows no database.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Any
+
+from executions.delivery.outcome import Ended, Outcome, decide
+from executions.engine.poison import reason_after_loss
+from executions.sealing import result_context, sealed_log, sealed_text
+from executions.workers.head_tail import HeadTail
+from executions.workers.interruption import Why
+
+#: The largest result and log that are kept (C6).
+RESULT_BYTES = 64 * 1024
+LOG_BYTES = 64 * 1024
+
+
+class Kind(Enum):
+    """How a run ended. FAILED is tried again by the policy, REFUSED never."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    REFUSED = "refused"
+    TIMED_OUT = "timed out"
+    CANCELLED = "cancelled"
+    STOPPED = "stopped"
+    LOST = "lost"
+
+
+_OUTCOMES = {
+    Kind.SUCCEEDED: "SUCCEEDED",
+    Kind.FAILED: "FAILED",
+    Kind.REFUSED: "FAILED",
+    Kind.TIMED_OUT: "TIMED_OUT",
+    Kind.CANCELLED: "CANCELLED",
+    Kind.STOPPED: "WORKER_LOST",
+    Kind.LOST: "WORKER_LOST",
+}
+_OF_INTERRUPTION = {
+    Why.TIME_IS_UP: Kind.TIMED_OUT,
+    Why.CANCELLED: Kind.CANCELLED,
+    Why.STOPPING: Kind.STOPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What came of a run; ``result`` is a JSON document, ``log`` what it wrote."""
+
+    kind: Kind
+    error_code: str = ""
+    message: str = ""
+    result: bytes | None = None
+    log: HeadTail | None = None
+    exit_code: int | None = None
+
+
+def interrupted(
+    why: Why, limit_seconds: float, log: HeadTail, exit_code: int | None = None
+) -> Ending:
+    """Return the ending of a run that was ended from outside."""
+    code, message = {
+        Why.TIME_IS_UP: ("timeout_total", f"It had not ended after {limit_seconds:g} s."),
+        Why.CANCELLED: ("", ""),
+        Why.STOPPING: ("worker_lost", "The worker stopped before the run had ended."),
+    }[why]
+    return Ending(_OF_INTERRUPTION[why], code, message, log=log, exit_code=exit_code)
+
+
+def outcome_of(entry: dict[str, Any], ending: Ending, now: datetime) -> dict[str, Any]:
+    """Return what the worker says of the attempt: verb, outcome, error, log and result.
+
+    ``now`` is the database's time.
+    """
+    said = {
+        "outcome": _OUTCOMES[ending.kind],
+        "error_code": ending.error_code,
+        "error_message": ending.message.replace("\0", "")[:1000],
+        **_decided(entry, ending.kind, now),
+    }
+    log = ending.log
+    if log is not None and (log.seen or ending.exit_code is not None):
+        said["sealed"] = sealed_log(
+            entry["id"], log.kept(), truncated=log.truncated, exit_code=ending.exit_code
+        )
+    if ending.result is not None:
+        said["result"] = sealed_text(ending.result, result_context(entry["id"]))
+    return said
+
+
+def _decided(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]:
+    if kind is Kind.SUCCEEDED:
+        return {"verb": "succeeded"}
+    if kind is Kind.CANCELLED:
+        return {"verb": "cancelled", "reason": "cancelled"}
+    again = _again(entry, kind, now)
+    if kind is Kind.STOPPED and again["verb"] == "retrying":
+        # No fault of the run: nothing counts towards poison, and nothing is waited for.
+        return {**again, "reason": "worker_lost", "retry_in": 0.0}
+    if kind is not Kind.LOST:
+        return again
+    reason = reason_after_loss(
+        attempt=entry["attempt"],
+        max_attempts=entry["max_attempts"],
+        lost_before=entry.get("lost", 0),
+    )
+    if again["verb"] == "failed" or reason == "worker_lost":
+        return {"lost": 1, **again, "reason": again["reason"] or reason}
+    return {"lost": 1, "verb": "failed", "reason": reason}
+
+
+def _again(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]:
+    policy = entry["retry_policy"]
+    final = kind is Kind.REFUSED or (kind is Kind.TIMED_OUT and "timeout" not in policy["retry_on"])
+    attempt = Ended(
+        number=entry["attempt"],
+        limit=entry["max_attempts"],
+        scheduled_for=datetime.fromtimestamp(entry["scheduled_for"], UTC),
+        now=now,
+    )
+    outcome = Outcome("permanent" if final else "retryable", "FAILED")
+    return decide(outcome, attempt, policy, random.random)

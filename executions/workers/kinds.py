@@ -1,0 +1,84 @@
+"""Runs an attempt by the kind of its target: webhook, handler or command.
+
+The worker's runner calls :meth:`Kinds.deliver` for all that starts. Work that has ended its
+workers before runs in a process of its own, so that it takes nothing else with it (D8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from executions.commandline.runner import CommandRunner
+from executions.engine.held import internal_failure
+from executions.engine.poison import ALONE_AFTER
+from executions.handlers.host import HandlerHost
+from executions.workers.alone import deliver_alone
+from executions.workers.endings import Ending, outcome_of
+from executions.workers.interruption import Stopping
+from executions.workers.webhooks import webhook_delivery
+
+
+class Kinds:
+    """What one worker can run; ``say`` puts a row into the outcome stream.
+
+    ``ended`` counts the attempts that have ended here.
+    """
+
+    def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
+        self.ended = 0
+        self._in_process = 0
+        self._stopping = Stopping()
+        self._client, self._webhooks = webhook_delivery()
+        self._handlers = HandlerHost(say, self._stopping)
+        self._commands = CommandRunner(self._stopping)
+
+    @property
+    def interruptible(self) -> bool:
+        """Whether something runs that :meth:`interrupt` would end."""
+        return self._in_process > 0
+
+    async def deliver(
+        self, entry: dict[str, Any], batch: dict[str, Any], started: float
+    ) -> dict[str, Any]:
+        """Run one attempt and return its outcome; ``started`` is on Redis' clock."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            found = await self._attempt(entry, batch, started)
+        finally:
+            self.ended += 1
+        if not isinstance(found, Ending):
+            return found
+        at = datetime.fromtimestamp(started - batch["offset"], UTC)
+        return outcome_of(entry, found, at + timedelta(seconds=loop.time() - began))
+
+    def interrupt(self, grace_seconds: float) -> None:
+        """Ask handlers and commands to end, and kill after the grace those that do not."""
+        self._stopping.say(grace_seconds)
+
+    async def close(self) -> None:
+        """Close connections and end processes; nothing may run any more."""
+        await self._handlers.close()
+        await self._client.close()
+
+    async def _attempt(
+        self, entry: dict[str, Any], batch: dict[str, Any], started: float
+    ) -> dict[str, Any] | Ending:
+        kind = entry["target"].get("kind", "webhook")
+        if kind == "webhook":
+            if entry.get("lost", 0) >= ALONE_AFTER:
+                return await deliver_alone(entry, batch, started)
+            return await self._webhooks.deliver(entry, batch, started)
+        self._in_process += 1
+        try:
+            if kind == "handler":
+                return await self._handlers.run(entry)
+            if kind == "command":
+                return await self._commands.run(entry)
+        finally:
+            self._in_process -= 1
+        # A later version's: another worker may know it.
+        return internal_failure(entry)

@@ -1,0 +1,39 @@
+"""What an entry of a message carries sealed, opened for a run in a process of its own."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from executions.sealing import progress_context
+from shared.encryption import open_json, open_sealed
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The payload, the progress of the attempt before, and the target's sealed parts."""
+
+    payload: Any
+    last_progress: Any
+    target: dict[str, Any]
+
+
+def open_entry(entry: dict[str, Any]) -> Opened:
+    """Return what is sealed in the entry; raise DecryptionFailed where a key is missing."""
+    context = f"revision:{entry['task']}:{entry['revision']}".encode()
+    target = open_json(base64.b64decode(entry["sealed"]), context)
+    payload = target.pop("payload", None)
+    if entry["payload"] is not None:
+        own = f"execution:{entry['id']}".encode()
+        payload = orjson.loads(open_sealed(base64.b64decode(entry["payload"]), own))
+    progress = entry.get("progress")
+    return Opened(
+        payload=payload,
+        last_progress=None
+        if progress is None
+        else open_json(base64.b64decode(progress), progress_context(entry["id"])),
+        target=target,
+    )

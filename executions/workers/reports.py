@@ -1,0 +1,163 @@
+"""How calls went, on its way to Redis: gathered per destination, a few times a second.
+
+Lives on the worker's event loop. Counts move circuits, and places of limited destinations become
+free by it. While Redis is away it is kept and sent later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import redis
+import redis.asyncio
+
+from executions.engine import guard
+from executions.engine.held import Flying, Held
+from shared.redis_client import lua
+
+log = logging.getLogger(__name__)
+
+_GATHER_SECONDS = 0.25
+#: What others wait for: a place, or a circuit that changes.
+_SOON_SECONDS = 0.02
+_RETRY_SECONDS = 0.5
+#: Errors that speak of the destination, whoever calls it and with what.
+_FAULTS = frozenset(
+    {
+        "timeout_connect",
+        "timeout_total",
+        "dns_failed",
+        "connection_refused",
+        "connection_reset",
+        "tls_failed",
+        "response_invalid",
+    }
+)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is to be said of one destination."""
+
+    breaker: bool = True
+    calls: int = 0
+    failures: int = 0
+    probe: str = ""
+    verdict: str = ""
+    waited: bool = False
+    left: list[int] = field(default_factory=list)
+
+    def add(self, later: _Told) -> None:
+        self.breaker = later.breaker
+        self.calls += later.calls
+        self.failures += later.failures
+        if later.probe:
+            self.probe, self.verdict = later.probe, later.verdict
+        self.waited = self.waited or later.waited
+        self.left += later.left
+
+
+class Reports:
+    """One worker's notes about destinations; :meth:`run` sends them until cancelled."""
+
+    def __init__(self, connection: redis.asyncio.Redis) -> None:
+        self._connection = connection
+        self._told: dict[str, _Told] = {}
+        self._wake, self._hurry = asyncio.Event(), asyncio.Event()
+        #: Whether places of limited destinations are to be given back.
+        self.leaving = False
+
+    def ended(self, flight: Flying, outcome: Mapping[str, Any]) -> None:
+        """Note what came of a request; work without a destination says nothing."""
+        held = flight.held
+        if not held.lane:
+            return
+        healthy = speaks_well(outcome)
+        told = self._of(held)
+        if healthy is not None:
+            told.calls += 1
+            told.failures += not healthy
+        if flight.probe:
+            told.probe = str(held.token)
+            told.verdict = "" if healthy is None else "01"[healthy]
+        if flight.verdict != guard.GO:
+            told.left.append(held.token)
+            self.leaving = True
+        if told.left or healthy is False:
+            self._hurry.set()
+
+    def waited(self, held: Held) -> None:
+        """Note that work of a destination has waited too long for a slot of this worker."""
+        if held.lane:
+            self._of(held).waited = True
+
+    async def run(self) -> None:
+        """Send what is noted, until cancelled."""
+        while True:
+            await self._wake.wait()
+            await self._gather()
+            self._wake.clear()
+            try:
+                await self.flush()
+            except (redis.RedisError, OSError) as error:
+                log.warning("reports_wait_for_redis", extra={"reason": type(error).__name__})
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def flush(self, connection: redis.asyncio.Redis | None = None) -> None:
+        """Send what is noted now; what cannot be sent is kept, and the error raised."""
+        if not self._told:
+            return
+        sending, self._told, self.leaving = self._told, {}, False
+        try:
+            await (connection or self._connection).eval(lua("report"), 0, *_arguments(sending))
+        except BaseException:
+            for lane, later in self._told.items():
+                sending.setdefault(lane, _Told()).add(later)
+            self._told = sending
+            self.leaving = any(told.left for told in sending.values())
+            self._wake.set()
+            raise
+
+    async def _gather(self) -> None:
+        try:
+            async with asyncio.timeout(_GATHER_SECONDS):
+                await self._hurry.wait()
+            await asyncio.sleep(_SOON_SECONDS)
+        except TimeoutError:
+            pass  # nothing came that somebody waits for
+        self._hurry.clear()
+
+    def _of(self, held: Held) -> _Told:
+        told = self._told.get(held.lane)
+        if told is None:
+            told = self._told[held.lane] = _Told()
+        told.breaker = not held.limits.startswith("0")
+        self._wake.set()
+        return told
+
+
+def speaks_well(outcome: Mapping[str, Any]) -> bool | None:
+    """Return whether an outcome says that its destination works; None: it says nothing.
+
+    An answer below 500 does, whatever it means for the attempt: a bad request is the caller's.
+    """
+    status = outcome.get("status")
+    if outcome["verb"] in ("succeeded", "accepted"):
+        return True
+    if outcome["verb"] == "cancelled":
+        return None
+    if outcome.get("error_code") in _FAULTS:
+        return False
+    return None if status is None else status < 500
+
+
+def _arguments(sending: Mapping[str, _Told]) -> list[str | int]:
+    arguments: list[str | int] = []
+    for lane, told in sending.items():
+        arguments += (lane, int(told.breaker), told.calls, told.failures, told.probe, told.verdict)
+        arguments += ("1" if told.waited else "", len(told.left), *told.left)
+    return arguments

@@ -1,0 +1,41 @@
+"""The process in which one webhook runs alone: ``python -m executions.workers.solitary PARENT``.
+
+Reads the question on standard input, writes the outcome to standard output. Whatever kills it
+takes nothing else with it. Knows no database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import django
+import orjson
+
+from executions.workers.children import die_with_parent
+from executions.workers.webhooks import webhook_delivery
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Deliver what standard input holds and print the outcome."""
+    die_with_parent(int(arguments[0]))
+    django.setup()
+    question = orjson.loads(sys.stdin.buffer.read())
+    outcome = asyncio.run(_deliver(question))
+    sys.stdout.buffer.write(orjson.dumps(outcome))
+    sys.stdout.flush()
+    return 0
+
+
+async def _deliver(question: dict[str, Any]) -> dict[str, Any]:
+    client, deliverer = webhook_delivery()
+    try:
+        return await deliverer.deliver(question["entry"], question["batch"], question["started"])
+    finally:
+        await client.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

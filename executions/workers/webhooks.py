@@ -1,0 +1,16 @@
+"""How a process gets its webhook delivery; a worker and a process that runs one alone are equal."""
+
+from __future__ import annotations
+
+from executions.delivery.address_guard import AddressGuard
+from executions.delivery.attempt import Deliverer
+from executions.delivery.http_client import HttpClient
+from shared.addresses import AllowList
+from shared.conf import conf
+
+
+def webhook_delivery() -> tuple[HttpClient, Deliverer]:
+    """Return a client, to be closed at the end, and the deliverer that sends through it."""
+    allow = AllowList(conf().webhook_allowed_networks)
+    client = HttpClient(AddressGuard(allow))
+    return client, Deliverer(client, allow)

@@ -1,0 +1,132 @@
+"""Jobs that go on after their answer: ``/long-job`` of the test receiver.
+
+Plays a receiver of a target with ``completion: callback``: 202 at once, heartbeats with progress,
+and the end through the callback URL of the request, with its token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from executions.delivery.errors import DeliveryError
+from executions.delivery.http_client import Response
+from scheduler_site.receiver_messages import (
+    Answer,
+    Request,
+    answer_json,
+    one_of,
+    whole_number,
+)
+from scheduler_site.receiver_outgoing import Outgoing, callback_url
+
+#: Jobs that run at a time; further ones are refused with 503.
+MAX_JOBS = 1000
+_MAX_SECONDS = 86_400
+_MAX_HEARTBEATS = 10_000
+#: How often the end is reported before a job gives up, with a pause between.
+_TRIES = 5
+_PAUSE_SECONDS = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    base: str
+    token: str
+    fencing_token: int
+    seconds: int
+    heartbeats: int
+    end: str
+
+
+class LongJobs:
+    """The jobs under way; bounded in number."""
+
+    def __init__(self, outgoing: Outgoing) -> None:
+        self._outgoing = outgoing
+        self._running: set[asyncio.Task[None]] = set()
+
+    def take(self, request: Request) -> Answer:
+        """Start a job and answer 202; 400 without a callback to report to."""
+        try:
+            job = _job(request)
+        except ValueError as error:
+            return answer_json(400, {"error": str(error)})
+        if len(self._running) >= MAX_JOBS:
+            return answer_json(503, {"error": f"{MAX_JOBS} jobs are running"})
+        task = asyncio.get_running_loop().create_task(self._run(job))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return answer_json(202, {"seconds": job.seconds, "heartbeats": job.heartbeats})
+
+    async def close(self) -> None:
+        """End every job in silence, as a crash would."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._outgoing.close()
+
+    async def _run(self, job: _Job) -> None:
+        pause = job.seconds / (job.heartbeats + 1)
+        for step in range(1, job.heartbeats + 1):
+            await asyncio.sleep(pause)
+            progress = {"step": step, "of": job.heartbeats}
+            answer = await self._report(job, "heartbeat", {"progress": progress})
+            if answer is not None and _must_stop(answer):
+                return
+        await asyncio.sleep(pause)
+        if job.end == "complete":
+            await self._end(job, "complete", {"result": {"heartbeats": job.heartbeats}})
+        elif job.end == "fail":
+            await self._end(job, "fail", {"error": "asked for", "retry": True})
+
+    async def _end(self, job: _Job, verb: str, body: dict[str, Any]) -> None:
+        for _ in range(_TRIES):
+            answer = await self._report(job, verb, body)
+            if answer is not None and answer.status < 500:
+                return
+            await asyncio.sleep(_PAUSE_SECONDS)
+        logger.warning("the end of a long job could not be reported")
+
+    async def _report(self, job: _Job, verb: str, body: dict[str, Any]) -> Response | None:
+        headers = [("X-Execution-Token", job.token), ("Content-Type", "application/json")]
+        data = json.dumps({"fencing_token": job.fencing_token, **body}).encode()
+        try:
+            return await self._outgoing.send("POST", callback_url(job.base, verb), headers, data)
+        except DeliveryError as error:
+            logger.warning("a callback failed: %s", error.code)
+            return None
+
+
+def _job(request: Request) -> _Job:
+    query = request.query
+    token, base = request.header("x-execution-token"), request.header("x-scheduler-callback-url")
+    fencing_token = request.header("x-scheduler-fencing-token") or ""
+    if not token or not base:
+        raise ValueError("no callback in the request: the target needs completion: callback")
+    callback_url(base, "heartbeat")
+    if not fencing_token.isascii() or not fencing_token.isdigit():
+        raise ValueError("X-Scheduler-Fencing-Token is no number")
+    return _Job(
+        base=base,
+        token=token,
+        fencing_token=int(fencing_token),
+        seconds=whole_number(query, "seconds", 10, (0, _MAX_SECONDS)),
+        heartbeats=whole_number(query, "progress", 5, (0, _MAX_HEARTBEATS)),
+        end=one_of(query, "end", ("complete", "fail", "silence")),
+    )
+
+
+def _must_stop(answer: Response) -> bool:
+    """Say whether the execution is no longer this job's, or was cancelled."""
+    if answer.status in (401, 403, 404, 409):
+        return True
+    try:
+        return bool(json.loads(answer.body).get("cancel_requested"))
+    except (ValueError, AttributeError):
+        return False

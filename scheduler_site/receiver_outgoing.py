@@ -1,0 +1,107 @@
+"""The calls that the test receiver makes itself: forwarded requests and callbacks of long jobs.
+
+Made with the client that sends webhooks, so that a forwarded request looks like a direct one. What
+may be forwarded to is bounded by the list that bounds webhooks: who can call the receiver reaches
+nothing through it that a webhook could not reach.
+"""
+
+from __future__ import annotations
+
+import re
+
+from executions.delivery.address_guard import AddressGuard
+from executions.delivery.http_client import HttpClient, Response
+from executions.delivery.http_client import Request as Call
+from scheduler_site.receiver_messages import Request
+from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
+
+_CONNECT_SECONDS = 5.0
+_TOTAL_SECONDS = 60.0
+#: The client frames what it sends by itself.
+_OF_ONE_HOP = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_CALLBACK = re.compile(r"https?://[^/?#]+/(?:[^?#]*/)?v1/executions/[0-9a-f-]{36}", re.IGNORECASE)
+_EVERYWHERE = AllowList(["0.0.0.0/0", "::/0"])
+
+
+class Outgoing:
+    """One client, made with the first call."""
+
+    def __init__(self, allow: AllowList) -> None:
+        self.allow = allow
+        self._client: HttpClient | None = None
+        self._guard: AddressGuard | None = None
+
+    async def forward(self, request: Request, url: TargetUrl) -> Response:
+        """Send the request on, headers and body unchanged; DeliveryError without an answer."""
+        headers = [
+            (name, _as_sent(value)) for name, value in request.headers if name not in _OF_ONE_HOP
+        ]
+        return await self.send(request.method, url, headers, request.body)
+
+    async def send(
+        self, method: str, url: TargetUrl, headers: list[tuple[str, str]], body: bytes
+    ) -> Response:
+        """Make one call; DeliveryError without an answer, ValueError for what cannot be sent."""
+        if self._client is None:
+            self._guard = AddressGuard(self.allow)
+            self._client = HttpClient(self._guard)
+        return await self._client.send(
+            Call(
+                method=method,
+                url=url,
+                headers=headers,
+                body=body,
+                connect_timeout=_CONNECT_SECONDS,
+                timeout=_TOTAL_SECONDS,
+            )
+        )
+
+    async def close(self) -> None:
+        """Close idle connections."""
+        if self._client is not None and self._guard is not None:
+            await self._client.close()
+            self._guard.close()
+
+
+def callbacks() -> Outgoing:
+    """Return the calls that may go to every address: the installation's own, and only that.
+
+    A user's header cannot name a callback, and ``callback_url`` refuses every other path.
+    """
+    return Outgoing(_EVERYWHERE)
+
+
+def callback_url(base: str, verb: str) -> TargetUrl:
+    """Return where a long job reports; ValueError unless the base is that of an execution."""
+    if not _CALLBACK.fullmatch(base):
+        raise ValueError("X-Scheduler-Callback-Url does not name an execution")
+    return parse_target_url(f"{base}/{verb}", _EVERYWHERE)
+
+
+def forwarding_url(text: str, outgoing: Outgoing, own_port: int) -> TargetUrl:
+    """Return where to forward to: a URL that may be reached, or a path of this receiver."""
+    if text.startswith("/"):
+        text = f"http://127.0.0.1:{own_port}{text}"
+    try:
+        return parse_target_url(text, outgoing.allow)
+    except UrlError as error:
+        hint = " WEBHOOK_ALLOWED_NETWORKS lists what may be." if "public" in error.message else ""
+        raise ValueError(f"to: {error.message}{hint}") from error
+
+
+def _as_sent(value: str) -> str:
+    """Return the text whose UTF-8 is what came in; the parser reads bytes as Latin-1."""
+    return value.encode("latin-1").decode("utf-8", "replace")

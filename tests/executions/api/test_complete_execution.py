@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from executions.models import Attempt, DeadLetter
+from shared import execution_tokens
+from tenants.models import Tenant
+from tests.executions.answers import problem
+from tests.executions.leasing import (
+    accepted,
+    call,
+    handed_out,
+    let_expire,
+    reread,
+    rescue,
+    take_one,
+    work,
+)
+from tests.factories import ApiClient, reload
+
+
+def test_an_accepted_job_ends_with_its_result(client: ApiClient, alpha: Tenant):
+    execution, token = accepted(alpha)
+
+    answer = call(execution.id, "complete", token, {"result": {"invoices": 12}})
+
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"id": str(execution.id), "status": "SUCCEEDED", "attempt": 1},
+    )
+    shown = client.get(f"/v1/executions/{execution.id}").json()
+    assert (shown["status"], shown["result"]) == ("SUCCEEDED", {"invoices": 12})
+    assert shown["lease_expires_at"] is None
+    [attempt] = shown["attempts"]
+    assert (attempt["number"], attempt["outcome"], attempt["error"]) == (1, "SUCCEEDED", None)
+    assert b"invoices" not in bytes(reread(execution).sealed_result)
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_leased_work_ends_whether_or_not_it_sent_a_heartbeat(alpha: Tenant, begun: bool):
+    [task] = work(alpha)
+    lease = take_one(alpha)
+    if begun:
+        call(lease.execution_id, "heartbeat", lease.token)
+
+    assert call(lease.execution_id, "complete", lease.token).status_code == 200
+
+    row = reread(lease.execution_id)
+    assert (row.status, row.attempt, row.worker) == ("SUCCEEDED", 1, "w-1")
+    assert row.started_at == Attempt.objects.get(execution_id=row.id).started_at
+    assert reload(task).status == "COMPLETED"
+
+
+def test_one_before_the_recorder_has_seen_the_start_ends_it(alpha: Tenant):
+    execution, token = handed_out(alpha)
+
+    assert call(execution.id, "complete", token).status_code == 200
+
+    row = reread(execution)
+    assert (row.status, row.attempt) == ("SUCCEEDED", 1)
+
+
+def test_the_same_token_again_gets_the_same_answer(alpha: Tenant):
+    execution, token = accepted(alpha)
+    first = call(execution.id, "complete", token, {"result": 1})
+
+    second = call(execution.id, "complete", token, {"result": 2})
+
+    assert (second.status_code, second.content) == (200, first.content)
+    assert Attempt.objects.filter(execution_id=execution.id).count() == 1
+
+
+def test_after_a_failure_it_is_stale(alpha: Tenant):
+    execution, token = accepted(alpha)
+    call(execution.id, "fail", token, {"error": "no"})
+
+    assert problem(call(execution.id, "complete", token)) == (409, "stale_lease")
+    assert reread(execution).status == "RETRYING"
+
+
+def test_after_the_lease_has_ended_it_is_stale(alpha: Tenant):
+    execution, token = accepted(alpha)
+    let_expire(execution.id)
+    rescue()
+
+    assert problem(call(execution.id, "complete", token)) == (409, "stale_lease")
+    assert reread(execution).status == "RETRYING"
+
+
+def test_it_succeeds_also_when_it_was_to_be_cancelled(client: ApiClient, alpha: Tenant):
+    execution, token = accepted(alpha)
+    client.post(f"/v1/executions/{execution.id}/cancel")
+
+    assert call(execution.id, "complete", token).json()["status"] == "SUCCEEDED"
+    assert not DeadLetter.objects.exists()
+
+
+def test_one_of_an_execution_that_is_gone_is_404(db: None):
+    gone = uuid4()
+
+    answer = call(gone, "complete", execution_tokens.make(str(gone), 1))
+
+    assert problem(answer) == (404, "not_found")
+
+
+def test_too_large_a_result_is_413(alpha: Tenant):
+    execution, token = accepted(alpha)
+
+    answer = call(execution.id, "complete", token, {"result": "x" * 70_000})
+
+    assert problem(answer) == (413, "too_large")
+    assert reread(execution).status == "RUNNING"
+
+
+@pytest.mark.parametrize("body", [{"outcome": 1}, {"fencing_token": None}, [], b"{"])
+def test_wrong_bodies_are_400(alpha: Tenant, body: object):
+    execution, token = accepted(alpha)
+
+    assert problem(call(execution.id, "complete", token, body))[0] == 400
+    assert reread(execution).status == "RUNNING"

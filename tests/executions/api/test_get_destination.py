@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from tests.executions.answers import problem
+from tests.executions.services.test_destinations import HOST
+from tests.factories import make_task, once
+
+
+def test_a_host_is_shown_with_its_version(viewer, alpha):
+    make_task(alpha)
+
+    answer = viewer.get(f"/v1/destinations/{HOST}")
+
+    assert answer.status_code == 200
+    assert answer.json()["host"] == HOST
+    assert answer.headers["ETag"] == '"0"'
+
+
+def test_a_host_may_hold_a_port_and_an_address(viewer, alpha):
+    make_task(alpha, once(target={"url": "https://api.example.com:8443/x"}))
+
+    assert viewer.get("/v1/destinations/api.example.com:8443").status_code == 200
+
+
+def test_unknown_hosts_and_those_of_other_tenants_are_404(viewer, stranger, alpha):
+    make_task(alpha)
+
+    assert problem(viewer.get("/v1/destinations/nowhere")) == (404, "not_found")
+    assert problem(viewer.get("/v1/destinations/%00")) == (404, "not_found")
+    assert problem(stranger.get(f"/v1/destinations/{HOST}")) == (404, "not_found")

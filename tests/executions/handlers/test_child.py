@@ -1,0 +1,83 @@
+"""The child's own side, without a worker; whole runs are tested with the host."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import Any
+
+from executions.handlers.frames import Channel, frame
+from executions.workers.children import child_environment
+
+
+def start() -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        words = ["-m", "executions.handlers.child", str(theirs.fileno()), str(os.getpid())]
+        child = subprocess.Popen(
+            [sys.executable, *words],
+            pass_fds=(theirs.fileno(),),
+            env=child_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    return child, ours
+
+
+def say(ours: socket.socket, document: dict[str, Any]) -> None:
+    ours.sendall(frame(document, 10_000))
+
+
+def test_it_ends_with_the_worker_that_holds_the_other_end():
+    child, ours = start()
+    say(ours, {"modules": ["tests.support.sample_handlers"]})
+    assert Channel(ours).receive() == {"verb": "ready"}
+
+    ours.close()
+
+    assert child.wait(20) == 0
+
+
+def test_a_module_that_breaks_is_told():
+    child, ours = start()
+    with ours:
+        say(ours, {"modules": ["nowhere"]})
+
+        said = Channel(ours).receive()
+
+    assert said is not None
+    assert said["verb"] == "broken"
+    assert "nowhere" in said["message"]
+    assert child.wait(20) == 1
+
+
+def test_a_cancel_of_another_run_is_not_heard():
+    child, ours = start()
+    with ours:
+        say(ours, {"modules": ["tests.support.sample_handlers"]})
+        channel = Channel(ours)
+        channel.receive()
+        job = {
+            "verb": "run",
+            "token": 7,
+            "handler": "polite",
+            "execution_id": "e",
+            "task_id": "t",
+            "attempt": 1,
+            "scheduled_for": "2026-11-20T08:00:00.000Z",
+            "payload": None,
+            "last_progress": None,
+        }
+        say(ours, {"verb": "cancel", "token": 7})
+        say(ours, job)
+        assert channel.receive() == {"verb": "progress", "value": "waiting"}
+        say(ours, {"verb": "cancel", "token": 6})
+        say(ours, {"verb": "cancel", "token": 7})
+
+        said = channel.receive()
+
+    assert said is not None
+    assert said["result"] == "cancelled"
+    child.wait(20)

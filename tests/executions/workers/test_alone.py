@@ -1,0 +1,80 @@
+"""A webhook in a process of its own: real children, good and bad."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import sys
+from typing import Any
+
+import pytest
+
+from executions.workers.alone import deliver_alone
+from executions.workers.endings import Ending, Kind
+from shared.encryption import seal_json
+from tests.support.entries import capture_of, entry_of
+from tests.support.raw_receiver import Conversation, raw_receiver
+
+BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+
+def webhook(port: int = 9, **target: Any) -> dict[str, Any]:
+    entry = entry_of("webhook", url=f"http://127.0.0.1:{port}/", **target)
+    secret = seal_json({"headers": {}, "payload": {"n": 1}}, _context(entry))
+    return entry | {"sealed": base64.b64encode(secret).decode()}
+
+
+def _context(entry: dict[str, Any]) -> bytes:
+    return f"revision:{entry['task']}:1".encode()
+
+
+async def _answer(conversation: Conversation) -> None:
+    await conversation.read_request()
+    await conversation.send(ANSWER)
+
+
+async def test_it_is_sent_and_its_answer_comes_back(monkeypatch):
+    monkeypatch.setenv("WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8")
+    async with raw_receiver(_answer) as receiver:
+        entry = webhook(receiver.port)
+        outcome = await deliver_alone(entry, BATCH, entry["scheduled_for"])
+
+    assert isinstance(outcome, dict)
+    assert (outcome["verb"], outcome["status"]) == ("succeeded", 200)
+    assert base64.b64decode(capture_of(entry, outcome)["body"]) == b"hi"
+
+
+@pytest.mark.parametrize(
+    "code", ["import os; os.abort()", "import sys; sys.exit(1)", "import os; os._exit(70)"]
+)
+async def test_a_process_that_dies_is_a_lost_worker(code):
+    entry = webhook()
+
+    ending = await deliver_alone(entry, BATCH, 0.0, [sys.executable, "-c", code])
+
+    assert isinstance(ending, Ending)
+    assert (ending.kind, ending.error_code) == (Kind.LOST, "worker_lost")
+
+
+async def test_a_process_that_does_not_end_is_killed(monkeypatch):
+    monkeypatch.setattr("executions.workers.alone._MARGIN_SECONDS", 0.1)
+    entry = webhook(timeout_seconds=0.1)
+
+    ending = await deliver_alone(entry, BATCH, 0.0, ["/bin/sh", "-c", "sleep 600"])
+
+    assert isinstance(ending, Ending)
+    assert ending.kind is Kind.LOST
+
+
+async def test_a_cancel_ends_the_process():
+    entry = webhook(timeout_seconds=60)
+    running = asyncio.ensure_future(
+        deliver_alone(entry, BATCH, 0.0, ["/bin/sh", "-c", "sleep 600"])
+    )
+    await asyncio.sleep(0)
+
+    running.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await running

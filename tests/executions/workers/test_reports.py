@@ -1,0 +1,125 @@
+"""Reports of destinations: what is counted, when it is sent, and that nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import redis
+
+from executions.engine import guard
+from executions.engine.held import Flying, Held
+from executions.workers.reports import Reports, speaks_well
+
+OK = {"verb": "succeeded", "outcome": "SUCCEEDED", "status": 200}
+ERROR = {"verb": "retrying", "outcome": "FAILED", "error_code": "http_status", "status": 503}
+
+
+class Connection:
+    """Takes scripts as Redis does; ``broken`` refuses them."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[Any]] = []
+        self.broken = False
+        self._came = asyncio.Event()
+
+    async def eval(self, script: str, keys: int, *arguments: Any) -> list[bytes]:
+        if self.broken:
+            raise redis.ConnectionError("away")
+        self.sent.append(list(arguments))
+        self._came.set()
+        return []
+
+    async def until_sent(self) -> None:
+        async with asyncio.timeout(5):
+            await self._came.wait()
+
+
+def flight(
+    token: int, verdict: int = guard.GO, host: str = "a.example", limits: str = ""
+) -> Flying:
+    entry = {"id": "e", "tenant": "t", "destination": host, "limits": limits}
+    return Flying(Held(1.0, 1, token, entry, {}), 1.0, verdict)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "well"),
+    [
+        (OK, True),
+        ({"verb": "accepted", "status": 202}, True),
+        ({"verb": "succeeded", "status": 500}, True),
+        (ERROR, False),
+        ({"verb": "failed", "error_code": "http_status", "status": 404}, True),
+        ({"verb": "retrying", "error_code": "http_status", "status": 429}, True),
+        ({"verb": "failed", "error_code": "response_mismatch", "status": 200}, True),
+        ({"verb": "retrying", "error_code": "timeout_total"}, False),
+        ({"verb": "retrying", "error_code": "connection_refused"}, False),
+        ({"verb": "retrying", "error_code": "tls_failed"}, False),
+        ({"verb": "failed", "error_code": "address_forbidden"}, None),
+        ({"verb": "retrying", "error_code": "internal"}, None),
+        ({"verb": "cancelled", "outcome": "CANCELLED"}, None),
+    ],
+)
+def test_what_an_outcome_says_of_its_destination(outcome, well):
+    assert speaks_well(outcome) is well
+
+
+async def test_calls_are_added_up_per_destination() -> None:
+    connection = Connection()
+    reports = Reports(connection)  # type: ignore[arg-type]  # a fake
+    for outcome in (OK, OK, ERROR):
+        reports.ended(flight(1), outcome)
+    reports.ended(flight(2, host="b.example", limits="0,,"), ERROR)
+    reports.ended(flight(3, host=""), OK)
+
+    await reports.flush()
+
+    assert connection.sent == [
+        ["t:a.example", 1, 3, 1, "", "", "", 0, "t:b.example", 0, 1, 1, "", "", "", 0]
+    ]
+    await reports.flush()
+    assert len(connection.sent) == 1
+
+
+async def test_places_and_the_word_of_a_probe_are_given_back() -> None:
+    connection = Connection()
+    reports = Reports(connection)  # type: ignore[arg-type]  # a fake
+    reports.ended(flight(7, guard.PLACED), OK)
+    assert reports.leaving
+    reports.ended(flight(8, guard.PROBE), ERROR)
+    reports.waited(flight(9).held)
+
+    await reports.flush()
+
+    assert connection.sent == [["t:a.example", 1, 2, 1, "8", "0", "1", 2, 7, 8]]
+    assert not reports.leaving
+
+
+async def test_what_cannot_be_sent_is_kept_and_added_to() -> None:
+    connection = Connection()
+    reports = Reports(connection)  # type: ignore[arg-type]  # a fake
+    connection.broken = True
+    reports.ended(flight(7, guard.PLACED), OK)
+    with pytest.raises(redis.ConnectionError):
+        await reports.flush()
+    assert reports.leaving
+
+    connection.broken = False
+    reports.ended(flight(8, guard.PLACED), ERROR)
+    await reports.flush()
+
+    assert connection.sent == [["t:a.example", 1, 2, 1, "", "", "", 2, 7, 8]]
+
+
+@pytest.mark.parametrize("outcome", [OK, ERROR])
+async def test_it_sends_by_itself(outcome: dict[str, Any]) -> None:
+    connection = Connection()
+    reports = Reports(connection)  # type: ignore[arg-type]  # a fake
+    job = asyncio.create_task(reports.run())
+
+    reports.ended(flight(1), outcome)
+    await connection.until_sent()
+
+    job.cancel()
+    assert connection.sent[0][0] == "t:a.example"

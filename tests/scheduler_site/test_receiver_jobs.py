@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from scheduler_site import receiver_jobs
+from scheduler_site.receiver_jobs import LongJobs
+from scheduler_site.receiver_messages import Request
+from scheduler_site.receiver_outgoing import callbacks
+from tests.support.http_receiver import HttpReceiver, http_receiver
+
+PATH = "/v1/executions/0193a5f0-0000-7000-8000-000000000001"
+
+
+def job(api: HttpReceiver, query: str, **headers: str) -> Request:
+    given = {
+        "x-execution-token": "token",
+        "x-scheduler-callback-url": f"http://127.0.0.1:{api.port}{PATH}",
+        "x-scheduler-fencing-token": "7",
+        **headers,
+    }
+    return Request("POST", f"/long-job?{query}", tuple(given.items()))
+
+
+async def run(request: Request) -> int | None:
+    jobs = LongJobs(callbacks())
+    answer = jobs.take(request)
+    await asyncio.wait_for(asyncio.gather(*jobs._running), 20)
+    await jobs.close()
+    return answer.status
+
+
+def reports(api: HttpReceiver) -> list[tuple[str, Any]]:
+    assert all(got.headers["x-execution-token"] == "token" for got in api.requests)
+    return [(got.path.removeprefix(PATH), json.loads(got.body)) for got in api.requests]
+
+
+async def test_a_job_sends_its_progress_and_completes():
+    with http_receiver() as api:
+        status = await run(job(api, "seconds=0&progress=2"))
+
+    assert status == 202
+    assert reports(api) == [
+        ("/heartbeat", {"fencing_token": 7, "progress": {"step": 1, "of": 2}}),
+        ("/heartbeat", {"fencing_token": 7, "progress": {"step": 2, "of": 2}}),
+        ("/complete", {"fencing_token": 7, "result": {"heartbeats": 2}}),
+    ]
+
+
+@pytest.mark.parametrize(("end", "last"), [("fail", ["/fail"]), ("silence", [])])
+async def test_a_job_may_fail_or_fall_silent(end: str, last: list[str]):
+    with http_receiver() as api:
+        await run(job(api, f"seconds=0&progress=0&end={end}"))
+
+    assert [path for path, _ in reports(api)] == last
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(409, b"{}"), (404, b""), (200, b'{"cancel_requested": true}')]
+)
+async def test_a_job_that_is_no_longer_wanted_stops(status: int, body: bytes):
+    with http_receiver() as api:
+        api.status, api.body = status, body
+        await run(job(api, "seconds=0&progress=5"))
+
+    assert [path for path, _ in reports(api)] == ["/heartbeat"]
+
+
+async def test_the_end_is_reported_again_until_it_is_taken(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(receiver_jobs, "_PAUSE_SECONDS", 0)
+    with http_receiver() as api:
+        api.status = 503
+        await run(job(api, "seconds=0&progress=0"))
+
+    assert [path for path, _ in reports(api)] == ["/complete"] * 5
+
+
+async def test_a_callback_that_fails_does_not_end_the_job(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(receiver_jobs, "_PAUSE_SECONDS", 0)
+    with http_receiver() as api:
+        pass
+
+    assert await run(job(api, "seconds=0&progress=1")) == 202
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        ("", {"x-execution-token": ""}),
+        ("", {"x-scheduler-callback-url": ""}),
+        ("", {"x-scheduler-callback-url": "http://127.0.0.1:1/flushall"}),
+        ("", {"x-scheduler-fencing-token": "x"}),
+        ("seconds=-1", {}),
+        ("progress=10001", {}),
+        ("end=maybe", {}),
+    ],
+)
+async def test_a_request_without_a_usable_callback_is_refused(query: str, headers: dict[str, str]):
+    with http_receiver() as api:
+        status = await run(job(api, query, **headers))
+
+    assert (status, api.requests) == (400, [])
+
+
+async def test_jobs_are_bounded_and_end_with_the_receiver(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(receiver_jobs, "MAX_JOBS", 1)
+    jobs = LongJobs(callbacks())
+    with http_receiver() as api:
+        first, second = jobs.take(job(api, "seconds=1000")), jobs.take(job(api, "seconds=1000"))
+        await asyncio.wait_for(jobs.close(), 20)
+
+    assert (first.status, second.status, jobs._running) == (202, 503, set())
