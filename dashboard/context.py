@@ -12,6 +12,8 @@ from dashboard.access import CLOCK_COOKIE, THEME_COOKIE, ConsoleRequest
 from executions.models import DeadLetter
 
 THEMES = ("system", "light", "dark")
+#: What a phone's bar has room for; the others unfold from it.
+ON_A_PHONE = frozenset({"overview", "tasks", "executions", "dead_letters", "alerts"})
 #: The badge of the dead letters counts no further.
 _BADGE_LIMIT = 99
 
@@ -33,6 +35,8 @@ PLACES = (
     Place("dead_letters", "Dead letters", "octagon", "d"),
     Place("bulk_jobs", "Bulk jobs", "layers", "b"),
     Place("pauses", "Pauses", "pause", "p"),
+    Place("destinations", "Destinations", "host", "h"),
+    Place("pools", "Pools", "tray", "q"),
     Place("workers", "Workers", "cpu", "k"),
     Place("alerts", "Alerts", "bell", "a"),
     Place("settings", "Settings", "sliders", "s"),
@@ -62,6 +66,7 @@ def _places(request: HttpRequest) -> list[dict[str, Any]]:
             "url": reverse(f"dashboard:{place.name}"),
             "here": _belongs(here or "", place.name),
             "badge": _open_letters(request) if place.name == "dead_letters" else "",
+            "on_a_phone": place.name in ON_A_PHONE,
         }
         for place in PLACES
     ]

@@ -7,13 +7,15 @@ that starts and ends within one batch of the recorder has only its end recorded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from dashboard.pictures.attempt_phases import AttemptFacts
 from dashboard.pictures.state_path import Visit
 from events.models import Event
-from executions.choices import Status
+from executions.choices import LEASED, Status
+from executions.engine.transitions import CANCEL_GRACE_SECONDS
 from executions.models import Execution
 from executions.states import MOVES
 from shared.instants import parse_instant
@@ -24,6 +26,44 @@ _STATE_OF_EVENT = {
 }
 #: Moves of one execution that a page shows: its first ones.
 _MOST_MOVES = 200
+
+#: A worker hears of a cancellation within this time (C9).
+_TOLD_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Who has a running execution: in words, since and until when, and when a cancelled one ends.
+
+    ``hard_end_at`` is the latest moment at which an execution that is to be cancelled has ended.
+    """
+
+    words: str
+    since: datetime | None
+    lease_until: datetime | None
+    cancel_requested_at: datetime | None
+    hard_end_at: datetime | None
+
+
+def stay_of(execution: Execution, target: Mapping[str, Any]) -> Stay | None:
+    """Return who has an execution that is handed out; None for any other."""
+    if execution.status not in LEASED:
+        return None
+    asked, accepted = execution.cancel_requested_at, execution.accepted_at
+    if accepted is None:
+        words = ""
+        seconds = _TOLD_SECONDS + target.get("cancel_grace_seconds", 0)
+    else:
+        pool = target["kind"] == "pool"
+        words = "A worker of its pool has it" if pool else "It runs at the receiver"
+        seconds = CANCEL_GRACE_SECONDS
+    return Stay(
+        words=words,
+        since=accepted,
+        lease_until=execution.lease_expires_at,
+        cancel_requested_at=asked,
+        hard_end_at=None if asked is None else asked + timedelta(seconds=seconds),
+    )
 
 
 def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:

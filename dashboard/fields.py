@@ -5,6 +5,7 @@ What no database and no log can hold is refused here, since services trust their
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, tzinfo
 
@@ -14,6 +15,7 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.instants import parse_instant
 from tasks.field_reader import text_problem
 
+_VERSION = re.compile(r"[0-9]{1,9}")
 _WITH_OFFSET = re.compile(r"(Z|[+-]\d\d:\d\d)$")
 
 
@@ -42,3 +44,26 @@ def read_text(request: HttpRequest, name: str, *, longest: int, default: str = "
         label = name.replace("_", " ").capitalize()
         raise InvalidInput([FieldError(f"#/{name}", code, f"{label}: {sentence}")])
     return text
+
+
+def read_limit(request: HttpRequest, name: str, *, whole: bool = False) -> float | int | None:
+    """Return the number of a limit, None for an empty field; raise InvalidInput for other text."""
+    text = request.POST.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (whole and not value.is_integer()):
+        kind = "a whole number" if whole else "a number"
+        label = name.replace("_", " ").capitalize()
+        message = f"{label}: must be {kind}, or empty for no limit."
+        raise InvalidInput([FieldError(f"#/{name}", "invalid", message)], message)
+    return int(value) if value.is_integer() else value
+
+
+def read_version(request: HttpRequest) -> int | None:
+    """Return the version that the form was shown of, None where it says none."""
+    text = request.POST.get("version", "")
+    return int(text) if _VERSION.fullmatch(text) else None

@@ -65,11 +65,23 @@ JOB_LOOKS: Mapping[str, Look] = {
     JobStatus.CANCELLED: _CANCELLED,
     JobStatus.STOPPED: Look("stopped", "octagon", "failed"),
 }
-LOOKS: Mapping[str, Look] = {**TASK_LOOKS, **ATTEMPT_LOOKS, **JOB_LOOKS, **EXECUTION_LOOKS}
+#: Of the circuit of a destination.
+CIRCUIT_LOOKS: Mapping[str, Look] = {
+    "closed": Look("circuit closed", "tick", "succeeded"),
+    "open": Look("circuit open", "octagon", "failed"),
+    "half_open": Look("circuit half open", "hourglass", "retrying"),
+}
+LOOKS: Mapping[str, Look] = {
+    **CIRCUIT_LOOKS,
+    **TASK_LOOKS,
+    **ATTEMPT_LOOKS,
+    **JOB_LOOKS,
+    **EXECUTION_LOOKS,
+}
 
 
 def look_of(state: str) -> Look:
-    """Return how a state of an execution, task, attempt or bulk job is shown; KeyError else."""
+    """Return how a state of an execution, task, attempt, job or circuit is shown; KeyError else."""
     return LOOKS[state]
 
 

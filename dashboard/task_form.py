@@ -10,18 +10,13 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dashboard import task_form_retry as retries
 from dashboard import task_form_schedule as schedules
+from dashboard import task_form_target as targets
 from dashboard.payload_form import pretty
 from dashboard.task_form_schedule import UNITS
-from dashboard.task_form_values import (
-    Form,
-    read_headers,
-    read_number,
-    read_pairs,
-    read_payload,
-    show_plain,
-)
-from executions.exchange import mask_headers
+from dashboard.task_form_values import Form, read_number, read_pairs, read_payload, show_plain
+from dashboard.task_form_webhook import stored_secrets
 from shared.exceptions import FieldError, InvalidInput
 
 __all__ = [
@@ -32,29 +27,17 @@ __all__ = [
     "given_fields",
     "read_form",
     "read_schedule",
+    "secrets_of",
 ]
 
 #: What a new form shows.
 EMPTY: Mapping[str, str] = {
     **schedules.EMPTY,
-    "method": "POST",
-    "timeout_seconds": "30",
-    "max_attempts": "5",
-    "backoff": "exponential",
-    "initial_delay_seconds": "1",
-    "factor": "2",
-    "max_delay_seconds": "3600",
+    **targets.EMPTY,
+    **retries.EMPTY,
     "priority": "5",
 }
-_RETRY_FIELDS = (
-    "max_attempts",
-    "backoff",
-    "initial_delay_seconds",
-    "factor",
-    "max_delay_seconds",
-    "pause_after_failures",
-)
-#: Pointer of an error -> field of the form; the longest that fits counts.
+#: Pointer of an error -> field of the form, whatever the target; the longest that fits counts.
 _FIELD_OF = {
     "#/name": "name",
     "#/schedule/cron_expression": "cron_expression",
@@ -65,23 +48,27 @@ _FIELD_OF = {
     "#/schedule/end_at": "end_at",
     "#/schedule/calendars": "calendars",
     **{f"#/schedule/{name}": name for name in schedules.PLAIN},
-    "#/target/url": "url",
-    "#/target/method": "method",
-    "#/target/headers": "headers",
-    "#/target/timeout_seconds": "timeout_seconds",
+    "#/target/kind": "kind",
     "#/payload": "payload",
     "#/priority": "priority",
     "#/labels": "labels",
-    **{f"#/retry_policy/{name}": name for name in _RETRY_FIELDS},
+    **{
+        f"#/retry_policy/{name}": name
+        for name in (*retries.PLAIN, *retries.WORDS, "delays_seconds")
+    },
 }
+_RULES = "#/retry_policy/rules"
 
 
-def field_errors(errors: Sequence[FieldError]) -> dict[str, str]:
+def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[str, str]:
     """Return the first message of each field; what belongs to none stands under ``form``."""
+    known = _fields_of(kind)
     found: dict[str, str] = {}
     for error in errors:
-        fits = [at for at in _FIELD_OF if (error.pointer + "/").startswith(at + "/")]
-        field = _FIELD_OF[max(fits, key=len)] if fits else "form"
+        fits = [at for at in known if (error.pointer + "/").startswith(at + "/")]
+        field = known[max(fits, key=len)] if fits else "form"
+        if (error.pointer + "/").startswith(_RULES + "/"):
+            field = retries.rule_field(error.pointer)
         found.setdefault(field, error.message)
     return found
 
@@ -98,21 +85,14 @@ def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) 
         body.pop(name, None)
     if name := form.text("name"):
         body["name"] = name
-    target = body.get("target", {})
     body["schedule"] = schedules.read_schedule(form, body.get("schedule", {}))
-    body["target"] = {
-        **target,
-        "url": form.text("url"),
-        "method": fields.get("method", "POST"),
-        "headers": read_headers(form, target.get("headers", {})),
-        **read_number(form, "timeout_seconds", "#/target/timeout_seconds", keep=False),
-    }
-    if not form.same("payload"):
-        body["payload"] = read_payload(form)
+    body["target"] = targets.read_target(form, body.get("target", {}))
+    if not form.same("payload", "kind", "body_format"):
+        body["payload"] = read_payload(form, is_raw=body["target"].get("body_format") == "raw")
     body |= read_number(form, "priority", "#/priority", keep=False)
     if not form.same("labels"):
         body["labels"] = read_pairs(form, "labels", "=", "#/labels")
-    body["retry_policy"] = _retry_policy(form, body.get("retry_policy", {}))
+    body["retry_policy"] = retries.read_retry(form, body.get("retry_policy", {}))
     if form.errors:
         raise InvalidInput(form.errors)
     return body
@@ -133,12 +113,12 @@ def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that a partial definition speaks of, its secrets readable."""
     shown = form_of(definition, masked=False)
     found: dict[str, str] = {}
-    for pointer, name in _FIELD_OF.items():
+    for pointer, name in _fields_of(definition.get("target", {}).get("kind", "webhook")).items():
         *parents, last = pointer.removeprefix("#/").split("/")
         part: Any = definition
         for parent in parents:
-            part = part.get(parent, {})
-        if part.get(last) is not None:
+            part = part.get(parent) or {}
+        if part.get(last) is not None and name in shown:
             found[name] = shown[name]
     if "schedule" in definition:
         found |= {name: shown[name] for name in ("when", "every_unit")}
@@ -147,38 +127,28 @@ def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:
 
 def form_of(definition: Mapping[str, Any], *, masked: bool = True) -> dict[str, str]:
     """Return the fields that show a definition in the long form, or as much of it as is given."""
-    target, retry = definition.get("target", {}), definition.get("retry_policy", {})
+    target = definition.get("target", {})
     fields = {**EMPTY, **schedules.show_schedule(definition.get("schedule", {}))}
-    fields |= {"name": definition.get("name", ""), "url": target.get("url", "")}
-    given = {
-        **{name: target.get(name) for name in ("method", "timeout_seconds")},
-        **{name: retry.get(name) for name in _RETRY_FIELDS},
-        "priority": definition.get("priority"),
-    }
-    fields |= {name: show_plain(value) for name, value in given.items() if value is not None}
-    headers = target.get("headers", {}).items()
-    shown = mask_headers(headers).items() if masked else headers
-    fields["headers"] = "\n".join(f"{name}: {value}" for name, value in shown)
+    fields |= targets.show_target(target, masked=masked)
+    fields |= retries.show_retry(definition.get("retry_policy", {}))
+    fields |= {"name": definition.get("name", ""), "url": fields.get("url", "")}
+    if definition.get("priority") is not None:
+        fields["priority"] = show_plain(definition["priority"])
     fields["labels"] = "\n".join(f"{k}={v}" for k, v in definition.get("labels", {}).items())
     payload = definition.get("payload")
-    fields["payload"] = "" if payload is None else pretty(payload)
+    is_raw = target.get("body_format") == "raw" and isinstance(payload, str)
+    fields["payload"] = "" if payload is None else payload if is_raw else pretty(payload)
     return fields
+
+
+def secrets_of(definition: Mapping[str, Any] | None) -> list[str]:
+    """Return the fields whose secret the definition holds; they are shown empty."""
+    return stored_secrets((definition or {}).get("target", {}))
+
+
+def _fields_of(kind: str) -> dict[str, str]:
+    return {**_FIELD_OF, **{f"#/target/{at}": to for at, to in targets.FIELD_OF[kind].items()}}
 
 
 def _form(fields: Mapping[str, str], base: Mapping[str, Any] | None) -> Form:
     return Form(fields, form_of(base) if base else {}, dict(base or {}), [])
-
-
-def _retry_policy(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
-    policy = dict(base)
-    policy |= read_number(form, "max_attempts", "#/retry_policy/max_attempts", keep=False)
-    name = "pause_after_failures"
-    policy |= read_number(form, name, f"#/retry_policy/{name}")
-    backoff = form.fields.get("backoff", policy.get("backoff", "exponential"))
-    if backoff == "listed":
-        return policy
-    policy = {k: v for k, v in policy.items() if k != "delays_seconds"} | {"backoff": backoff}
-    names = ("initial_delay_seconds", "factor", "max_delay_seconds")
-    for name in names if backoff == "exponential" else names[:1]:
-        policy |= read_number(form, name, f"#/retry_policy/{name}", keep=False)
-    return policy

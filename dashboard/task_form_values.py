@@ -7,6 +7,7 @@ left out; what still shows what the form showed at first keeps the exact value o
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
@@ -20,6 +21,8 @@ from shared.exceptions import FieldError
 from shared.instants import format_instant, parse_instant
 from shared.redaction import MASK
 from tasks.schedules.zones import UnknownZone, find_zone
+
+_BETWEEN_WORDS = re.compile(r"[,\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,29 @@ def read_instant(
         return None
 
 
-def read_payload(form: Form) -> Any:
-    """Return the payload as JSON; nothing given is null."""
+def read_words(form: Form, name: str) -> list[str]:
+    """Return the words of a field; commas, blanks and lines are between them."""
+    return [word for word in _BETWEEN_WORDS.split(form.fields.get(name, "")) if word]
+
+
+def exact_text(form: Form, name: str, before: str | None) -> str:
+    """Return the field without blanks around it, or exactly what it still shows."""
+    return before if before is not None and form.same(name) else form.text(name)
+
+
+def text_block(form: Form, name: str, before: str | None) -> str | None:
+    """Return the lines of a field, exactly what it still shows, or None for nothing."""
+    if before is not None and form.same(name):
+        return before
+    text = "\n".join(lines(form.fields.get(name, ""))).strip()
+    return f"{text}\n" if text else None
+
+
+def read_payload(form: Form, *, is_raw: bool = False) -> Any:
+    """Return the payload as JSON, or the text itself; nothing given is null."""
     text = form.fields.get("payload", "")
+    if is_raw and text:
+        return "\n".join(lines(text))
     if not text.strip():
         return None
     try:
@@ -146,6 +169,11 @@ def show_plain(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
+
+
+def yes_or_no(value: Any) -> str:
+    """Return a truth as the selects of the form name it."""
+    return "yes" if value else "no"
 
 
 def zone_or_utc(name: str) -> tzinfo:

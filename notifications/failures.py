@@ -37,6 +37,7 @@ _SPOKEN = {
     "address_forbidden": "{host} leads to an address that is not public",
     "redirect_forbidden": "forbidden redirect from {host}",
     "response_invalid": "invalid answer from {host}",
+    "response_mismatch": "an answer that misses the criteria from {host}",
     "worker_lost": "the worker died while calling {host}",
 }
 

@@ -33,7 +33,12 @@ _TOPIC_OF = {
     "alert": "alerts",
 }
 #: Moves of an execution that its task's row shows nothing of.
-_TASK_UNTOUCHED = {"execution.queued", "execution.released", "execution.withdrawn"}
+_TASK_UNTOUCHED = {
+    "execution.queued",
+    "execution.released",
+    "execution.withdrawn",
+    "execution.deferred",
+}
 
 
 def topics_of(event_name: str) -> set[str]:

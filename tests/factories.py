@@ -93,12 +93,16 @@ def prepare() -> Partitions:
     return partitions
 
 
+#: As dispatch claims where every destination has room.
+NO_ROOMS: dict[str, list[Any]] = {"tenants": [], "hosts": [], "rooms": [], "why": []}
+
+
 def release(limit: int = 1000, *, window_seconds: float = 3.0) -> list[Claimed]:
     """Hand due work to workers, as the dispatcher does: QUEUED under a token and a lease."""
     low, high = ledger.floor_id(), ledger.high_id(database_now())
     claimed: list[Claimed] = []
     for band in range(3):
-        claimed += transitions.mark_queued(
+        found, _ = transitions.mark_queued(
             {
                 "low": low,
                 "high": high,
@@ -109,8 +113,10 @@ def release(limit: int = 1000, *, window_seconds: float = 3.0) -> list[Claimed]:
                 "partitions": list(range(256)),
                 "incarnation": guard.current_incarnation(),
                 "limit": limit,
+                **NO_ROOMS,
             }
         )
+        claimed += found
     return claimed
 
 

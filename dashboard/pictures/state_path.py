@@ -29,6 +29,8 @@ from dashboard.pictures.state_layout import (
 from dashboard.state_vocabulary import look_of
 from executions.states import ALLOWED
 
+#: A move that stays in its state, as when a receiver takes a run over, has no arrow.
+_DRAWN = frozenset((source, target) for source, target in ALLOWED if source != target)
 _ICON = 12
 _SCROLLED: Attributes = {"tabindex": 0, "role": "group", "aria-label": "State diagram"}
 
@@ -45,7 +47,7 @@ def state_path(visits: Sequence[Visit]) -> SafeString:
     """Return the diagram; visits are in the order in which they happened."""
     taken = _taken(visits)
     summary = _summary(visits)
-    idle = sorted(ALLOWED - taken.keys())
+    idle = sorted(_DRAWN - taken.keys())
     drawing = tag(
         "svg",
         {
@@ -79,7 +81,7 @@ def _taken(visits: Sequence[Visit]) -> dict[tuple[str, str], list[timedelta]]:
 
 def _edge(source: str, target: str, kind: str) -> SafeString:
     attributes = {
-        "class": f"edge edge-{kind}" + ("" if (source, target) in ALLOWED else " edge-other"),
+        "class": f"edge edge-{kind}" + ("" if (source, target) in _DRAWN else " edge-other"),
         "d": route_between(source, target).line,
         "marker-end": f"url(#sp-{kind})",
     }

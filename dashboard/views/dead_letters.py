@@ -13,7 +13,8 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
-from executions.models import DeadLetter
+from executions.captured_logs import log_url
+from executions.models import DeadLetter, Execution
 from executions.presentation_letters import present_letter
 from executions.services import dead_letters as services
 from executions.stats.history import dead_letter_sparklines
@@ -73,6 +74,7 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
     found = DeadLetter.objects.get_for_tenant(request.visitor.tenant.pk, letter_id)
     shown = present_letter(found)
     task = Task.objects.filter(pk=found.task_id).first()
+    execution = Execution.objects.filter(pk=found.execution_id).first()
     return render(
         request,
         "dashboard/dead_letter.html",
@@ -82,6 +84,7 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
             "task_is_kept": task is not None and task.deleted_at is None,
             "attempts": list(reversed(shown["attempts"])),
             "payload_text": pretty(shown["payload"]),
+            "log_of": found.execution_id if execution and log_url(execution) else None,
             "edit_text": pretty(shown["edit"]["payload"]) if shown["edit"] else "",
             "resolutions": [(name, name.replace("_", " ")) for name in _RESOLUTIONS],
         },

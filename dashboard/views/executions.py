@@ -13,12 +13,16 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
-from dashboard.execution_facts import attempt_facts, state_visits
+from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from dashboard.listing import read_filters, read_page
+from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
+from dashboard.target_words import describe_target
+from executions.captured_logs import captured_log
 from executions.choices import FINAL, Status
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter, Execution
+from executions.payloads import payload_of
 from executions.presentation import present_executions
 from executions.presentation_detail import present_execution_detail
 from executions.services.backfill_steps import executions_made_by
@@ -26,8 +30,10 @@ from executions.services.cancellation import cancel_execution
 from executions.services.triggering import retry_execution
 from shared.api.query import choice, choices, instant, text, uuid
 from shared.conf import conf
+from shared.exceptions import NotFound
 from shared.instants import format_instant
 from tasks.models import Task
+from tasks.revisions import read_definition
 from tenants.choices import Role
 
 WINDOWS = {
@@ -84,6 +90,7 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
     now = database_now()
     shown = present_execution_detail(found, now=now)
     attempts = attempt_facts(shown["attempts"])
+    target = read_definition(Task.objects.get(pk=found.task_id), found.revision).target
     letter = DeadLetter.objects.for_tenant(found.tenant_id).filter(execution_id=found.pk).first()
     return render(
         request,
@@ -95,7 +102,14 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
             "attempts": attempts,
             "visits": state_visits(found, attempts),
             "letter": letter,
-            "payload_text": pretty((shown["request"] or {}).get("body")),
+            "called": describe_target(target, found.destination),
+            "payload_text": pretty(_payload(found, shown)),
+            "progress_text": _text(shown["progress"]),
+            "result_text": _text(shown["result"]),
+            "stay": stay_of(found, target),
+            "lost_count": found.lost_count,
+            "log": _log(found, shown["log_url"]),
+            "log_of": found.pk if shown["log_url"] else None,
             "exchanges": list(reversed(shown["attempts"])),
         },
     )
@@ -107,7 +121,7 @@ def cancel(request: ConsoleRequest, execution_id: UUID) -> Done:
     visitor = request.visitor
     cancelled = cancel_execution(visitor.tenant.pk, execution_id, actor=visitor.actor)
     stopping = cancelled.status == Status.RUNNING
-    return Done("Cancelling; the request is being aborted." if stopping else "Cancelled.")
+    return Done("Cancelling; whoever runs it is told to end." if stopping else "Cancelled.")
 
 
 @action(Role.OPERATOR)
@@ -117,6 +131,33 @@ def retry(request: ConsoleRequest, execution_id: UUID) -> Done:
     override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
     made = retry_execution(visitor.tenant.pk, execution_id, override, actor=visitor.actor)
     return Done("It runs again: this is the new execution.", _url(made.pk))
+
+
+def _payload(found: Execution, shown: dict[str, Any]) -> Any:
+    """Return what the execution carries; nothing where its method sends none."""
+    return shown["request"]["body"] if shown["request"] else payload_of(found)
+
+
+def _log(found: Execution, log_url: str | None) -> dict[str, Any] | None:
+    """Return the latest log as the page shows it; None where nothing was captured."""
+    if log_url is None:
+        return None
+    try:
+        log = captured_log(found)
+    except NotFound:
+        return None
+    text = readable(log.output)
+    return {
+        "attempt": log.attempt,
+        "exit_code": log.exit_code,
+        "is_cut": log.truncated,
+        "text": text.text,
+        "left_out": text.left_out,
+    }
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else pretty(value)
 
 
 def _url(execution_id: UUID) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -24,7 +23,11 @@ from dashboard.task_form import (
     form_of,
     given_fields,
     read_form,
+    secrets_of,
 )
+from dashboard.task_form_choices import CHOICES, TEMPLATE_NAMES, open_parts
+from dashboard.task_form_retry import rule_rows
+from dashboard.task_form_target import kind_of
 from dashboard.task_form_values import show_plain
 from dashboard.views.task_preview import form_fields
 from executions.engine.clocks import database_now
@@ -42,40 +45,6 @@ from tasks.services import create_task
 from tasks.validation import StatusChange, parse_create, parse_replace
 from tenants.choices import Role
 
-#: The words of the selects, each with what it does in plain words.
-CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
-    "overlap_policy": (
-        ("allow", "the next runs beside it"),
-        ("skip", "the next is skipped"),
-        ("queue_one", "the next waits, one at most"),
-        ("queue_all", "the next ones wait, all of them"),
-        ("cancel_running", "it is cancelled for the next"),
-    ),
-    "misfire_policy": (
-        ("coalesce", "runs once, afterwards"),
-        ("skip", "is skipped"),
-        ("replay", "is made up for, each instant"),
-    ),
-    "misfire_coalesce": (
-        ("latest", "for the latest one missed"),
-        ("earliest", "for the earliest one missed"),
-    ),
-    "calendar_policy": (
-        ("skip", "is skipped"),
-        ("next_business_day", "moves to the next business day"),
-        ("previous_business_day", "moves to the previous business day"),
-    ),
-    "dst_gap": (
-        ("next_valid", "run right after the gap"),
-        ("skip", "skip it"),
-        ("before", "run right before the gap"),
-    ),
-    "dst_overlap": (
-        ("first", "run the first time"),
-        ("second", "run the second time"),
-        ("both", "run both times"),
-    ),
-}
 _VERSION = re.compile(r"[0-9]{1,9}")
 
 
@@ -119,8 +88,9 @@ def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _pasted(request, fields, found)
 
     def edit(before: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-        body = read_form(fields, to_long(before))
-        return parse_replace(body, now=now, limits=limits_of(visitor.tenant.pk)), None
+        body = read_form(fields, to_long(before, secrets=True))
+        limits = limits_of(visitor.tenant.pk)
+        return parse_replace(body, now=now, limits=limits, current=before), None
 
     version = request.POST.get("version", "")
     expected = int(version) if _VERSION.fullmatch(version) else found.version
@@ -184,7 +154,8 @@ def _base(request: ConsoleRequest) -> dict[str, Any] | None:
     except ValueError:
         return None
     source: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, wanted)
-    return to_long(read_definition(source))
+    # Only to be saved again: the form itself shows no secret.
+    return to_long(read_definition(source), secrets=True)
 
 
 def _first_fields(request: ConsoleRequest) -> dict[str, str]:
@@ -238,7 +209,7 @@ def _form(
     version: int | None = None,
     **extra: Any,
 ) -> HttpResponse:
-    known = field_errors(errors or [])
+    known = field_errors(errors or [], kind_of(fields))
     chosen = [name for name in fields.get("calendars", "").split("\n") if name]
     context = {
         "fields": fields,
@@ -252,6 +223,11 @@ def _form(
         "calendars": sorted({*names(request.visitor.tenant.pk), *chosen}),
         "chosen_calendars": chosen,
         "choices": CHOICES,
+        "open_parts": open_parts(fields, known),
+        "rules": _rules(fields, known),
+        "template_names": TEMPLATE_NAMES,
+        "stored": _stored(request, task, fields),
+        **_called(request, fields),
         "receiver": settings.RECEIVER_URL,
         "save_url": reverse("dashboard:task_edit", args=[task.pk])
         if task
@@ -259,6 +235,38 @@ def _form(
         **extra,
     }
     return render(request, "dashboard/task_form.html", context, status=400 if known else 200)
+
+
+def _stored(request: ConsoleRequest, task: Task | None, fields: dict[str, str]) -> list[str]:
+    """Return the fields whose secret the task has, or the one that it is copied from."""
+    if task is None and fields.get("base_of"):
+        tasks = Task.objects.for_tenant(request.visitor.tenant.pk)
+        try:
+            task = tasks.filter(pk=UUID(fields["base_of"])).first()
+        except ValueError:
+            return []
+    return secrets_of(to_long(read_definition(task))) if task else []
+
+
+def _called(request: ConsoleRequest, fields: dict[str, str]) -> dict[str, Any]:
+    """Return what a target may name; what the task names already stays among it."""
+    limits = limits_of(request.visitor.tenant.pk)
+    chosen = {name: {fields[name]} - {""} for name in ("pool_name", "command") if name in fields}
+    return {
+        "pools": sorted(limits.pools() | chosen.get("pool_name", set())),
+        "commands": sorted(limits.commands | chosen.get("command", set())),
+    }
+
+
+def _rules(fields: dict[str, str], errors: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the rows of the rules, each with what is wrong in it."""
+    return [
+        {
+            **row,
+            "errors": [text for at, text in errors.items() if at.startswith(f"rule_{place}_")],
+        }
+        for place, row in enumerate(rule_rows(fields))
+    ]
 
 
 def _facts(result: TestResult) -> AttemptFacts:

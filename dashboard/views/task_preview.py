@@ -80,11 +80,13 @@ def _new(request: ConsoleRequest, fields: Mapping[str, str], now: datetime) -> d
 
 
 def _changed(task: Task, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
-    current = to_long(read_definition(task))
+    before = read_definition(task)
+    current = to_long(before)
     body = {**current, **read_schedule(fields, current)}
     # The kind of schedule says it, and may be another now.
     del body["type"]
-    definition = parse_replace(body, now=now, limits=limits_of(task.tenant_id))
+    limits = limits_of(task.tenant_id)
+    definition = parse_replace(body, now=now, limits=limits, current=before)
     found = compare(task, definition, now=now)
     compared = found["occurrences"]
     kept = sum(one["change"] == "kept" for one in compared)

@@ -16,6 +16,7 @@ from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
+from dashboard.target_words import describe_target
 from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.exchange import mask_headers
@@ -91,8 +92,9 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     found = Task.objects.get_for_tenant(tenant, task_id)
     [shown] = present_tasks([found])
     # A page is looked at over shoulders and shared: the values of secret headers stay out of it.
-    headers = mask_headers(shown["target"]["headers"].items())
-    shown["target"] = {**shown["target"], "headers": headers}
+    if "headers" in shown["target"]:
+        headers = mask_headers(shown["target"]["headers"].items())
+        shown["target"] = {**shown["target"], "headers": headers}
     # What is prepared for the next seconds stands under the next fires.
     due = first_id_at(database_now() + timedelta(seconds=1))
     runs = Execution.objects.for_tenant(tenant).filter(task_id=task_id, id__lt=due).order_by("-id")
@@ -101,6 +103,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         "dashboard/task.html",
         {
             "task": shown,
+            "called": describe_target(shown["target"], found.destination),
             "fires": _next_fires(found),
             "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
             "runs": present_executions(runs[:_FIRES]),

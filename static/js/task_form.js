@@ -11,7 +11,7 @@ function showWhen() {
 
 // data-if="misfire_policy=replay": shown while the field has one of the values.
 function showIf() {
-  for (const part of form.querySelectorAll("[data-if]")) {
+  for (const part of document.querySelectorAll("[data-if]")) {
     const [name, values] = part.dataset.if.split("=");
     const fits = values.split(" ").includes(form.elements[name].value);
     part.hidden = !fits && !part.querySelector(".error");

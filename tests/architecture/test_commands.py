@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.architecture import tree
+from tests.support import task_documents
 from tests.support.command_pages import Door, commands, page
 
 _PAGE = tree.REPOSITORY / "docs" / "reference" / "commands.md"
@@ -54,6 +55,14 @@ def test_every_document_has_a_schema_that_allows_nothing_else():
 
     assert not missing, tree.report(missing)
     assert not left_over, tree.report(left_over)
+
+
+@pytest.mark.parametrize("name", task_documents.NAMES)
+def test_commands_show_targets_and_retry_policies_as_the_api_does(name):
+    schema = json.loads((_SCHEMAS / f"{name}.json").read_text(encoding="utf-8"))
+
+    again = "write it again: python -m tests.support.task_documents"
+    assert schema == task_documents.renewed(schema), again
 
 
 @pytest.mark.parametrize("path", sorted(_SCHEMAS.glob("*.json")), ids=lambda path: path.stem)

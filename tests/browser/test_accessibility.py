@@ -43,7 +43,11 @@ PAGES = {
     "dead-letter": "/dead-letters/{letter}",
     "bulk-new": "/bulk-jobs/new?kind=dead_letters&action=retry&{cause}",
     "bulk-jobs": "/bulk-jobs",
+    "destinations": "/destinations",
+    "destination": "/destinations/{destination}",
+    "pools": "/pools",
     "workers": "/workers",
+    "worker": "/workers/{worker}",
     "alerts": "/alerts",
     "alert": "/alerts/{alert}",
     "settings": "/settings",
@@ -59,6 +63,13 @@ ADMIN_PAGES = {
     "users": "/admin/auth/user/",
     "new-key": "/admin/tenants/apikey/add/",
 }
+#: Opens every part of the form and makes a choice in it.
+UNFOLD = """([name, value]) => {
+  document.querySelectorAll("#task-form details").forEach((one) => { one.open = true; });
+  const field = document.getElementById(name);
+  field.value = value;
+  field.dispatchEvent(new Event("change", {bubbles: true}));
+}"""
 IN_DEMO = """async (path) => {
   const answer = await fetch(path, {headers: {Accept: "text/html"}});
   const found = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -86,6 +97,8 @@ def demo(console: Console, browser: Browser) -> tuple[StorageState, dict[str, st
         "failed": "/executions?status=FAILED&window=24h",
         "letter": "/dead-letters?view=letters",
         "alert": "/alerts",
+        "destination": "/destinations",
+        "worker": "/workers",
         "cause": "/dead-letters",
     }
     ids = {name: page.evaluate(IN_DEMO, path) for name, path in lists.items()}
@@ -176,6 +189,18 @@ def test_every_page_can_be_used_by_everybody(
     expect(tab.locator("h1")).to_have_count(1)
     if name == "task-new":
         expect(tab.locator("#preview .sentence")).to_be_visible()
+
+    found = findings(tab)
+
+    assert not found, json.dumps(found, indent=1)
+
+
+@pytest.mark.parametrize("kind", ["webhook", "pool", "handler", "command"])
+def test_the_unfolded_form_can_be_used_by_everybody(kind: str, tab: Page) -> None:
+    tab.goto("/tasks/new")
+    tab.locator(f'input[name="kind"][value="{kind}"]').check()
+    for field, value in (("auth_type", "oauth2"), ("completion", "callback")):
+        tab.evaluate(UNFOLD, [field, value])
 
     found = findings(tab)
 

@@ -104,12 +104,13 @@ def _fill_the_form(page: Page, console: Console) -> None:
     type_over(page, console.punctual.target("/status/502"))
     tab_to(page, "#payload", most=3)
     type_over(page, '{"keys": 1}')
-    tab_to(page, 'input[name="when"]', most=5)
+    # Between them are the folded parts of the form, each one step.
+    tab_to(page, 'input[name="when"]', most=15)
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     tab_to(page, "#delay_seconds", most=3)
     type_over(page, "0.5")
-    tab_to(page, "#max_attempts", most=10)
+    tab_to(page, "#max_attempts", most=15)
     type_over(page, "1")
     expect(page.locator("#preview .sentence")).to_be_visible()
 

@@ -28,6 +28,8 @@ def test_the_navigation_marks_where_one_is(browser, alpha):
         ("/tasks/new", "tasks"),
         ("/bulk-jobs", "bulk_jobs"),
         ("/pauses", "pauses"),
+        ("/destinations", "destinations"),
+        ("/pools", "pools"),
         ("/calendar", "forecast"),
         ("/bulk-jobs/new?kind=tasks&action=run&q=x", "bulk_jobs"),
         ("/", "overview"),
@@ -37,6 +39,17 @@ def test_a_page_below_a_place_is_marked_as_its_own(browser, alpha, path, place):
     places = browser(alpha).get(path).context["places"]
 
     assert [one["name"] for one in places if one["here"]] == [place]
+
+
+def test_every_place_is_on_a_phone_too_in_the_bar_or_the_menu(browser, alpha):
+    answer = browser(alpha).get("/executions")
+
+    bar, _, menu = answer.text.partition('class="menu rail-more"')
+    for place in answer.context["places"]:
+        assert f'href="{place["url"]}"' in (bar if place["on_a_phone"] else menu)
+    assert sum(place["on_a_phone"] for place in answer.context["places"]) == 5
+    keys = [place["key"] for place in answer.context["places"]]
+    assert len(set(keys)) == len(keys)
 
 
 def test_open_dead_letters_are_counted_beside_their_place(browser, alpha):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from dashboard.execution_facts import attempt_facts, state_visits
+from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from events.models import Event
 from executions.engine.clocks import database_now
+from executions.models import Execution
 from executions.presentation_detail import present_execution_detail
+from tasks.definition import TARGET_DEFAULTS
 from tests.factories import make_execution
+from tests.tasks.bodies import POOL
 
+AT = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+HANDLER = {"kind": "handler", "cancel_grace_seconds": 5}
 PATHS = {
     "PENDING": ["PENDING"],
     "QUEUED": ["PENDING", "QUEUED"],
@@ -68,3 +75,34 @@ def test_an_attempt_is_taken_with_its_times_and_its_error(alpha):
 
 def test_an_execution_without_attempts_has_no_facts(alpha):
     assert facts_of(make_execution(alpha, "PENDING")) == []
+
+
+@pytest.mark.parametrize("status", ["PENDING", "RETRYING", "SUCCEEDED", "CANCELLED"])
+def test_nobody_has_what_is_not_handed_out(status):
+    assert stay_of(Execution(status=status), HANDLER) is None
+
+
+@pytest.mark.parametrize(
+    ("target", "accepted", "words", "seconds"),
+    [
+        (HANDLER, None, "", 10),
+        (TARGET_DEFAULTS, None, "", 5),
+        (TARGET_DEFAULTS, AT, "It runs at the receiver", 30),
+        (POOL, AT, "A worker of its pool has it", 30),
+    ],
+)
+def test_a_cancelled_run_ends_at_the_latest_after_its_grace(target, accepted, words, seconds):
+    execution = Execution(status="RUNNING", cancel_requested_at=AT, accepted_at=accepted)
+
+    stay = stay_of(execution, target)
+
+    assert stay is not None
+    assert (stay.words, stay.since) == (words, accepted)
+    assert stay.hard_end_at == AT + timedelta(seconds=seconds)
+
+
+def test_a_run_that_nobody_cancels_has_no_end():
+    stay = stay_of(Execution(status="QUEUED", lease_expires_at=AT), HANDLER)
+
+    assert stay is not None
+    assert (stay.hard_end_at, stay.lease_until) == (None, AT)

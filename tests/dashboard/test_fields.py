@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
-from dashboard.fields import instant_of, read_text
+from dashboard.fields import instant_of, read_limit, read_text, read_version
 from shared.exceptions import InvalidInput
 from tasks.schedules.zones import find_zone
 
@@ -52,3 +52,29 @@ def test_a_time_is_read_in_the_zone_unless_it_brings_an_offset(text, expected):
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(ValueError, match=r".+"):
         instant_of(text, BERLIN)
+
+
+def limit_of(text: str, *, whole: bool = False):
+    return read_limit(posted(most=text), "most", whole=whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("", None), (" ", None), ("5", 5), ("5.0", 5), ("0.5", 0.5), ("-1", -1)]
+)
+def test_a_limit_is_a_number_or_none(text, value):
+    assert limit_of(text) == value
+
+
+@pytest.mark.parametrize("text", ["x", "nan", "inf", "1e999", "1 2", "1.5"])
+def test_what_is_no_limit_is_refused(text):
+    with pytest.raises(InvalidInput) as refused:
+        limit_of(text, whole=True)
+
+    assert [error.pointer for error in refused.value.errors] == ["#/most"]
+
+
+@pytest.mark.parametrize(
+    ("text", "version"), [("3", 3), ("", None), ("x", None), ("9" * 12, None), ("\u0661", None)]
+)
+def test_a_version_that_is_none_is_not_held_against_the_row(text, version):
+    assert read_version(posted(version=text)) == version

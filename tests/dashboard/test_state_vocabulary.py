@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.state_vocabulary import (
     ATTEMPT_LOOKS,
+    CIRCUIT_LOOKS,
     EXECUTION_LOOKS,
     JOB_LOOKS,
     LOOKS,
@@ -37,14 +38,16 @@ def test_every_state_that_a_move_names_has_a_look():
     assert named <= set(LOOKS)
 
 
-@pytest.mark.parametrize("looks", [EXECUTION_LOOKS, TASK_LOOKS, ATTEMPT_LOOKS, JOB_LOOKS])
+@pytest.mark.parametrize(
+    "looks", [EXECUTION_LOOKS, TASK_LOOKS, ATTEMPT_LOOKS, JOB_LOOKS, CIRCUIT_LOOKS]
+)
 def test_no_two_states_of_a_kind_share_word_or_icon(looks):
     assert len({look.label for look in looks.values()}) == len(looks)
     assert len({look.icon for look in looks.values()}) == len(looks)
 
 
 def test_a_word_means_the_same_wherever_it_stands():
-    for looks in (EXECUTION_LOOKS, TASK_LOOKS, ATTEMPT_LOOKS, JOB_LOOKS):
+    for looks in (EXECUTION_LOOKS, TASK_LOOKS, ATTEMPT_LOOKS, JOB_LOOKS, CIRCUIT_LOOKS):
         assert {state: LOOKS[state] for state in looks} == dict(looks)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.task_form import EMPTY, field_errors, form_of, given_fields, read_form, read_schedule
-from shared.addresses import AllowList
 from shared.exceptions import FieldError, InvalidInput, TooLarge
 from shared.redaction import MASK
 from tasks.choices import MISFIRE_COALESCE, MISFIRE_POLICIES, OVERLAP_POLICIES
 from tasks.definition import to_long
-from tasks.limits import Limits
 from tasks.schedules.days_off import CalendarDays
 from tasks.validation import parse_create
+from tests.tasks.bodies import AUTHS, COMMAND, HANDLER, POOL
+from tests.tasks.bodies import LIMITS as BASE_LIMITS
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 
@@ -30,7 +31,7 @@ def every_calendar(names: Sequence[str]) -> dict[str, CalendarDays]:
     return {name: CalendarDays(name) for name in names}
 
 
-LIMITS = Limits(payload_bytes=256 * 1024, allow_list=AllowList(), calendars=every_calendar)
+LIMITS = replace(BASE_LIMITS, calendars=every_calendar)
 URL = "https://api.example.com/reports"
 
 JSON = st.recursive(
@@ -107,9 +108,74 @@ RETRIES = st.one_of(
     st.just({"backoff": "fixed", "initial_delay_seconds": 0.1}),
     st.just({"backoff": "listed", "delays_seconds": [1, 2.5, 60], "jitter": "none"}),
     st.just({"retry_on": ["503"]}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "stop_on": st.sampled_from([[], ["501", "505-509"]]),
+            "stop_header": st.sampled_from([None, "X-Do-Not-Retry"]),
+            "max_age_seconds": st.sampled_from([None, 1.5, 3600]),
+            "rules": st.lists(
+                st.fixed_dictionaries(
+                    {"statuses": st.sampled_from([["429"], ["5xx", "408"]])},
+                    optional={
+                        "max_attempts": st.none() | st.integers(1, 25),
+                        "delay_seconds": st.sampled_from([None, 0, 0.5, 60]),
+                    },
+                ),
+                max_size=20,
+            ),
+        },
+    ),
+)
+SUCCESS = st.fixed_dictionaries(
+    {},
+    optional={
+        "statuses": st.sampled_from([["2xx"], ["204", "304", "500-504"]]),
+        "header": st.just({"name": "X-Result", "pattern": "^ok, done$"}),
+        "body_pattern": st.sampled_from(["ok", "a b", "(?i) x"]),
+        "json": st.fixed_dictionaries(
+            {
+                "path": st.just("$.a.b[0]"),
+                "equals": st.sampled_from(
+                    [None, True, 0, 1.5, "done", "true", "1", "a b", " x ", '"q"', "[1]", ""]
+                ),
+            }
+        ),
+    },
+)
+#: Webhooks without a secret, which a form can show whole.
+OPEN_WEBHOOKS = st.fixed_dictionaries(
+    {"url": st.just(URL)},
+    optional={
+        "success": SUCCESS,
+        "follow_redirects": st.booleans(),
+        "connect_timeout_seconds": st.sampled_from([0.5, 5]),
+        "completion": st.sampled_from(["response", "callback"]),
+        "heartbeat_timeout_seconds": st.sampled_from([1, 300, 0.5 + 1]),
+    },
+)
+WEBHOOKS = st.fixed_dictionaries(
+    {"url": st.just(URL)},
+    optional={
+        "success": SUCCESS,
+        "auth": st.none() | st.sampled_from([*AUTHS.values()]),
+        "tls": st.sampled_from([None, {"verify": True}, {}]),
+        "proxy": st.sampled_from(
+            [
+                None,
+                {"url": "http://proxy.example.com:3128"},
+                {"url": "http://proxy.example.com:3128", "username": "u ", "password": " p "},
+            ]
+        ),
+        "template": st.just(True),
+        "headers": st.just({"X-Run": "{{ attempt }}", "X-Api-Token": "s3cret"}),
+    },
+)
+TARGETS = st.one_of(
+    st.just({"url": URL}), OPEN_WEBHOOKS, WEBHOOKS, *map(st.just, (POOL, HANDLER, COMMAND))
 )
 BODIES = st.fixed_dictionaries(
-    {"schedule": SCHEDULES, "target": st.just({"url": URL})},
+    {"schedule": SCHEDULES, "target": TARGETS},
     optional={
         "name": st.sampled_from(["Daily", "  spaced  ", "é <b>\"'&"]),
         "payload": JSON,
@@ -122,11 +188,11 @@ BODIES = st.fixed_dictionaries(
 
 def definition(**parts: Any) -> dict[str, Any]:
     body = {"schedule": {"cron_expression": "0 8 * * *"}, "target": {"url": URL}, **parts}
-    return to_long(parse_create(body, now=NOW, limits=LIMITS))
+    return to_long(parse_create(body, now=NOW, limits=LIMITS), secrets=True)
 
 
 def saved(fields: dict[str, str], base: dict[str, Any] | None = None) -> dict[str, Any]:
-    return to_long(parse_create(read_form(fields, base), now=NOW, limits=LIMITS))
+    return to_long(parse_create(read_form(fields, base), now=NOW, limits=LIMITS), secrets=True)
 
 
 def sent(fields: dict[str, str]) -> dict[str, str]:
@@ -136,7 +202,7 @@ def sent(fields: dict[str, str]) -> dict[str, str]:
 
 @given(BODIES)
 def test_saving_without_a_change_keeps_the_definition(body):
-    before = to_long(parse_create(body, now=NOW, limits=LIMITS))
+    before = definition(**body)
     untouched = copy.deepcopy(before)
     before["name"] = before["name"].strip()
 
@@ -144,8 +210,8 @@ def test_saving_without_a_change_keeps_the_definition(body):
     assert untouched == {**before, "name": untouched["name"]}
 
 
-@given(BODIES)
-def test_what_the_form_shows_is_what_it_reads_without_a_base(body):
+@given(BODIES, OPEN_WEBHOOKS | st.sampled_from([POOL, HANDLER, {**COMMAND, "environment": {}}]))
+def test_what_the_form_shows_is_what_it_reads_without_a_base(body, target):
     schedule = {**body["schedule"]}
     for name in ("end_at", "run_at"):
         schedule.pop(name, None)
@@ -153,7 +219,7 @@ def test_what_the_form_shows_is_what_it_reads_without_a_base(body):
         common = {name: value for name, value in schedule.items() if name in AROUND}
         schedule = {"run_at": "2027-01-01T00:00:00Z", **common}
     plain = {**body, "schedule": schedule, "retry_policy": {}, "labels": {"team": "billing"}}
-    before = to_long(parse_create(plain, now=NOW, limits=LIMITS))
+    before = definition(**{**plain, "target": target})
 
     assert saved(sent(form_of(before))) == {**before, "name": before["name"].strip()}
 
@@ -374,7 +440,20 @@ def test_a_zone_that_is_no_more_is_shown_with_its_name():
         ("#/payload/a/0", "payload"),
         ("#/schedule", "form"),
         ("#/schedule/every", "every_count"),
-        ("#/retry_policy/delays_seconds/1", "form"),
+        ("#/retry_policy/delays_seconds/1", "delays_seconds"),
+        ("#/retry_policy/retry_on/0", "retry_on"),
+        ("#/retry_policy/rules", "rule_0_statuses"),
+        ("#/retry_policy/rules/2", "rule_2_statuses"),
+        ("#/retry_policy/rules/1/delay_seconds", "rule_1_delay_seconds"),
+        ("#/retry_policy", "form"),
+        ("#/target", "form"),
+        ("#/target/kind", "kind"),
+        ("#/target/auth", "auth_type"),
+        ("#/target/auth/client_secret", "auth_client_secret"),
+        ("#/target/tls/client_key", "tls_client_key"),
+        ("#/target/proxy", "proxy_url"),
+        ("#/target/success/json/path", "success_json_path"),
+        ("#/target/success/statuses/1", "success_statuses"),
         ("#", "form"),
     ],
 )
@@ -433,11 +512,26 @@ NONSENSE = st.sampled_from(
         "after",
         "cron",
         "null",
+        "pool",
+        "command",
+        "basic",
+        "raw",
+        '["a", 1]',
+        '["a"]',
     ]
 ) | st.text(max_size=30)
 FIELDS = sorted(
     {
         *EMPTY,
+        *form_of({"target": {"auth": AUTHS["oauth2"] | AUTHS["api_key"] | AUTHS["basic"]}}),
+        *(f"rule_{place}_{part}" for place in (0, 7) for part in ("statuses", "max_attempts")),
+        "auth_token",
+        "proxy_password",
+        "tls_client_key",
+        "pool_name",
+        "arguments",
+        "environment",
+        "requires",
         "name",
         "url",
         "headers",
@@ -458,9 +552,12 @@ FIELDS = sorted(
 )
 
 
-@given(st.dictionaries(st.sampled_from(FIELDS), NONSENSE, max_size=6), st.booleans())
-def test_nonsense_is_refused_and_never_a_crash(nonsense, based):
-    base = definition() if based else None
+@given(
+    st.dictionaries(st.sampled_from(FIELDS), NONSENSE, max_size=6),
+    st.sampled_from([None, {"url": URL}, COMMAND, HANDLER, POOL]),
+)
+def test_nonsense_is_refused_and_never_a_crash(nonsense, target):
+    base = definition(target=target) if target else None
     start = form_of(base) if base else dict(EMPTY)
     for read in (lambda: saved({**start, **nonsense}, base), lambda: read_schedule(nonsense)):
         with suppress(InvalidInput, TooLarge):

@@ -6,6 +6,7 @@ import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -28,6 +29,13 @@ class SelfSigned:
     def trusting_context(self) -> ssl.SSLContext:
         """Return a client's side that trusts this certificate and checks names."""
         return ssl.create_default_context(cafile=str(self.path))
+
+
+def pem_pair(name: str = "client.example") -> tuple[str, str]:
+    """Return certificate and private key of a client, each as PEM."""
+    with TemporaryDirectory() as folder:
+        key, certificate = self_signed(Path(folder), name).path.read_text().split("-----BEGIN C")
+    return f"-----BEGIN C{certificate}", key
 
 
 def self_signed(folder: Path, name: str, *, expired: bool = False) -> SelfSigned:

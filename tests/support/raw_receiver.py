@@ -43,7 +43,7 @@ class Conversation:
         while True:
             for byte in data:
                 await self.send(bytes([byte]))
-                if await self._gone_within(interval):
+                if await self.gone_within(interval):
                     return
 
     async def hold(self) -> None:
@@ -56,7 +56,8 @@ class Conversation:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._writer.transport.abort()
 
-    async def _gone_within(self, seconds: float) -> bool:
+    async def gone_within(self, seconds: float) -> bool:
+        """Say whether the client hangs up within so many seconds."""
         try:
             return not await asyncio.wait_for(self._reader.read(65536), seconds)
         except TimeoutError:
@@ -72,6 +73,7 @@ class RawReceiver:
     def __init__(self, port: int) -> None:
         self.port = port
         self.connections = 0
+        self.closed = False
         self.connected = asyncio.Event()
         #: Set whenever a script has ended.
         self.script_ended = asyncio.Event()
@@ -91,6 +93,9 @@ async def raw_receiver(
     async def follow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if receiver.closed:  # accepted before the end, begun after it
+            writer.transport.abort()
+            return
         tasks.add(task)
         receiver.connections += 1
         receiver.connected.set()
@@ -108,6 +113,7 @@ async def raw_receiver(
     try:
         yield receiver
     finally:
+        receiver.closed = True
         server.close()
         for task in list(tasks):
             task.cancel()

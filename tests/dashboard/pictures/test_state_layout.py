@@ -20,7 +20,9 @@ def test_every_state_has_its_place():
 
 
 def test_every_move_of_the_runtime_has_a_route_and_no_other():
-    assert {(str(source), str(target)) for source, target in ROUTES} == ALLOWED
+    moves = {(source, target) for source, target in ALLOWED if source != target}
+
+    assert {(str(source), str(target)) for source, target in ROUTES} == moves
 
 
 def test_states_stand_inside_the_picture_and_apart():

@@ -9,8 +9,10 @@ import pytest
 
 from executions.choices import Status
 from executions.engine.clocks import database_now
-from executions.models import Execution
+from executions.models import DeadLetter, Execution
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
+from tests.dashboard.kinds import HOSTILE_LOG, allow, started, task_of
+from tests.executions.leasing import accepted, call
 from tests.factories import finish, make_execution, make_task, once, prepare, release
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -93,12 +95,12 @@ def test_an_execution_is_cancelled_by_its_button(browser, alpha):
     assert audited(alpha) == [("execution.cancelled", user_of(client))]
 
 
-def test_cancelling_what_runs_says_that_it_is_being_aborted(browser, alpha):
+def test_cancelling_what_runs_says_that_its_holder_is_told(browser, alpha):
     execution = make_execution(alpha, "RUNNING")
 
     message = said(browser(alpha), f"/executions/{execution.pk}/cancel")
 
-    assert message == "Cancelling; the request is being aborted."
+    assert message == "Cancelling; whoever runs it is told to end."
 
 
 def test_a_retry_leads_to_the_new_execution_with_the_edited_payload(browser, alpha):
@@ -200,3 +202,79 @@ def test_a_page_of_executions_costs_the_same_for_one_row_and_for_twenty(browser,
         finish(row)
 
     assert queries_for(client, "/executions") == for_one <= 15
+
+
+@pytest.mark.parametrize("kind", ["webhook", "pool", "handler", "command"])
+def test_every_kind_of_target_is_shown_in_every_state(browser, alpha, monkeypatch, kind):
+    allow(monkeypatch, alpha)
+    task = task_of(alpha, kind, payload={"report": 7})
+    client = browser(alpha)
+    path = f"/executions/{Execution.objects.get().pk}"
+
+    assert client.get(path).status_code == 200
+    assert client.get(f"/tasks/{task.pk}").status_code == 200
+    execution = started(task, log=HOSTILE_LOG if kind in ("handler", "command") else None,
+                        status="FAILED", reason="attempts_exhausted")  # fmt: skip
+    answer = client.get(path)
+
+    assert answer.context["called"].name in client.get(f"/tasks/{task.pk}").context["called"].name
+    assert "report" in answer.text
+    assert "s3cret" not in answer.text
+    assert "s3cret" not in client.get(f"/tasks/{task.pk}").text
+    letter = DeadLetter.objects.get(execution_id=execution.pk)
+    page = client.get(f"/dead-letters/{letter.pk}")
+    assert page.status_code == 200
+    assert "report" in page.context["payload_text"]
+
+
+def test_a_log_is_shown_as_text_that_steers_nothing(browser, alpha, monkeypatch):
+    allow(monkeypatch, alpha)
+    execution = started(task_of(alpha, "command"), log=HOSTILE_LOG, status="FAILED")
+
+    answer = browser(alpha).get(f"/executions/{execution.pk}")
+
+    assert answer.context["log"]["text"].startswith("red <script>")
+    assert "exit code 3" in answer.text
+    assert "\x1b" not in answer.text
+    assert "\u202e" not in answer.text
+    assert is_escaped(answer)
+    assert f'href="/executions/{execution.pk}/log?attempt=1"' in answer.text
+
+
+def test_a_run_at_its_receiver_shows_progress_and_until_when(browser, alpha):
+    execution, token = accepted(alpha)
+    call(execution.pk, "heartbeat", token, {"progress": {"done": "</pre><script>alert(1)"}})
+
+    answer = browser(alpha).get(f"/executions/{execution.pk}")
+
+    assert "It runs at the receiver" in answer.text
+    assert "&lt;/pre&gt;&lt;script&gt;" in answer.text
+    assert "</pre><script>" not in answer.text
+
+
+def test_a_result_is_shown(browser, alpha):
+    execution, token = accepted(alpha)
+    call(execution.pk, "complete", token, {"result": {"rows": 42}})
+
+    answer = browser(alpha).get(f"/executions/{execution.pk}")
+
+    assert answer.context["result_text"] == '{\n  "rows": 42\n}'
+
+
+def test_what_is_to_be_cancelled_says_when_it_has_ended_at_the_latest(browser, alpha):
+    execution, _ = accepted(alpha)
+    client = browser(alpha)
+
+    said(client, f"/executions/{execution.pk}/cancel")
+    answer = client.get(f"/executions/{execution.pk}")
+
+    stay = answer.context["stay"]
+    assert (stay.hard_end_at - stay.cancel_requested_at).total_seconds() == 30
+    assert "It is to be cancelled" in answer.text
+
+
+def test_lost_workers_are_counted(browser, alpha):
+    execution = make_execution(alpha, "RUNNING")
+    Execution.objects.filter(pk=execution.pk).update(lost_count=2)
+
+    assert "2 workers lost on it" in browser(alpha).get(f"/executions/{execution.pk}").text

@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from executions.services.pools import change_pool
 from executions.services.test_delivery import TestResult
 from shared.redaction import MASK
 from tasks.models import Calendar, Task
 from tasks.revisions import read_definition
 from tenants.models import Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
-from tests.factories import daily, make_task, reload
+from tests.dashboard.kinds import allow
+from tests.factories import ACTOR, daily, make_task, reload
+from tests.tasks.bodies import TARGETS
 
 URL = "https://api.example.com/reports"
 SECRET = "Bearer s3cr3t-of-the-receiver"
@@ -343,3 +346,106 @@ def test_a_new_task_has_the_jitter_of_the_tenant_unless_changed(editor, alpha):
     editor.post("/tasks/new", form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *"))
 
     assert Task.objects.get().schedule["jitter_seconds"] == 45
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "pool", "pool_name": "batch-etl", "pool_handler": "invoices", "requires": "gpu=1"},
+        {"kind": "handler", "handler_name": "reports.daily"},
+        {"kind": "command", "command": "backup", "arguments": "--full", "environment": "A=b"},
+    ],
+    ids=lambda fields: fields["kind"],
+)
+def test_a_task_of_each_kind_is_made_and_edited(editor, alpha, monkeypatch, fields):
+    allow(monkeypatch, alpha)
+    form = form_at(editor, "/tasks/new", cron_expression="0 8 * * *", **fields)
+
+    answer = editor.post("/tasks/new", form)
+
+    task = Task.objects.get()
+    assert answer.url == f"/tasks/{task.pk}"
+    assert read_definition(task).target["kind"] == fields["kind"]
+    path = f"/tasks/{task.pk}/edit"
+    editor.post(path, form_at(editor, path))
+    assert reload(task).version == 1
+    editor.post(path, form_at(editor, path, form_key="b", name="Renamed"))
+    assert read_definition(reload(task)).target == read_definition(task).target
+
+
+def test_only_pools_that_there_are_and_allowed_commands_are_offered(
+    editor, alpha, beta, monkeypatch
+):
+    assert "This deployment allows no commands" in editor.get("/tasks/new").text
+    allow(monkeypatch, alpha)
+    change_pool(beta.id, "theirs", {}, actor=ACTOR)
+
+    answer = editor.get("/tasks/new")
+
+    assert (answer.context["pools"], answer.context["commands"]) == (["batch-etl"], ["backup"])
+    assert 'href="/pools"' in answer.text
+    assert "allows no commands" not in answer.text
+
+
+def test_a_pool_that_there_is_not_is_said_at_its_field(editor):
+    fields = {"kind": "pool", "pool_name": "nowhere", "pool_handler": "x"}
+    form = form_at(editor, "/tasks/new", cron_expression="0 8 * * *", **fields)
+
+    answer = editor.post("/tasks/new", form)
+
+    assert answer.status_code == 400
+    assert "There is no pool" in answer.context["errors"]["pool_name"]
+
+
+def test_stored_secrets_are_kept_and_on_no_page(editor, alpha):
+    task = make_task(alpha, daily(target={**TARGETS["webhook"], "url": URL}))
+    path = f"/tasks/{task.pk}/edit"
+
+    shown = editor.get(path)
+
+    assert shown.context["stored"] == ["auth_password", "proxy_password"]
+    assert "s3cret" not in shown.text + editor.get(f"/tasks/new?copy={task.pk}").text
+    editor.post(path, form_at(editor, path, name="Renamed"))
+    assert read_definition(reload(task)).target == read_definition(task).target
+    assert reload(task).version == 2
+    editor.post("/tasks/new", form_at(editor, f"/tasks/new?copy={task.pk}", form_key="c"))
+    copied = read_definition(Task.objects.exclude(pk=task.pk).get())
+    assert copied.target["auth"]["password"] == "s3cret"
+
+
+def test_errors_stand_in_their_part_of_the_form_which_opens(editor):
+    fields = {
+        "auth_type": "basic",
+        "tls_client_key": "no key",
+        "rule_0_statuses": "",
+        "rule_1_statuses": "9999",
+        "success_body_pattern": "(",
+    }
+    form = form_at(editor, "/tasks/new", url=URL, cron_expression="0 8 * * *", **fields)
+
+    answer = editor.post("/tasks/new", form)
+
+    errors = answer.context["errors"]
+    assert {"auth_password", "tls_client_key", "rule_0_statuses", "success_body_pattern"} <= set(
+        errors
+    )
+    assert {"auth", "tls", "retry", "success"} <= set(answer.context["open_parts"])
+    assert answer.context["rules"][0]["errors"]
+    assert answer.context["rules"][0]["statuses"] == "9999"
+
+
+def test_only_a_webhook_can_be_tested(editor):
+    form = form_at(editor, "/tasks/new", cron_expression="0 8 * * *", kind="handler")
+
+    answer = editor.post("/tasks/test", {**form, "handler_name": "reports.daily"})
+
+    assert "Only a webhook can be tested" in answer.text
+
+
+def test_hostile_text_in_a_target_is_shown_as_text(editor, alpha):
+    body = daily(target={"kind": "handler", "handler": "x"}, payload=HOSTILE, labels={"a": HOSTILE})
+    task = make_task(alpha, body)
+
+    assert is_escaped(editor.get(f"/tasks/{task.pk}/edit"))
+    fields = {"kind": "pool", "requires": HOSTILE, "pool_name": HOSTILE, "command": HOSTILE}
+    assert is_escaped(editor.post("/tasks/new", form_at(editor, "/tasks/new", **fields)))

@@ -1,0 +1,73 @@
+"""Entries of a message for handlers and commands, as dispatch makes them."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import time
+from typing import Any
+from uuid import uuid4
+
+from executions.sealing import progress_context, response_context, result_context
+from shared.encryption import open_json, seal_json
+from tasks.definition import target_defaults
+
+_tokens = itertools.count(1)
+
+
+def entry_of(
+    kind: str,
+    *,
+    payload: Any = None,
+    sealed: dict[str, Any] | None = None,
+    last_progress: Any = None,
+    parts: dict[str, Any] | None = None,
+    **target: Any,
+) -> dict[str, Any]:
+    """Return an entry whose target is the kind's with these keys; ``parts`` are the entry's."""
+    task, execution = str(uuid4()), str(uuid4())
+    secret = seal_json({**(sealed or {}), "payload": payload}, f"revision:{task}:1".encode())
+    progress = seal_json(last_progress, progress_context(execution))
+    return {
+        "id": execution,
+        "tenant": str(uuid4()),
+        "task": task,
+        "revision": 1,
+        "token": next(_tokens),
+        "attempt": 1,
+        "max_attempts": 5,
+        "band": 1,
+        "scheduled_for": time.time(),
+        "target": {**target_defaults(kind), **target},
+        "retry_policy": {"retry_on": ["timeout"], "initial_delay_seconds": 1},
+        "sealed": base64.b64encode(secret).decode(),
+        "payload": None,
+        "destination": "",
+        "lost": 0,
+        "progress": None if last_progress is None else base64.b64encode(progress).decode(),
+        "named": None,
+        **(parts or {}),
+    }
+
+
+def log_of(entry: dict[str, Any], outcome: dict[str, Any]) -> str:
+    """Return the captured log of an outcome as text."""
+    return base64.b64decode(capture_of(entry, outcome)["log"]).decode()
+
+
+def capture_of(entry: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
+    """Return what an outcome has captured."""
+    found: dict[str, Any] = open_json(
+        base64.b64decode(outcome["sealed"]), response_context(entry["id"])
+    )
+    return found
+
+
+def result_of(entry: dict[str, Any], outcome: dict[str, Any]) -> Any:
+    """Return the result of an outcome."""
+    return open_json(base64.b64decode(outcome["result"]), result_context(entry["id"]))
+
+
+def progress_of(entry: dict[str, Any], said: dict[str, Any]) -> Any:
+    """Return the progress that a row of the outcome stream says."""
+    return open_json(base64.b64decode(said["sealed"]), progress_context(entry["id"]))
