@@ -23,6 +23,7 @@ from bench.members import Member, enter, make_member
 
 _TOLERANCE = 0.02
 _LEAD_MS = 3000
+_DAY_MS = 86_400_000
 _SETTLE_SECONDS = 3.0
 
 
@@ -44,6 +45,8 @@ async def load(
     """Set the limits, then create so many executions that are due at once."""
     host = urlsplit(url).netloc
     async with ApiClient(product.base_url, member.api_key) as client:
+        # A destination is known by the tasks that call it.
+        await create(client, [failing_task(url, time.time_ns() // 1_000_000 + _DAY_MS, 0)])
         await client.expect(200, "PATCH", f"/v1/destinations/{host}", limits)
         at_ms = time.time_ns() // 1_000_000 + _LEAD_MS
         await create(client, [failing_task(url, at_ms, number) for number in range(count)])

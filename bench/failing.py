@@ -26,6 +26,13 @@ def failing_task(url: str, at_ms: int, number: int) -> dict[str, object]:
     }
 
 
+def hanging_task(url: str, at_ms: int, number: int) -> dict[str, object]:
+    """Return the same with patience for a receiver that is slow to answer."""
+    task = failing_task(url, at_ms, number)
+    target = {"kind": "webhook", "url": url, "method": "POST", "timeout_seconds": 60}
+    return {**task, "name": f"slow {number}", "target": target}
+
+
 async def create(client: ApiClient, tasks: Sequence[dict[str, object]]) -> list[str]:
     """Create the tasks, many in a call; return their ids in order. ApiError when one fails."""
     ids: list[str] = []

@@ -14,9 +14,9 @@ from typing import Any
 
 from bench import campaign, command_line, installation, report
 from bench.client import ApiClient
-from bench.failing import create
+from bench.failing import create, hanging_task
 from bench.members import Member, enter, make_member
-from bench.oracle import Planned, to_text
+from bench.oracle import Planned
 from bench.percentiles import distribution
 from bench.workload import Window, steady
 
@@ -35,16 +35,6 @@ def options(arguments: list[str]) -> argparse.Namespace:
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
-
-
-def hanging_task(url: str, at_ms: int, number: int) -> dict[str, Any]:
-    """Return a one-time task whose receiver is slow to answer."""
-    return {
-        "name": f"hanging {number}",
-        "schedule": {"run_at": to_text(at_ms)},
-        "target": {"kind": "webhook", "url": url, "method": "POST", "timeout_seconds": 60},
-        "retry_policy": {"max_attempts": 1},
-    }
 
 
 async def make_backlog(

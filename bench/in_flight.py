@@ -17,7 +17,7 @@ from typing import Any
 
 from bench import command_line, installation, report
 from bench.client import ApiClient
-from bench.failing import create, failing_task
+from bench.failing import create, hanging_task
 from bench.ledger import Arrival, read_arrivals
 from bench.members import enter, make_member
 from bench.percentiles import distribution
@@ -25,7 +25,6 @@ from bench.processes import usage
 
 _LEAD_MS = 5000
 _PATIENCE_SECONDS = 180.0
-_ANSWER_MS = 2000
 _SAMPLE_SECONDS = 0.25
 #: Tasks created in a second, at least; how far ahead of the due time creating begins.
 _CREATED_PER_SECOND = 500
@@ -35,6 +34,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--answer-ms", type=int, default=2000, help="how slow the receiver is")
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
@@ -69,7 +69,7 @@ async def run_load(
     """Create, wait for the end; return due time, states, processor seconds, peak bytes."""
     at_ms = time.time_ns() // 1_000_000 + _LEAD_MS + count * 1000 // _CREATED_PER_SECOND
     async with ApiClient(product.base_url, member.api_key) as client:
-        tasks = [failing_task(url, at_ms + number % 1000, number) for number in range(count)]
+        tasks = [hanging_task(url, at_ms + number % 1000, number) for number in range(count)]
         await create(client, tasks)
     kinds = await asyncio.to_thread(product.kinds)
     if time.time_ns() // 1_000_000 > at_ms - 3500:
@@ -93,7 +93,7 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     member = make_member()
     before = usage(product.kinds()).memory_bytes.get("worker", 0)
     with installation.receiver() as target:
-        url = f"{target.url}/slow?ms={_ANSWER_MS}"
+        url = f"{target.url}/slow?ms={chosen.answer_ms}"
         at_ms, states, cpu, peak = asyncio.run(run_load(product, member, url, chosen.count))
         arrivals, strangers = read_arrivals(target.ledger)
     together = most_at_once(arrivals)
@@ -103,7 +103,7 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     passed = good and not strangers
     figures = {
         "count": chosen.count,
-        "answer_ms": _ANSWER_MS,
+        "answer_ms": chosen.answer_ms,
         "states": states,
         "arrived": len(arrivals),
         "most_in_flight": together,
@@ -117,7 +117,7 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
         "passed": passed,
     }
     lines = [
-        f"{chosen.count} executions due within a second, answered after {_ANSWER_MS} ms: "
+        f"{chosen.count} executions due within a second, answered after {chosen.answer_ms} ms: "
         + ", ".join(f"{status} {count}" for status, count in sorted(states.items())),
         f"most in flight at once: {together}; all answered {lasted:.1f} s after the first was due",
         f"start delay at the receiver: {late}",
