@@ -22,8 +22,9 @@ from shared.conf import conf
 from shared.sql import rows
 from tasks.definition import WEBHOOK_POOL
 
-#: How long until the next look at parked work that waits for nothing with a known end.
-LOOK_SECONDS = 0.25
+#: How long until the next look at parked work that waits for nothing with a known end; what goes
+#: through in that time is sent ahead. More looks would cost others more than they give.
+LOOK_SECONDS = 1.0
 #: Destinations with parked work that one pass looks at; the next goes on behind them.
 _AT_ONCE = 500
 #: Work sent ahead of what can start, so that no slot of a destination stays empty.
