@@ -80,7 +80,8 @@ async def _cancel(
     execution = str(execution_id(UUID(task), from_ms(due_ms)))
     aim = (due_ms + chance.uniform(-_BEFORE_MS, _AFTER_MS)) / 1000
     await asyncio.sleep(max(0.0, aim - time.time()))
-    answer = await client.call("POST", f"/v1/executions/{execution}/cancel", {})
+    path = f"/v1/executions/{execution}/cancel"
+    answer = await client.call("POST", path, {}, key=f"cancel-{execution}")
     return execution, answer.status
 
 
