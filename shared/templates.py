@@ -37,11 +37,6 @@ def unknown_names(value: Any) -> list[str]:
     return list(dict.fromkeys(name for name in found if not is_known(name)))
 
 
-def holds_templates(value: Any) -> bool:
-    """Return whether any text of a JSON value holds a template."""
-    return any(names_in(text) for text in _texts(value))
-
-
 def origin_is_fixed(url: str) -> bool:
     """Return whether every template of the URL stands behind its scheme, host and port."""
     place = _PLACE.search(url)

@@ -33,22 +33,27 @@ class Bands:
         return kept
 
     def share_out(
-        self, pool: str, wanted: int, claim: Callable[[int, int], Sequence[T]]
-    ) -> list[T]:
+        self, pool: str, wanted: int, claim: Callable[[int, int], tuple[Sequence[T], bool]]
+    ) -> tuple[list[T], bool]:
         """Claim so many by bands, urgent first, less what is kept; then what that left.
 
-        ``claim(band, limit)`` answers what it got; less than the limit says that the band is empty.
+        ``claim(band, limit)`` answers what it got, and whether the band may have more. Return what
+        was claimed, and whether any band may have more.
         """
         taken: list[T] = []
+
+        def take(band: int, limit: int) -> bool:
+            if limit <= 0:
+                return True
+            found, more = claim(band, limit)
+            taken.extend(found)
+            return more
+
         kept = self.kept(pool, wanted)
-        waiting = []
-        for band in range(len(BAND_NAMES)):
-            limit = wanted - len(taken) - sum(kept[band + 1 :])
-            found = claim(band, limit) if limit > 0 else ()
-            taken += found
-            if len(found) >= limit:
-                waiting.append(band)
-        for band in waiting:
-            limit = wanted - len(taken)
-            taken += claim(band, limit) if limit > 0 else ()
-        return taken
+        waiting = [
+            band
+            for band in range(len(BAND_NAMES))
+            if take(band, wanted - len(taken) - sum(kept[band + 1 :]))
+        ]
+        waiting = [band for band in waiting if take(band, wanted - len(taken))]
+        return taken, bool(waiting)

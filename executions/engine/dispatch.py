@@ -70,7 +70,7 @@ class Dispatcher:
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
             parameters = {"pool": pool, **bounds, "incarnation": incarnation}
-            batch, left = self._claim(wanted, parameters, look)
+            batch, left = self.bands.share_out(pool, wanted, self._claims(parameters, look))
             self._publish_batch(pool, batch, incarnation, offset)
             claimed += len(batch)
             more = more or (left and room > len(batch))
@@ -78,31 +78,15 @@ class Dispatcher:
             return Counts(done=claimed, next_in=0.0)
         return Counts(done=claimed, next_in=self._until_next(bounds, look))
 
+    def _claims(
+        self, parameters: dict[str, Any], look: Pass
+    ) -> Callable[[int, int], tuple[list[Claimed], bool]]:
+        return lambda band, limit: self._claim(limit, {**parameters, "band": band}, look)
+
     def _claim(
-        self, wanted: int, parameters: dict[str, Any], look: Pass
+        self, limit: int, parameters: dict[str, Any], look: Pass
     ) -> tuple[list[Claimed], bool]:
-        """Claim by bands, urgent first, less what is kept for lower ones; then what that left.
-
-        Return what was claimed, and whether a band may have more.
-        """
-        taken: list[Claimed] = []
-        kept = self.bands.kept(parameters["pool"], wanted)
-        waiting = []
-        for band in range(len(BAND_NAMES)):
-            limit = wanted - len(taken) - sum(kept[band + 1 :])
-            if self._claim_band(taken, limit, {**parameters, "band": band}, look):
-                waiting.append(band)
-        for band in list(waiting):
-            if not self._claim_band(taken, wanted - len(taken), {**parameters, "band": band}, look):
-                waiting.remove(band)
-        return taken, bool(waiting)
-
-    def _claim_band(
-        self, taken: list[Claimed], limit: int, parameters: dict[str, Any], look: Pass
-    ) -> bool:
-        """Add up to so many of a band; return whether it may have more."""
-        if limit <= 0:
-            return True
+        """Claim up to so many of a band; return them, and whether it may have more."""
         with transaction.atomic():
             found, parked = transitions.mark_queued(
                 {
@@ -115,8 +99,7 @@ class Dispatcher:
                 }
             )
         look.took(found, parked)
-        taken += found
-        return len(found) + parked >= limit
+        return found, len(found) + parked >= limit
 
     def _publish_batch(
         self, pool: str, batch: Sequence[Claimed], incarnation: str, offset: float

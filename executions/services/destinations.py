@@ -62,11 +62,6 @@ class Shown:
     breaker: bool
     version: int
 
-    @property
-    def failure_share(self) -> float | None:
-        """Failures among the calls of the last minute, 0 to 1; None without calls."""
-        return None if not self.calls else (self.failures or 0) / self.calls
-
 
 def list_destinations(
     tenant_id: UUID, filters: Mapping[str, Any] | None = None, *, after: str = "", limit: int = 100

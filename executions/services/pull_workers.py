@@ -103,11 +103,12 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
         "lease_seconds": ask.lease_seconds,
         "labels": labels_text(ask.labels),
     }
-    claimed = _bands.share_out(
-        f"{tenant_id}/{ask.key}",
-        wanted,
-        lambda band, limit: transitions.mark_leased({**parameters, "band": band, "limit": limit}),
-    )
+
+    def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
+        found = transitions.mark_leased({**parameters, "band": band, "limit": limit})
+        return found, len(found) >= limit
+
+    claimed, _ = _bands.share_out(f"{tenant_id}/{ask.key}", wanted, claim)
     tokens = [row.token for row in claimed]
     guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)
     return _leases(claimed)

@@ -48,12 +48,13 @@ def test_never_more_is_kept_than_is_wanted(claims: list[int]):
 def test_a_claim_is_shared_out_urgent_first_and_what_is_left_goes_round_again():
     queues = {0: list(range(100)), 1: [], 2: list(range(200, 205))}
 
-    def claim(band: int, limit: int) -> list[int]:
+    def claim(band: int, limit: int) -> tuple[list[int], bool]:
         taken, queues[band] = queues[band][:limit], queues[band][limit:]
-        return taken
+        return taken, len(taken) >= limit
 
-    got = Bands().share_out("batch", 50, claim)
+    got, more = Bands().share_out("batch", 50, claim)
 
+    assert more
     assert len(got) == 50
     assert got[:40] == list(range(40))
     assert sorted(got[40:]) == [*range(40, 45), *range(200, 205)]
@@ -62,9 +63,9 @@ def test_a_claim_is_shared_out_urgent_first_and_what_is_left_goes_round_again():
 def test_no_more_is_claimed_than_is_wanted():
     asked: list[tuple[int, int]] = []
 
-    def claim(band: int, limit: int) -> list[int]:
+    def claim(band: int, limit: int) -> tuple[list[int], bool]:
         asked.append((band, limit))
-        return [0] * limit
+        return [0] * limit, True
 
-    assert Bands().share_out("batch", 1, claim) == [0]
+    assert Bands().share_out("batch", 1, claim) == ([0], True)
     assert asked == [(0, 1)]

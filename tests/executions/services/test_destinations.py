@@ -70,7 +70,6 @@ def test_one_shows_its_last_minute_and_what_waits_for_it(alpha):
     found = destinations.get_destination(alpha.id, HOST)
 
     assert (found.circuit, found.calls, found.failures) == ("open", 20, 15)
-    assert found.failure_share == 0.75
     assert found.open_until is not None
     assert (found.in_flight, found.parked) == (1, 1)
 
@@ -98,7 +97,7 @@ def test_without_redis_the_rest_is_shown(alpha, monkeypatch):
 
     found = destinations.get_destination(alpha.id, HOST)
 
-    assert (found.circuit, found.calls, found.failure_share, found.tasks) == (None, None, None, 1)
+    assert (found.circuit, found.calls, found.failures, found.tasks) == (None, None, None, 1)
     assert destinations.not_closed(alpha.id) == []
 
 
