@@ -144,14 +144,22 @@ def test_password_is_neither_on_the_command_line_nor_in_the_environment(server):
 def test_killed_server_starts_again_over_its_stale_files(server):
     process = spawn_server(server)
     server.wait_ready()
+    children = children_of(process.pid)
     process.send_signal(signal.SIGKILL)
     process.wait()
+    # Until they notice, they hold its memory, and a start beside them ends at once: the
+    # supervisor tries again then, and one start by hand does not.
+    assert all(has_ended(child) for child in children)
     assert (server.data / "postmaster.pid").exists()
 
     process = spawn_server(server)
     server.wait_ready()
 
     stop_server(server, process)
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def test_stale_pid_that_another_process_has_now_is_no_obstacle(server):
