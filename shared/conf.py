@@ -32,9 +32,9 @@ class Conf:
     #: Number of partitions; fixed for the life of a database.
     partition_count: int = 256
     #: How often a worker says that it lives.
-    worker_heartbeat_seconds: float = 3.0
-    #: A worker silent this long is lost.
-    worker_lost_seconds: float = 10.0
+    worker_heartbeat_seconds: float = 2.0
+    #: A worker silent this long is lost; what it had is with others within ten seconds.
+    worker_lost_seconds: float = 6.0
     #: Longest sleep of an idle scheduler; a nearer creation wakes it by notification.
     scheduler_sleep_seconds: float = 5.0
     #: Tasks read per materialize batch.

@@ -1,7 +1,9 @@
 """Stage 5: what was handed out and never started, or started and fell silent, comes back.
 
 Run by each scheduler for its partitions, every second. Released work is voided at the start
-guard before it is taken back; work that the guard says has started counts as RUNNING. Running
+guard before it is taken back; work that the guard says has started counts as RUNNING. When a pool
+loses a worker, all that was queued for it comes back: who of its workers held what is not known,
+and going out again costs little. Running
 work of a lost worker is taken back only after the recorder has read the outcome stream past the
 moment the loss was seen, so that an outcome that is already there wins.
 """
@@ -63,9 +65,16 @@ class Rescuer:
         return Counts(done=done, next_in=0.0 if done >= _BATCH else 1.0)
 
     def _rescue_queued(self, bounds: dict[str, Any]) -> int:
+        lost = self.silence.lost_ago()
         found = rows(
             "rescue/expired_queued",
-            {**bounds, "incarnation": self._settled_incarnation(), "limit": _BATCH},
+            {
+                **bounds,
+                "incarnation": self._settled_incarnation(),
+                "pools": list(lost),
+                "lost_ago": list(lost.values()),
+                "limit": _BATCH,
+            },
         )
         if not found:
             return 0

@@ -15,6 +15,9 @@ from executions.engine.clocks import database_now
 from executions.workers.registry import workers
 from shared.conf import conf
 
+#: Older losses have been dealt with; none of their work is queued any more.
+_LATELY_SECONDS = 60.0
+
 
 class Silence:
     """What one scheduler has heard of the workers, and what it is still waiting for."""
@@ -29,14 +32,26 @@ class Silence:
         """Forget how long Redis has been answering: it has just failed to."""
         self._answering_since = None
 
+    def lost_ago(self) -> dict[str, float]:
+        """Return each pool that has just lost a worker, and how many seconds ago the last one.
+
+        What was queued for the pool before then may be with it, and nothing says so: a row names
+        its worker when it starts.
+        """
+        patience = conf().worker_lost_seconds
+        ago: dict[str, float] = {}
+        for worker in workers():
+            since = worker.silent_seconds - patience
+            if not worker.live and since < _LATELY_SECONDS:
+                ago[worker.pool] = min(since, ago.get(worker.pool, since))
+        return ago if self._answering(time.monotonic()) else {}
+
     def lost(self, named: Set[str]) -> list[str]:
         """Return those of the named workers that are gone and whose last words are recorded."""
         known = {worker.id: worker for worker in workers()}
         now = time.monotonic()
-        if self._answering_since is None:
-            self._answering_since = now
         patience = conf().worker_lost_seconds
-        answering = now - self._answering_since >= patience
+        answering = self._answering(now)
         lost = []
         for name in named:
             worker = known.get(name)
@@ -53,6 +68,12 @@ class Silence:
         for gone in self._missing.keys() - named:
             del self._missing[gone]
         return lost
+
+    def _answering(self, now: float) -> bool:
+        """Whether Redis has been answering for so long that silence means something."""
+        if self._answering_since is None:
+            self._answering_since = now
+        return now - self._answering_since >= conf().worker_lost_seconds
 
     def recorded_until(self) -> datetime:
         """Return a moment before which every outcome that reached the stream is recorded.

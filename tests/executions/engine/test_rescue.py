@@ -139,6 +139,36 @@ def test_work_of_a_former_incarnation_comes_back_before_its_lease_ends(
     assert execution.status == "PENDING"
 
 
+def test_work_that_a_lost_worker_may_hold_comes_back_before_its_lease_ends(
+    alpha: Tenant, rescuer: Rescuer
+):
+    execution = make_execution(alpha, "QUEUED")
+    elsewhere = make_execution(alpha, "QUEUED")
+    Execution.objects.update(queued_at=F("queued_at") - timedelta(hours=1))
+    Execution.objects.filter(id=elsewhere.id).update(pool="handlers")
+    beat("w-dead")
+    silent("w-dead", conf().worker_lost_seconds + 1)
+
+    assert run(rescuer) == 1
+
+    execution.refresh_from_db()
+    elsewhere.refresh_from_db()
+    assert (execution.status, execution.attempt) == ("PENDING", 0)
+    assert elsewhere.status == "QUEUED"
+    assert guard.void([execution.fencing_token]) == [""]
+
+
+def test_work_queued_after_the_loss_of_a_worker_is_left_alone(alpha: Tenant, rescuer: Rescuer):
+    beat("w-dead")
+    silent("w-dead", conf().worker_lost_seconds + 5)
+    execution = make_execution(alpha, "QUEUED")
+
+    assert run(rescuer) == 0
+
+    execution.refresh_from_db()
+    assert execution.status == "QUEUED"
+
+
 def test_a_running_execution_of_a_live_worker_is_left_alone(alpha: Tenant, rescuer: Rescuer):
     make_execution(alpha, "RUNNING")
     beat(WORKER)
