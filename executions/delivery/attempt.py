@@ -17,12 +17,13 @@ from time import perf_counter
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from executions.another_try import Ended
 from executions.delivery.caller import Caller
 from executions.delivery.errors import DeliveryError, ErrorCode
 from executions.delivery.headers import AttemptFacts, callback_url_of, traceparent
 from executions.delivery.http_client import HttpClient, Response
 from executions.delivery.http_messages import Request
-from executions.delivery.outcome import Ended, Outcome, classify, decide
+from executions.delivery.outcome import Outcome, classify, decide
 from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
 from executions.delivery.signing import parse_secret
 from shared import execution_tokens
@@ -189,7 +190,7 @@ def _answer(
 ) -> dict[str, Any]:
     ended = Ended(
         number=entry["attempt"],
-        limit=entry["max_attempts"],
+        max_attempts=entry["max_attempts"],
         scheduled_for=datetime.fromtimestamp(entry["scheduled_for"], UTC),
         now=now,
     )

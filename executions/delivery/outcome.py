@@ -13,10 +13,11 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import Any, Literal
 
+from executions import another_try
+from executions.another_try import Ended, Known
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Response
 from executions.delivery.success import Criteria, read_criteria
-from shared.backoff import delay_seconds
 from shared.status_patterns import parse_status_pattern
 
 Kind = Literal["success", "accepted", "retryable", "permanent"]
@@ -73,17 +74,6 @@ class Terms:
     callback: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """Which attempt has ended; the times are the database's."""
-
-    number: int
-    #: Attempts that the execution has in all.
-    limit: int
-    scheduled_for: datetime
-    now: datetime
-
-
 def read_terms(target: Mapping[str, Any], policy: Mapping[str, Any]) -> Terms:
     """Return the terms; ValueError for a pattern that validation would have refused."""
     words = tuple(policy["retry_on"])
@@ -127,29 +117,17 @@ def classify(result: Response | DeliveryError, terms: Terms, now: datetime) -> O
 def decide(
     outcome: Outcome, attempt: Ended, policy: Mapping[str, Any], rand: Callable[[], float]
 ) -> dict[str, Any]:
-    """Return the verb of the outcome with its reason, and the wait before a retry.
-
-    No retry would begin later than ``max_age_seconds`` after the nominal time; not one that the
-    receiver asked to wait for either.
-    """
+    """Return the verb of the outcome with its reason, and the wait before a retry."""
     if outcome.kind == "success":
         return {"verb": "succeeded"}
     if outcome.kind == "accepted":
         return {"verb": "accepted"}
-    if outcome.kind == "permanent":
-        return {"verb": "failed", "reason": "not_retryable"}
-    rule = _rule_for(outcome.status, policy.get("rules") or ())
-    if attempt.number >= min(attempt.limit, rule.get("max_attempts") or attempt.limit):
-        return {"verb": "failed", "reason": "attempts_exhausted"}
-    fixed = rule.get("delay_seconds")
-    delay = float(fixed) if fixed is not None else delay_seconds(policy, attempt.number, rand)
-    if outcome.retry_after_seconds is not None:
-        delay = max(delay, outcome.retry_after_seconds)
-    oldest = policy.get("max_age_seconds")
-    age = (attempt.now - attempt.scheduled_for).total_seconds()
-    if oldest is not None and age + delay > oldest:
-        return {"verb": "failed", "reason": "max_age_exceeded"}
-    return {"verb": "retrying", "reason": "", "retry_in": delay}
+    known = Known(
+        refusal="not_retryable" if outcome.kind == "permanent" else "",
+        rule=_rule_for(outcome.status, policy.get("rules") or ()),
+        at_least=outcome.retry_after_seconds or 0.0,
+    )
+    return another_try.judge(attempt, policy, rand, known).said()
 
 
 def _failure(response: Response, code: str, message: str, now: datetime, *, final: bool) -> Outcome:

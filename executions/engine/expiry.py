@@ -8,17 +8,19 @@ cancelled.
 
 from __future__ import annotations
 
+import random
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 
+from executions import another_try
+from executions.another_try import Ended, Known, Verdict
 from executions.choices import AttemptOutcome, Status
-from executions.engine import another_try, transitions
-from executions.engine.another_try import Ended, Verdict
+from executions.engine import transitions
 from executions.engine.clocks import database_now
-from executions.engine.poison import reason_after_loss
+from executions.engine.poison import refusal_after_loss
 from executions.engine.transitions import Finish
 from shared.sql import json_value, rows
 
@@ -88,17 +90,14 @@ def _end_of(row: _Expired, now: datetime) -> Finish:
 
 def _verdict(row: _Expired, now: datetime) -> Verdict:
     policy = json_value(row.policy)
-    ended = Ended(row.number, row.max_attempts, row.scheduled_for, row.cancel_requested)
+    ended = Ended(row.number, row.max_attempts, row.scheduled_for, now, row.cancel_requested)
     if not row.lost:
-        refusal = "" if "timeout" in policy.get("retry_on", ()) else "not_retryable"
-        return another_try.judge(ended, policy, now, refusal=refusal)
-    # Work that never began says nothing about whether it ends its workers.
-    before = row.lost_count if row.status == Status.RUNNING else -1
-    reason = reason_after_loss(
-        attempt=row.number, max_attempts=row.max_attempts, lost_before=before
-    )
-    refusal = "" if reason == "worker_lost" else reason
-    return another_try.judge(ended, policy, now, refusal=refusal, reason="worker_lost")
+        known = Known(refusal="" if "timeout" in policy.get("retry_on", ()) else "not_retryable")
+    else:
+        # Work that never began says nothing about whether it ends its workers.
+        before = row.lost_count if row.status == Status.RUNNING else -1
+        known = Known(refusal=refusal_after_loss(before), reason="worker_lost")
+    return another_try.judge(ended, policy, random.random, known)
 
 
 def _message(row: _Expired) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
+from executions.another_try import Ended, Known, judge
 from executions.engine import guard
 from executions.engine.destination_key import key_of_entry
 
@@ -110,9 +113,22 @@ def ask_arguments(
     return list(numbers), arguments
 
 
-def internal_failure(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the outcome of an attempt that broke on our side; it is tried again in a while."""
-    failed = {"outcome": "FAILED", "error_code": "internal", "error_message": "Internal error."}
-    if entry["attempt"] < entry["max_attempts"]:
-        return {**failed, "verb": "retrying", "retry_in": _INTERNAL_RETRY_SECONDS}
-    return {**failed, "verb": "failed", "reason": "attempts_exhausted"}
+def internal_failure(entry: dict[str, Any], now: float) -> dict[str, Any]:
+    """Return the outcome of an attempt that broke on our side; it is tried again in a while.
+
+    ``now`` is the database's time, in seconds since 1970.
+    """
+    # What broke may be the entry itself.
+    ended = Ended(
+        number=entry["attempt"],
+        max_attempts=entry["max_attempts"],
+        scheduled_for=datetime.fromtimestamp(entry.get("scheduled_for", now), UTC),
+        now=datetime.fromtimestamp(now, UTC),
+    )
+    known = Known(delay=_INTERNAL_RETRY_SECONDS)
+    return {
+        "outcome": "FAILED",
+        "error_code": "internal",
+        "error_message": "Internal error.",
+        **judge(ended, entry.get("retry_policy", {}), random.random, known).said(),
+    }

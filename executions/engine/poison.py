@@ -12,8 +12,6 @@ ALONE_AFTER = 2
 POISONED_AFTER = 3
 
 
-def reason_after_loss(*, attempt: int, max_attempts: int, lost_before: int) -> str:
-    """Return why the execution moves after one more loss; only ``worker_lost`` is tried again."""
-    if lost_before + 1 >= POISONED_AFTER:
-        return "poisoned"
-    return "worker_lost" if attempt < max_attempts else "attempts_exhausted"
+def refusal_after_loss(lost_before: int) -> str:
+    """Return the reason not to try again after one more loss; empty while there is none."""
+    return "poisoned" if lost_before + 1 >= POISONED_AFTER else ""

@@ -14,20 +14,22 @@ import logging
 import random
 import time
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
 from django.db import transaction
 
-from executions.choices import AttemptOutcome, Status
+from executions import another_try
+from executions.another_try import Ended, Known
+from executions.choices import AttemptOutcome
 from executions.engine import expiry, guard, ledger, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
-from executions.engine.poison import reason_after_loss
+from executions.engine.poison import refusal_after_loss
 from executions.engine.silence import Silence
 from executions.engine.transitions import Finish
-from shared.backoff import delay_seconds
 from shared.sql import json_value, rows
 
 log = logging.getLogger(__name__)
@@ -113,25 +115,27 @@ class Rescuer:
             },
         )
         with transaction.atomic():
-            return len(transitions.finish([_lost(row) for row in found]))
+            now = database_now()
+            return len(transitions.finish([_lost(row, now) for row in found]))
 
 
-def _lost(row: tuple[Any, ...]) -> Finish:
+def _lost(row: tuple[Any, ...], now: datetime) -> Finish:
     execution, token, attempt, max_attempts, lost_count, worker, cancelled = row[:7]
-    policy, started_at = json_value(row[7]), row[8]
-    reason = reason_after_loss(attempt=attempt, max_attempts=max_attempts, lost_before=lost_count)
-    retry = reason == "worker_lost"
-    status = Status.CANCELLED if cancelled else Status.RETRYING if retry else Status.FAILED
-    if cancelled:
-        reason = "cancelled"
+    policy, started_at, scheduled_for = json_value(row[7]), row[8], row[9]
+    verdict = another_try.judge(
+        Ended(attempt, max_attempts, scheduled_for, now, cancelled),
+        policy,
+        random.random,
+        Known(refusal=refusal_after_loss(lost_count), reason="worker_lost"),
+    )
     return Finish(
         execution_id=cast(UUID, execution),
         token=token,
         number=attempt,
-        status=status,
+        status=verdict.status,
         outcome=AttemptOutcome.WORKER_LOST,
-        reason=reason,
-        retry_in=delay_seconds(policy, attempt, random.random) if retry else 0.0,
+        reason=verdict.reason,
+        retry_in=verdict.retry_in,
         worker=worker,
         started_at=started_at,
         error_code="worker_lost",

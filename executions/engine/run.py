@@ -270,7 +270,8 @@ class Runner:
             outcome = {"verb": "cancelled", "outcome": "CANCELLED", "reason": "cancelled"}
         except Exception:  # one entry that cannot be handled must not be silent, nor stop others
             log.exception("delivery_failed_unexpectedly", extra={"execution_id": entry["id"]})
-            outcome = internal_failure(entry)
+            now = self._clock.now() - flight.held.batch.get("offset", 0.0)
+            outcome = internal_failure(entry, now)
         finally:
             self.flying.pop(entry["token"], None)
             self._lanes.ended(flight.held.lane)

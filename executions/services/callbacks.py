@@ -7,6 +7,7 @@ for what our own workers report; whatever they say later of the same token is st
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -15,10 +16,11 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
+from executions import another_try
+from executions.another_try import Ended, Known
 from executions.attempts import attempts_of
 from executions.choices import LEASED, AttemptOutcome, Status
-from executions.engine import another_try, transitions
-from executions.engine.another_try import Ended
+from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.engine.transitions import Beaten, Finish
 from executions.models import Attempt
@@ -120,11 +122,10 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
         return _same_again(held, token, lambda one: one.error_code == HOLDER_FAILED)
     now = database_now()
     verdict = another_try.judge(
-        Ended(held.number, held.max_attempts, held.scheduled_for, held.cancel_requested),
+        Ended(held.number, held.max_attempts, held.scheduled_for, now, held.cancel_requested),
         json_value(held.policy),
-        now,
-        refusal="" if failure.retry else "not_retryable",
-        delay=failure.delay,
+        random.random,
+        Known(refusal="" if failure.retry else "not_retryable", delay=failure.delay),
     )
     cancelled = verdict.status == Status.CANCELLED
     if verdict.status == Status.RETRYING:

@@ -16,7 +16,8 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 -- outcome has been recorded; not what goes on without a worker of ours. Index
 -- executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
-       e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at
+       e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at,
+       e.scheduled_for
 FROM executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'

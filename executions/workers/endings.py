@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from executions.delivery.outcome import Ended, Outcome, decide
-from executions.engine.poison import reason_after_loss
+from executions.another_try import Ended, Known, judge
+from executions.engine.poison import refusal_after_loss
 from executions.sealing import result_context, sealed_log, sealed_text
 from executions.workers.head_tail import HeadTail
 from executions.workers.interruption import Why
@@ -100,30 +100,22 @@ def _decided(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]
         return {"verb": "succeeded"}
     if kind is Kind.CANCELLED:
         return {"verb": "cancelled", "reason": "cancelled"}
-    again = _again(entry, kind, now)
-    if kind is Kind.STOPPED and again["verb"] == "retrying":
-        # No fault of the run: nothing counts towards poison, and nothing is waited for.
-        return {**again, "reason": "worker_lost", "retry_in": 0.0}
-    if kind is not Kind.LOST:
-        return again
-    reason = reason_after_loss(
-        attempt=entry["attempt"],
-        max_attempts=entry["max_attempts"],
-        lost_before=entry.get("lost", 0),
-    )
-    if again["verb"] == "failed" or reason == "worker_lost":
-        return {"lost": 1, **again, "reason": again["reason"] or reason}
-    return {"lost": 1, "verb": "failed", "reason": reason}
-
-
-def _again(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]:
-    policy = entry["retry_policy"]
-    final = kind is Kind.REFUSED or (kind is Kind.TIMED_OUT and "timeout" not in policy["retry_on"])
-    attempt = Ended(
+    ended = Ended(
         number=entry["attempt"],
-        limit=entry["max_attempts"],
+        max_attempts=entry["max_attempts"],
         scheduled_for=datetime.fromtimestamp(entry["scheduled_for"], UTC),
         now=now,
     )
-    outcome = Outcome("permanent" if final else "retryable", "FAILED")
-    return decide(outcome, attempt, policy, random.random)
+    policy = entry["retry_policy"]
+    said = judge(ended, policy, random.random, _known(entry, kind, policy)).said()
+    return {"lost": 1, **said} if kind is Kind.LOST else said
+
+
+def _known(entry: dict[str, Any], kind: Kind, policy: dict[str, Any]) -> Known:
+    if kind is Kind.STOPPED:
+        # No fault of the run: nothing counts towards poison, and nothing is waited for.
+        return Known(delay=0.0, reason="worker_lost")
+    if kind is Kind.LOST:
+        return Known(refusal=refusal_after_loss(entry.get("lost", 0)), reason="worker_lost")
+    final = kind is Kind.REFUSED or (kind is Kind.TIMED_OUT and "timeout" not in policy["retry_on"])
+    return Known(refusal="not_retryable" if final else "")

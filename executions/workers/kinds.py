@@ -12,11 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from executions.commandline.runner import CommandRunner
-from executions.engine.held import internal_failure
 from executions.engine.poison import ALONE_AFTER
 from executions.handlers.host import HandlerHost
 from executions.workers.alone import deliver_alone
-from executions.workers.endings import Ending, outcome_of
+from executions.workers.endings import Ending, Kind, outcome_of
 from executions.workers.interruption import Stopping
 from executions.workers.webhooks import webhook_delivery
 
@@ -81,4 +80,4 @@ class Kinds:
         finally:
             self._in_process -= 1
         # A later version's: another worker may know it.
-        return internal_failure(entry)
+        return Ending(Kind.FAILED, "internal", f"This worker knows no target of kind {kind}.")

@@ -4,16 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from executions.another_try import Ended
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Response
-from executions.delivery.outcome import (
-    Ended,
-    Outcome,
-    classify,
-    decide,
-    parse_retry_after,
-    read_terms,
-)
+from executions.delivery.outcome import Outcome, classify, decide, parse_retry_after, read_terms
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 DEFAULT_RETRY_ON = ("5xx", "408", "425", "429", "timeout", "connection")

@@ -27,7 +27,9 @@ def test_two_copies_of_a_message_are_told_apart() -> None:
 
 @pytest.mark.parametrize(("attempt", "verb"), [(1, "retrying"), (2, "retrying"), (3, "failed")])
 def test_a_fault_of_our_own_uses_an_attempt_like_any_other(attempt: int, verb: str) -> None:
-    outcome: dict[str, Any] = internal_failure({"attempt": attempt, "max_attempts": 3})
+    entry = {"attempt": attempt, "max_attempts": 3, "scheduled_for": 1000.0, "retry_policy": {}}
+
+    outcome: dict[str, Any] = internal_failure(entry, 1001.0)
 
     assert (outcome["verb"], outcome["outcome"], outcome["error_code"]) == (
         verb,
@@ -35,3 +37,11 @@ def test_a_fault_of_our_own_uses_an_attempt_like_any_other(attempt: int, verb: s
         "internal",
     )
     assert (outcome.get("retry_in", 0) > 0) == (verb == "retrying")
+
+
+def test_a_fault_of_our_own_is_not_tried_again_when_it_is_too_late() -> None:
+    policy = {"max_age_seconds": 60}
+    entry = {"attempt": 1, "max_attempts": 3, "scheduled_for": 1000.0, "retry_policy": policy}
+
+    assert internal_failure(entry, 1040.0)["verb"] == "retrying"
+    assert internal_failure(entry, 1055.0)["reason"] == "max_age_exceeded"

@@ -20,7 +20,7 @@ from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM, client
 from tenants.models import Tenant
 from tests.executions.workers.test_registry import beat
 from tests.executions.workers.test_registry import silence as silent
-from tests.factories import WORKER, finish, make_execution, pass_guard, release
+from tests.factories import WORKER, finish, make_execution, once, pass_guard, release
 from tests.support.closed_redis import closed_redis
 
 pytestmark = pytest.mark.django_db
@@ -155,7 +155,7 @@ def test_work_that_a_lost_worker_may_hold_comes_back_before_its_lease_ends(
     elsewhere.refresh_from_db()
     assert (execution.status, execution.attempt) == ("PENDING", 0)
     assert elsewhere.status == "QUEUED"
-    assert guard.void([execution.fencing_token]) == [""]
+    assert guard.void([execution.fencing_token or 0]) == [""]
 
 
 def test_work_queued_after_the_loss_of_a_worker_is_left_alone(alpha: Tenant, rescuer: Rescuer):
@@ -213,6 +213,39 @@ def test_a_payload_that_three_workers_died_of_is_poisoned(alpha: Tenant, rescuer
     assert (execution.status, execution.reason) == ("FAILED", "poisoned")
     assert execution.attempt < execution.max_attempts
     assert DeadLetter.objects.filter(execution_id=execution.id).exists()
+
+
+@pytest.mark.parametrize(("age", "status"), [(40, "RETRYING"), (70, "FAILED")])
+def test_after_a_lost_worker_no_retry_begins_later_than_its_age_allows(
+    alpha: Tenant, rescuer: Rescuer, age: float, status: str
+):
+    policy = {"backoff": "fixed", "initial_delay_seconds": 300, "jitter": "none"}
+    aged = {**policy, "max_age_seconds": 360}
+    execution = make_execution(alpha, "RUNNING", once(retry_policy=aged))
+    Execution.objects.update(scheduled_for=database_now() - timedelta(seconds=age))
+    silent(WORKER, 60)
+
+    assert run(rescuer) == 1
+
+    execution.refresh_from_db()
+    failed = status == "FAILED"
+    reason = "max_age_exceeded" if failed else "worker_lost"
+    assert (execution.status, execution.reason) == (status, reason)
+    assert (execution.lost_count, Attempt.objects.get().outcome) == (1, "WORKER_LOST")
+    assert DeadLetter.objects.filter(execution_id=execution.id).exists() is failed
+
+
+def test_poison_is_the_first_word_on_work_that_is_too_old_as_well(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "RUNNING", once(retry_policy={"max_age_seconds": 60}))
+    Execution.objects.update(
+        scheduled_for=database_now() - timedelta(seconds=90), lost_count=2, attempt=5
+    )
+    silent(WORKER, 60)
+
+    run(rescuer)
+
+    execution.refresh_from_db()
+    assert (execution.status, execution.reason) == ("FAILED", "poisoned")
 
 
 def test_an_execution_that_was_to_be_cancelled_ends_with_its_worker(

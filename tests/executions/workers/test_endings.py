@@ -11,6 +11,8 @@ from executions.workers.interruption import Why
 from tests.support.entries import capture_of, entry_of, result_of
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
+LIMITED = {"retry_on": [], "backoff": "fixed", "initial_delay_seconds": 5, "max_age_seconds": 60}
+TOO_OLD = {"scheduled_for": (NOW - timedelta(seconds=58)).timestamp(), "retry_policy": LIMITED}
 
 
 def entry(**parts: Any) -> dict[str, Any]:
@@ -51,6 +53,10 @@ def test_a_silent_run_has_no_capture():
         (Kind.LOST, {"attempt": 5}, ("failed", "attempts_exhausted")),
         (Kind.LOST, {"lost": 1}, ("retrying", "worker_lost")),
         (Kind.LOST, {"lost": 2}, ("failed", "poisoned")),
+        (Kind.LOST, {"lost": 2, "attempt": 5}, ("failed", "poisoned")),
+        (Kind.FAILED, TOO_OLD, ("failed", "max_age_exceeded")),
+        # It goes out again at once, and is not too old for that.
+        (Kind.STOPPED, TOO_OLD, ("retrying", "worker_lost")),
     ],
 )
 def test_what_follows_is_decided_by_kind_and_policy(kind, parts, expected):
