@@ -97,7 +97,12 @@ def prepare() -> Partitions:
 NO_ROOMS: dict[str, list[Any]] = {"tenants": [], "hosts": [], "rooms": [], "why": []}
 
 
-def release(limit: int = 1000, *, window_seconds: float = 3.0) -> list[Claimed]:
+def release(
+    limit: int = 1000,
+    *,
+    window_seconds: float = 3.0,
+    rooms: Mapping[str, Sequence[Any]] = NO_ROOMS,
+) -> list[Claimed]:
     """Hand due work to workers, as the dispatcher does: QUEUED under a token and a lease."""
     low, high = ledger.floor_id(), ledger.high_id(database_now())
     claimed: list[Claimed] = []
@@ -113,7 +118,7 @@ def release(limit: int = 1000, *, window_seconds: float = 3.0) -> list[Claimed]:
                 "partitions": list(range(256)),
                 "incarnation": guard.current_incarnation(),
                 "limit": limit,
-                **NO_ROOMS,
+                **rooms,
             }
         )
         claimed += found

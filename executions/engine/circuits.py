@@ -83,10 +83,14 @@ def forget(key: str) -> None:
     client().delete(*(f"punctual:{kind}:{key}" for kind in _KEPT))
 
 
-def announce_limits(key: str, limits: str) -> None:
-    """Let changed limits count from now on, also for what workers hold with the former ones."""
+def announce_limits(key: str, limits: str, *, new_rate: bool = True) -> None:
+    """Let changed limits count from now on, also for what workers hold with the former ones.
+
+    The slots of a rate that stays (not ``new_rate``) stay taken.
+    """
     with client().pipeline(transaction=True) as pipeline:
-        pipeline.delete(f"punctual:rate:{key}")
+        if new_rate:
+            pipeline.delete(f"punctual:rate:{key}")
         pipeline.set(f"punctual:limits:{key}", limits, ex=_CHANGED_SECONDS)
         pipeline.set("punctual:limits_changed", "1", ex=_CHANGED_SECONDS)
         pipeline.execute()

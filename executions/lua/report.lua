@@ -3,11 +3,13 @@
 -- ARGV, per destination: name, whether its breaker is on ("1"), calls, failures among them, token
 -- of the probe that has ended ('' none), what it says ("1" good, "0" bad, '' nothing), whether
 -- work waited too long for a worker's slots ("1"), how many tokens have left it, the tokens.
+-- Limits that have just changed stand in Redis and go before what is given of the breaker.
 -- Answers the names of those whose circuit has opened and, behind '', closed.
 local BUCKET, BUCKETS, LEAST, OPEN, FULL = 10000, 6, 20, 30000, 30000
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local bucket = math.floor(now / BUCKET)
+local changed = redis.call('EXISTS', 'punctual:limits_changed') == 1
 local opened, closed = {}, {}
 
 local function number(value)
@@ -65,6 +67,10 @@ local i = 1
 while i <= #ARGV do
   local name, breaker = ARGV[i], ARGV[i + 1] == '1'
   local calls, failures = tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
+  local limits = changed and redis.call('GET', 'punctual:limits:' .. name)
+  if limits then
+    breaker = string.sub(limits, 1, 1) ~= '0'
+  end
   local tokens = tonumber(ARGV[i + 7])
   for first = i + 8, i + 7 + tokens, 1000 do
     redis.call('ZREM', 'punctual:flying:' .. name,

@@ -137,7 +137,8 @@ def change_limits(
         kept.updated_at = Now()
         kept.save(update_fields=[*LIMITS, "version", "updated_at"])
         audit.record(tenant_id, actor, "destination.changed", "destination", host, before, after)
-        _announce_on_commit(key_of(tenant_id, host), after)
+        new_rate = after["rate_per_second"] != before["rate_per_second"]
+        _announce_on_commit(key_of(tenant_id, host), after, new_rate=new_rate)
     elif not kept.version:
         kept.delete()
     return get_destination(tenant_id, host)
@@ -161,11 +162,11 @@ def reset_circuit(tenant_id: UUID, host: str, *, actor: Actor) -> Shown:
     return get_destination(tenant_id, host)
 
 
-def _announce_on_commit(key: str, limits: Mapping[str, Any]) -> None:
+def _announce_on_commit(key: str, limits: Mapping[str, Any], *, new_rate: bool) -> None:
     text = limits_text(*(limits[name] for name in LIMITS))
 
     def announce() -> None:
-        circuits.announce_limits(key, text)
+        circuits.announce_limits(key, text, new_rate=new_rate)
         if not limits["breaker"]:
             circuits.forget(key)
 

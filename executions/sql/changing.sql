@@ -30,7 +30,10 @@ SET revision = %(revision)s,
                 WHEN %(priority)s <= 2 THEN 0 WHEN %(priority)s <= 6 THEN 1 ELSE 2 END,
     max_attempts = %(max_attempts)s,
     timeout_seconds = %(timeout_seconds)s, pool = %(pool)s, destination = %(destination)s,
-    parked = false
+    parked = false,
+    -- What it waited for was the former destination.
+    reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate', 'destination_in_flight')
+                  THEN '' ELSE e.reason END
 WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
 
 -- name: gate_prepared

@@ -96,8 +96,8 @@ class Processes:
         return process
 
     def receiver(self) -> Receiver:
-        """Start the test receiver and wait for its port."""
-        ledger = self.directory / "ledger.jsonl"
+        """Start a test receiver with a ledger of its own and wait for its port."""
+        ledger = self.directory / f"ledger-{len(self.started) + 1}.jsonl"
         process = self.start("receiver", "--port", "0", "--ledger", str(ledger))
         line = until(lambda: process.output.strip())
         return Receiver(int(line.rsplit(":", 1)[1]), ledger)
@@ -110,16 +110,21 @@ class Processes:
 
 @dataclass(frozen=True)
 class Receiver:
-    """The receiver's address and its ledger: one line per request that was answered."""
+    """The receiver's address and its ledger: one line per request, before it is answered."""
 
     port: int
     ledger: Path
 
+    @property
+    def host(self) -> str:
+        """The destination that it is."""
+        return f"127.0.0.1:{self.port}"
+
     def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"http://{self.host}{path}"
 
     def lines(self, path: str = "") -> list[dict[str, Any]]:
-        """Return the requests whose path begins so, in order of their answers."""
+        """Return the requests whose path begins so, in order of their arrival."""
         text = self.ledger.read_text() if self.ledger.exists() else ""
         found = [json.loads(line) for line in text.splitlines()]
         return [line for line in found if line["path"].startswith(path)]

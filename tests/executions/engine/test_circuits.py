@@ -43,6 +43,14 @@ def test_a_destination_without_a_breaker_stays_closed():
     assert Moved().report(100, 100, breaker=False) == [""]
 
 
+def test_a_breaker_that_was_just_turned_off_or_on_counts_before_what_workers_hold():
+    circuits.announce_limits(HOST, "0,,")
+    assert Moved().report(20, 20) == [""]
+
+    circuits.announce_limits(HOST, "")
+    assert Moved().report(1, 1, breaker=False) == [HOST, ""]
+
+
 def test_late_failures_of_an_open_circuit_do_not_prolong_it():
     redis = Moved()
     redis.report(20, 20)

@@ -84,6 +84,18 @@ def test_adopted_rows_take_version_band_attempts_and_timeout(task):
     assert (row.revision, row.band, row.max_attempts, row.timeout_seconds) == (4, 2, 2, 1.5)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("destination_rate", ""), ("misfire_replayed", "misfire_replayed")]
+)
+def test_adopted_rows_wait_for_no_destination_any_more(task, before, after):
+    Execution.objects.filter(task_id=task.id).update(parked=True, reason=before)
+
+    withdrawal.adopt(task, read_definition(task), withdrawal.lock(task.id))
+
+    [row] = executions_of(task)
+    assert (row.parked, row.reason) == (False, after)
+
+
 def test_held_work_is_not_released_until_let_go(task):
     withdrawal.hold(task.id, held=True)
     assert release() == []

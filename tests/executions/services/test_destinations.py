@@ -129,6 +129,21 @@ def test_limits_are_lifted_by_null_and_what_is_absent_stays(alpha):
     assert (found.max_in_flight, found.rate_per_second, found.version) == (5, None, 2)
 
 
+def test_a_change_of_something_else_leaves_the_slots_of_a_rate_taken(alpha, on_commit):
+    make_task(alpha)
+    kept = f"punctual:rate:{key_of(alpha.id, HOST)}"
+    with on_commit(execute=True):
+        destinations.change_limits(alpha.id, HOST, {"rate_per_second": 0.01}, actor=ACTOR)
+    redis_client.client().set(kept, "1")
+
+    with on_commit(execute=True):
+        destinations.change_limits(alpha.id, HOST, {"max_in_flight": 3}, actor=ACTOR)
+    assert redis_client.client().exists(kept)
+    with on_commit(execute=True):
+        destinations.change_limits(alpha.id, HOST, {"rate_per_second": 5}, actor=ACTOR)
+    assert not redis_client.client().exists(kept)
+
+
 def test_a_change_that_changes_nothing_leaves_no_trace(alpha):
     make_task(alpha)
 

@@ -1,0 +1,85 @@
+"""A receiver in a thread that answers nothing before the test lets it: who is in flight is known.
+
+For tests of limits: how many were in flight is counted at each arrival and compared with no clock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+_MANY = 10_000
+
+
+@dataclass
+class HoldingReceiver:
+    """What arrived and what of it has no answer yet."""
+
+    port: int = 0
+    in_flight: int = 0
+    #: Of each request how many were in flight when it arrived, itself included.
+    arrivals: list[int] = field(default_factory=list)
+    _answers: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def host(self) -> str:
+        """The destination that it is."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.host}/hook"
+
+    def has_more_than(self, count: int) -> bool:
+        """Say whether more requests than so many have arrived."""
+        return len(self.arrivals) > count
+
+    def let_go(self, count: int = 1) -> None:
+        """Answer so many of those that wait or will come."""
+        self._answers.release(count)
+
+    def take(self) -> None:
+        """Count an arrival and wait until it may be answered."""
+        with self._lock:
+            self.in_flight += 1
+            self.arrivals.append(self.in_flight)
+        self._answers.acquire()
+        # Before the answer goes out: whoever comes because of it finds the place free.
+        with self._lock:
+            self.in_flight -= 1
+
+
+@contextmanager
+def holding_receiver() -> Iterator[HoldingReceiver]:
+    """Run a receiver for a block; at its end everything is let go."""
+    receiver = HoldingReceiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            receiver.take()
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    receiver.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield receiver
+    finally:
+        receiver.let_go(_MANY)
+        server.shutdown()
+        server.server_close()
+        thread.join()
