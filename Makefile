@@ -10,8 +10,9 @@ PYTHON := $(VENV)/bin/python
 TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+CHAOS_ARGS ?=
 
-.PHONY: help setup setup-dev up down ps test check bench screenshots clean
+.PHONY: help setup setup-dev up down ps test check bench chaos screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +43,9 @@ check: setup-dev ## Run every static check: format, lint, types, layers, migrati
 
 bench: setup-dev ## Measure the running installation (BENCH_ARGS is passed on)
 	@$(PYTHON) -m bench $(BENCH_ARGS)
+
+chaos: setup-dev ## Inject every fault and judge what came of it, half an hour (CHAOS_ARGS is passed on)
+	@$(PYTHON) -m bench.chaos $(CHAOS_ARGS)
 
 screenshots: setup-dev ## Take the pictures of docs/images from a running product (needs Chromium)
 	@$(PYTHON) -m tests.browser.screenshots

@@ -19,11 +19,12 @@ from typing import Any
 
 from bench import command_line, installation, report
 from bench.alert_books import Books, faults_of, read_books
-from bench.client import ApiClient
 from bench.failing import STATUSES, create, failing_task
 from bench.mailbox import Mail, Mailbox, mailbox
 from bench.members import enter, make_member
 from bench.processes import descendants
+from scheduler_site.proof.campaign import Receiver
+from scheduler_site.proof.client import ApiClient
 
 DOWN = ("recorder", "system-worker", "redis", "mail")
 _KINDS = {"recorder": "recorder", "system-worker": "system-worker", "redis": "valkey"}
@@ -115,7 +116,7 @@ async def until_settled(tenant_id: Any, expected: int, seconds: float) -> Books:
 
 async def measure(
     product: installation.Installation,
-    target: installation.ReceiverProcess,
+    target: Receiver,
     mails: Mailbox,
     chosen: argparse.Namespace,
 ) -> dict[str, Any]:

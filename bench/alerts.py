@@ -17,13 +17,14 @@ from typing import Any
 
 from bench import command_line, installation, report
 from bench.alert_books import Books, faults_of, read_books
-from bench.client import ApiClient
 from bench.failing import STATUSES, create, failing_task, until_failed
-from bench.ledger import read_arrivals
 from bench.listener import Listener, listening
 from bench.mailbox import Mailbox, mailbox
 from bench.members import Member, enter, make_member
-from bench.percentiles import Distribution, distribution
+from scheduler_site.proof.campaign import Receiver
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.ledger import read_arrivals
+from scheduler_site.proof.percentiles import Distribution, distribution
 
 TOAST_MS, MAIL_MS = 2000.0, 5000.0
 #: A member gets this many single messages in five minutes.
@@ -41,7 +42,7 @@ class Stage:
     """What the two parts of the report share."""
 
     product: installation.Installation
-    target: installation.ReceiverProcess
+    target: Receiver
     mails: Mailbox
 
 

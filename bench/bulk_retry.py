@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import command_line, installation, report
-from bench.client import ApiClient
 from bench.failing import create, failing_task, until_failed
-from bench.ledger import read_arrivals
 from bench.members import Member, enter, make_member
+from scheduler_site.proof.campaign import Receiver
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.ledger import read_arrivals
 
 _LEAD_MS = 2000
 #: Failing takes the product this long at most, per letter.
@@ -103,7 +104,7 @@ def retry_all(product: installation.Installation, member: Member) -> Retried:
     return Retried(code, time.monotonic() - begun, document, progress, "".join(lines)[-500:])
 
 
-def until_arrived(target: installation.ReceiverProcess, count: int) -> Counter[str]:
+def until_arrived(target: Receiver, count: int) -> Counter[str]:
     """Wait for the retried requests; return how often each execution called."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:

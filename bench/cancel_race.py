@@ -21,10 +21,10 @@ from typing import Any
 from uuid import UUID
 
 from bench import command_line, installation, report
-from bench.client import ApiClient
 from bench.failing import create, failing_task
-from bench.ledger import Arrival, read_arrivals
 from bench.members import Member, enter, make_member
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.ledger import Arrival, read_arrivals
 from shared.ids import execution_id
 
 #: A cancellation is sent between so long before and so long after the due moment.

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from bench.client import ApiError
 from bench.installation import InstallationError
+from scheduler_site.proof.client import ApiError
 
 
 def run(main: Callable[[list[str]], int]) -> NoReturn:

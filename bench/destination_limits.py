@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench import command_line, installation, report
-from bench.client import ApiClient
 from bench.failing import create, failing_task
 from bench.in_flight import most_at_once
-from bench.ledger import Arrival, read_arrivals
 from bench.members import Member, enter, make_member
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.ledger import Arrival, read_arrivals
 
 _TOLERANCE = 0.02
 _LEAD_MS = 3000

@@ -13,12 +13,12 @@ import time
 from typing import Any
 
 from bench import campaign, command_line, installation, report
-from bench.client import ApiClient
 from bench.failing import create, hanging_task
 from bench.members import Member, enter, make_member
-from bench.oracle import Planned
-from bench.percentiles import distribution
-from bench.workload import Window, steady
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.oracle import Planned
+from scheduler_site.proof.percentiles import distribution
+from scheduler_site.proof.workload import Window, steady
 
 #: By how much the p95 of the others may move.
 TARGET_RATIO = 1.10

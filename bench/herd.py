@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench import command_line, report
-from bench.percentiles import distribution
+from scheduler_site.proof.percentiles import distribution
 
 #: A minute that is far enough from today for its day to hold nothing else.
 _START = datetime(2027, 6, 1, 12, 0, tzinfo=UTC)

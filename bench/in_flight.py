@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench import command_line, installation, report
-from bench.client import ApiClient
 from bench.failing import create, hanging_task
-from bench.ledger import Arrival, read_arrivals
 from bench.members import enter, make_member
-from bench.percentiles import distribution
 from bench.processes import usage
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.ledger import Arrival, read_arrivals
+from scheduler_site.proof.percentiles import distribution
 
 _LEAD_MS = 5000
 _PATIENCE_SECONDS = 180.0

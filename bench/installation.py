@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from scheduler_site.proof.campaign import Receiver
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 START_SECONDS = 180.0
 STOP_SECONDS = 60.0
@@ -114,7 +116,9 @@ def opened(options: argparse.Namespace, **environment: str) -> Iterator[Installa
 
 
 @contextmanager
-def started(*, keep: bool = False, **environment: str) -> Iterator[Installation]:
+def started(
+    command: tuple[str, ...] = ("manage.py", "up"), /, *, keep: bool = False, **environment: str
+) -> Iterator[Installation]:
     """Start ``manage.py up`` in a scratch directory, yield it when ready, stop it at the end."""
     scratch = Path(tempfile.mkdtemp(prefix="punctual-bench-"))
     # As root, the account that runs the embedded servers has to pass through.
@@ -135,11 +139,11 @@ def started(*, keep: bool = False, **environment: str) -> Iterator[Installation]
         "PYTHONUNBUFFERED": "1",
     } | environment
     log = scratch / "up.log"
-    base_url = f"http://127.0.0.1:{port}"
+    base_url = f"http://{known.get('HOST', '127.0.0.1')}:{port}"
     failed = True
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
+            [sys.executable, *command],
             cwd=CHECKOUT,
             env=known,
             stdin=subprocess.DEVNULL,
@@ -203,16 +207,8 @@ def _wait_ready(base_url: str, process: subprocess.Popen[bytes], log: Path) -> N
     raise InstallationError(f"not ready after {START_SECONDS:.0f} s ({told}):\n{tail}")
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiverProcess:
-    """A running receiver: its URL and the ledger that it writes."""
-
-    url: str
-    ledger: Path
-
-
 @contextmanager
-def receiver(secret: str = "", port: int = 0) -> Iterator[ReceiverProcess]:
+def receiver(secret: str = "", port: int = 0) -> Iterator[Receiver]:
     """Start a receiver with a fresh ledger, yield it, stop it; the ledger is removed at the end."""
     scratch = Path(tempfile.mkdtemp(prefix="punctual-ledger-"))
     ledger = scratch / "ledger.jsonl"
@@ -229,7 +225,7 @@ def receiver(secret: str = "", port: int = 0) -> Iterator[ReceiverProcess]:
         line = process.stdout.readline().decode() if process.stdout else ""
         if "http://" not in line:
             raise InstallationError("the receiver did not start")
-        yield ReceiverProcess(line.split()[-1], ledger)
+        yield Receiver(line.split()[-1], ledger)
     finally:
         stop(process, 15.0)
         if process.stdout:

@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 
 from bench import campaign, command_line, installation, report
-from bench.matcher import Fault
-from bench.oracle import Planned
-from bench.workload import Window, steady
+from scheduler_site.proof.campaign import until
+from scheduler_site.proof.matcher import Fault
+from scheduler_site.proof.oracle import Planned
+from scheduler_site.proof.workload import Window, steady
 
 #: How long around the kill an answered request may not have been reported yet: the worker's
 #: buffer and the batch on its way, with a wide margin.
@@ -53,7 +54,7 @@ class Interference:
 
     async def __call__(self, window: Window) -> tuple[Fault, ...]:
         """Strike at the moment and return the fault with its time of doubt."""
-        await campaign.until(window.begin_ms + self._after_ms)
+        await until(window.begin_ms + self._after_ms)
         pid = await asyncio.to_thread(self._strike)
         self.at_ns = time.time_ns()
         print(f"{self._what}: process {pid}", flush=True)

@@ -15,10 +15,10 @@ from typing import Any
 
 from bench import command_line, installation, report
 from bench.alert_outages import frozen
-from bench.client import ApiClient
 from bench.listener import Listener, listening
 from bench.members import enter, make_member
-from bench.percentiles import distribution
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.percentiles import distribution
 
 NEWS_MS = 2000.0
 #: How long after the freeze a console may need to be live again: its longest wait and a bit.

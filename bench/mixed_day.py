@@ -10,8 +10,9 @@ import argparse
 import asyncio
 
 from bench import campaign, command_line, installation, report
-from bench.oracle import Planned
-from bench.workload import Window, mixed_day
+from scheduler_site.proof.campaign import delays_by_kind
+from scheduler_site.proof.oracle import Planned
+from scheduler_site.proof.workload import Window, mixed_day
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -38,7 +39,7 @@ def main(arguments: list[str]) -> int:
     right_letters = outcome.dead_letters == verdict.labels["failed"]
     lines = [
         *report.verdict_lines(verdict),
-        *(f"  {kind}: {delays}" for kind, delays in campaign.delays_by_kind(verdict)),
+        *(f"  {kind}: {delays}" for kind, delays in delays_by_kind(verdict)),
         f"dead letters {outcome.dead_letters}, failing executions {verdict.labels['failed']}",
         *outcome.notes,
     ]

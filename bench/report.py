@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.installation import CHECKOUT
-from bench.matcher import Verdict
+from scheduler_site.proof.matcher import Verdict
 
 PACKAGES = (
     "django",

@@ -11,11 +11,12 @@ import asyncio
 from typing import Any
 
 from bench import campaign, command_line, installation, report
-from bench.matcher import Fault
-from bench.oracle import Planned
-from bench.percentiles import Distribution, distribution
 from bench.processes import Usage, usage
-from bench.workload import Window, steady
+from scheduler_site.proof.campaign import until
+from scheduler_site.proof.matcher import Fault
+from scheduler_site.proof.oracle import Planned
+from scheduler_site.proof.percentiles import Distribution, distribution
+from scheduler_site.proof.workload import Window, steady
 
 TARGETS_MS = {"p50": 5.0, "p95": 20.0, "p99": 100.0}
 
@@ -42,9 +43,9 @@ class Sampler:
         """Sample around the window; no fault is injected."""
         # Asked before the window: the command itself would disturb the measurement.
         kinds = await asyncio.to_thread(self._product.kinds)
-        await campaign.until(window.begin_ms)
+        await until(window.begin_ms)
         self.first = await asyncio.to_thread(usage, kinds)
-        await campaign.until(window.end_ms)
+        await until(window.end_ms)
         self.last = await asyncio.to_thread(usage, kinds)
         return ()
 

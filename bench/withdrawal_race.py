@@ -19,9 +19,9 @@ from typing import Any
 from uuid import UUID
 
 from bench import command_line, installation, report
-from bench.client import ApiClient
-from bench.ledger import Arrival, read_arrivals
 from bench.members import enter
+from scheduler_site.proof.client import ApiClient
+from scheduler_site.proof.ledger import Arrival, read_arrivals
 
 #: The workers' clocks follow the database's to this.
 _CLOCK_ERROR = timedelta(milliseconds=1)

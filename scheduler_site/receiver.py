@@ -24,6 +24,7 @@ from scheduler_site.receiver_answers import Answers
 from scheduler_site.receiver_chaos import Chaos
 from scheduler_site.receiver_connection import Connection
 from scheduler_site.receiver_jobs import LongJobs
+from scheduler_site.receiver_ledgers import NamedLedgers, is_named
 from scheduler_site.receiver_messages import Answer, Request, answer_json
 from scheduler_site.receiver_outgoing import Outgoing, callbacks
 from scheduler_site.receiver_records import Ledger, RecentRequests, ledger_line
@@ -47,6 +48,8 @@ class ReceiverOptions:
     secret: str = ""
     #: What ``/chaos`` may forward to besides the receiver itself, as WEBHOOK_ALLOWED_NETWORKS.
     forward_to: tuple[str, ...] = (THIS_MACHINE,)
+    #: Where the ledgers of ``/ledger/NAME/…`` are; without it there are none.
+    ledgers: Path | None = None
 
 
 class Receiver:
@@ -61,6 +64,7 @@ class Receiver:
         # Its port is known only when it listens.
         self._chaos: Chaos | None = None
         self._ledger: Ledger | None = None
+        self._named = NamedLedgers(options.ledgers, self._ledger_failed)
         self._server: asyncio.Server | None = None
         self.unconnected = asyncio.Event()
         self.unconnected.set()
@@ -97,6 +101,7 @@ class Receiver:
             self._abort_all()
         if self._ledger:
             await self._ledger.close()
+        await self._named.close()
 
     def opened(self, connection: Connection) -> None:
         """Count a connection that was made."""
@@ -114,23 +119,30 @@ class Receiver:
         own = self._about_itself(request)
         if own is not None:
             reply(own)
-            return
-        if request.path == "/chaos" and self._chaos is not None:
-            self._chaos.take(
-                request, self.port, lambda answer: self._record(request, answer, reply)
-            )
-        elif request.path == "/long-job":
-            self._record(request, self._jobs.take(request), reply)
+        elif not is_named(request):
+            self._answer(request, self._ledger, reply)
+        elif (found := self._named.find(request)) is not None:
+            self._answer(*found, reply)
         else:
-            self._record(request, self._answers.answer(request), reply)
+            reply(answer_json(404, {"error": "no such ledger"}))
 
-    def _record(self, request: Request, answer: Answer, reply: Callable[[Answer], None]) -> None:
-        self._recent.add(request, answer)
-        if self._ledger is None:
-            reply(answer)
+    def _answer(
+        self, request: Request, ledger: Ledger | None, reply: Callable[[Answer], None]
+    ) -> None:
+        def record(answer: Answer) -> None:
+            self._recent.add(request, answer)
+            if ledger is None:
+                reply(answer)
+            else:
+                line = ledger_line(request, answer, self._check)
+                ledger.append(line, lambda: reply(answer))
+
+        if request.path == "/chaos" and self._chaos is not None:
+            self._chaos.take(request, self.port, record)
+        elif request.path == "/long-job":
+            record(self._jobs.take(request))
         else:
-            line = ledger_line(request, answer, self._check)
-            self._ledger.append(line, lambda: reply(answer))
+            record(self._answers.answer(request))
 
     def _about_itself(self, request: Request) -> Answer | None:
         path = request.path
@@ -183,6 +195,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the receiver's options, the same for the command and for the module."""
     parser.add_argument("--port", type=int, default=8001, help="0 takes a free one (8001)")
     parser.add_argument("--ledger", type=Path, help="append one JSON line per request")
+    said = "directory of the ledgers of /ledger/NAME/…, each a file NAME.jsonl that is there"
+    parser.add_argument("--ledgers", type=Path, help=said)
     # By environment where others can read the command line.
     secret = os.environ.get("RECEIVER_SECRET", "")
     parser.add_argument("--secret", default=secret, help="whsec_… to check signatures with")
@@ -204,7 +218,9 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         serve(
-            ReceiverOptions(given.port, given.ledger, given.secret, tuple(given.forward_to)),
+            ReceiverOptions(
+                given.port, given.ledger, given.secret, tuple(given.forward_to), given.ledgers
+            ),
             _announce,
         )
     except (OSError, ValueError) as error:

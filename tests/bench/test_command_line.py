@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from bench import command_line
-from bench.client import ApiError
 from bench.installation import InstallationError
+from scheduler_site.proof.client import ApiError
 
 
 @pytest.mark.parametrize(

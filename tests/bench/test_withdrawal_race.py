@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from bench.ledger import Arrival
 from bench.withdrawal_race import Change, Start, broken, unknown
+from scheduler_site.proof.ledger import Arrival
 
 ANSWERED = datetime(2027, 1, 1, 12, tzinfo=UTC)
 EXECUTION = UUID(int=1)

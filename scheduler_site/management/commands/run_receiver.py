@@ -10,7 +10,7 @@ from scheduler_site.receiver import ReceiverOptions, add_arguments, serve
 
 
 class Command(BaseCommand):
-    """``run_receiver [--port N] [--ledger FILE] [--secret whsec_…] [--forward-to CIDR …]``."""
+    """``run_receiver [--port N] [--ledger FILE] [--ledgers DIR] [--secret whsec_…] …``."""
 
     help = "Run the built-in test receiver (http://127.0.0.1:PORT/ lists its paths)."
     requires_system_checks = ()
@@ -22,7 +22,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until SIGTERM or SIGINT."""
         chosen = ReceiverOptions(
-            options["port"], options["ledger"], options["secret"], tuple(options["forward_to"])
+            options["port"],
+            options["ledger"],
+            options["secret"],
+            tuple(options["forward_to"]),
+            options["ledgers"],
         )
         try:
             serve(chosen, self._announce)

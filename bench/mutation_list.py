@@ -1,0 +1,370 @@
+"""The bugs that :mod:`bench.mutations` plants: each takes one guard of the core loop away.
+
+A test holds every text to the code: where the code changes, the mutation is to be renewed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Edit(NamedTuple):
+    """One text of one file, and what stands there instead.
+
+    ``block``: where in the file to look, where the text stands there more than once.
+    """
+
+    path: str
+    old: str
+    new: str
+    block: str = ""
+
+
+class Mutation(NamedTuple):
+    """One bug: the edits that plant it, and the tests that are to find it."""
+
+    name: str
+    what: str
+    edits: tuple[Edit, ...]
+    tests: tuple[str, ...]
+
+
+_ENGINE = "tests/executions/engine"
+_STALE = (f"{_ENGINE}/test_transitions.py::test_a_stale_token_changes_nothing",)
+_EPOCH = (
+    f"{_ENGINE}/test_materialize.py::test_a_stale_epoch_writes_nothing",
+    f"{_ENGINE}/test_materialize.py::test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike",
+)
+_PARTITIONS = (f"{_ENGINE}/test_partitions.py",)
+_GUARD = (f"{_ENGINE}/test_guard.py", f"{_ENGINE}/test_guard_destinations.py")
+_SILENCE = (f"{_ENGINE}/test_silence.py",)
+_WITHDRAWAL = (f"{_ENGINE}/test_withdrawal.py",)
+_TOKEN = "e.fencing_token = o.token AND "  # noqa: S105 - a text of the statements
+
+
+def _unchecked(verb: str, block: str) -> Mutation:
+    """Return the mutation that takes the token's check from one guarded statement."""
+    edit = Edit("executions/sql/complete.sql", _TOKEN, "", f"-- name: {block}\n")
+    return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
+
+
+def _unchecked_for(verb: str, status: str) -> Mutation:
+    """Return the same for one of the ends that the statement ``finish`` writes."""
+    edit = Edit(
+        "executions/sql/complete.sql",
+        _TOKEN,
+        f"(e.fencing_token = o.token OR o.status = '{status}') AND ",
+        "-- name: finish\n",
+    )
+    return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
+
+
+def _one(
+    name: str, what: str, tests: tuple[str, ...], path: str, old: str, new: str, block: str = ""
+) -> Mutation:
+    return Mutation(name, what, (Edit(path, old, new, block),), tests)
+
+
+_RECORDER = "executions/engine/complete.py"
+_OUTBOX = "executions/workers/outbox.py"
+_SQL = "executions/sql"
+_LUA = "executions/lua"
+_HELD_EPOCH = " AND held.epoch = l.epoch"
+
+TOKENS = (
+    _unchecked("start", "start"),
+    _unchecked_for("succeed", "SUCCEEDED"),
+    _unchecked_for("retry", "RETRYING"),
+    _unchecked_for("fail", "FAILED"),
+    _unchecked("hand-back", "hand_back"),
+    _unchecked("defer", "defer"),
+    _unchecked("progress", "note_progress")._replace(tests=(f"{_ENGINE}/test_progress.py",)),
+    _one(
+        "token-cancel",
+        "cancel does not check the token of released work",
+        _STALE,
+        f"{_SQL}/complete.sql",
+        "e.status = 'QUEUED' AND e.fencing_token = o.token",
+        "e.status = 'QUEUED'",
+        "-- name: cancel\n",
+    ),
+    _one(
+        "token-reused",
+        "a retry goes out under the token of the attempt before",
+        (f"{_ENGINE}/test_dispatch.py::test_tokens_rise_and_never_come_again",),
+        f"{_SQL}/dispatch.sql",
+        "fencing_token = nextval('execution_token_seq')",
+        "fencing_token = coalesce(e.fencing_token, nextval('execution_token_seq'))",
+    ),
+    _one(
+        "outcome-twice",
+        "an attempt that has ended can end again",
+        (f"{_ENGINE}/test_transitions.py::test_one_outcome_is_recorded_per_attempt",),
+        f"{_SQL}/complete.sql",
+        "e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')",
+        "e.fencing_token = o.token",
+        "-- name: finish\n",
+    ),
+)
+
+EPOCHS = (
+    _one(
+        "epoch-plan",
+        "materialize plans under an epoch that is over",
+        _EPOCH,
+        f"{_SQL}/materialize.sql",
+        " AND l.epoch = held.epoch",
+        "",
+    ),
+    _one(
+        "epoch-insert",
+        "materialize inserts under an epoch that is over",
+        _EPOCH,
+        f"{_SQL}/materialize.sql",
+        _HELD_EPOCH,
+        "",
+        "-- name: insert_executions\n",
+    ),
+    _one(
+        "epoch-advance",
+        "materialize moves the cursor under an epoch that is over",
+        _EPOCH,
+        f"{_SQL}/materialize.sql",
+        _HELD_EPOCH,
+        "",
+        "-- name: advance_tasks\n",
+    ),
+    _one(
+        "epoch-renew",
+        "a lease is renewed under an epoch that is over",
+        _PARTITIONS,
+        f"{_SQL}/leases.sql",
+        " AND l.epoch = held.epoch",
+        "",
+        "-- name: renew\n",
+    ),
+    _one(
+        "owner-renew",
+        "a lease of another owner is renewed",
+        _PARTITIONS,
+        f"{_SQL}/leases.sql",
+        "l.owner = %(node)s AND ",
+        "",
+        "-- name: renew\n",
+    ),
+    _one(
+        "epoch-release",
+        "a lease is given up under an epoch that is over",
+        _PARTITIONS,
+        f"{_SQL}/leases.sql",
+        " AND l.epoch = held.epoch",
+        "",
+        "-- name: release\n",
+    ),
+    _one(
+        "epoch-stays",
+        "a takeover does not raise the epoch",
+        _PARTITIONS,
+        f"{_SQL}/leases.sql",
+        "epoch = l.epoch + 1",
+        "epoch = l.epoch",
+    ),
+    _one(
+        "trust-from-the-end",
+        "the trust in a lease counts from the end of the renewing call",
+        _PARTITIONS,
+        "executions/engine/partitions.py",
+        "self._trusted_until = started + ttl",
+        "self._trusted_until = time.monotonic() + ttl",
+    ),
+)
+
+STREAM = (
+    Mutation(
+        "acknowledged-first",
+        "the recorder acknowledges before it commits",
+        (
+            Edit(_RECORDER, "        self.stream.acknowledge(entries)\n", ""),
+            Edit(
+                _RECORDER,
+                "        said = list(_understood(",
+                "        self.stream.acknowledge(entries)\n        said = list(_understood(",
+            ),
+        ),
+        (f"{_ENGINE}/test_complete.py::test_nothing_is_acknowledged_when_the_database_is_away",),
+    ),
+    Mutation(
+        "outcome-dropped",
+        "the worker forgets an outcome before Redis has it",
+        (
+            Edit(_OUTBOX, "        del self._waiting[:count]\n", ""),
+            Edit(_OUTBOX, "        try:\n", "        del self._waiting[:count]\n        try:\n"),
+        ),
+        ("tests/executions/workers/test_outbox.py",),
+    ),
+    _one(
+        "barrier-silence",
+        "rescue takes a silent worker's work before its last words are recorded",
+        _SILENCE,
+        "executions/engine/silence.py",
+        "if stream.recorded(barrier):",
+        "if barrier:",
+    ),
+    _one(
+        "barrier-lease",
+        "rescue takes work whose lease is over while recorders are behind",
+        _SILENCE,
+        "executions/engine/silence.py",
+        "if stream.recorded(self._barrier[0]):",
+        "if self._barrier:",
+    ),
+    _one(
+        "barrier-pending",
+        "what a recorder has read counts as recorded",
+        (f"{_ENGINE}/test_stream.py",),
+        "executions/engine/stream.py",
+        "return oldest is None or _position(oldest) > wanted",
+        "return True",
+    ),
+    _one(
+        "wake-before-commit",
+        "schedulers are woken before the commit",
+        ("tests/shared/test_notify.py",),
+        "shared/notify.py",
+        "transaction.on_commit(_send, robust=True)",
+        "_send()",
+    ),
+    _one(
+        "abort-before-commit",
+        "workers are told to abort before the commit",
+        (f"{_ENGINE}/test_control.py",),
+        "executions/engine/control.py",
+        "transaction.on_commit(lambda: _send(message))",
+        "_send(message)",
+    ),
+)
+
+START_GUARD = (
+    _one(
+        "sent-first",
+        "the worker sends before it asks the start guard",
+        (f"{_ENGINE}/test_run.py::test_what_the_guard_refuses_is_not_sent",),
+        "executions/engine/run.py",
+        "            verdicts = await self._verdicts(incarnation, group)\n",
+        "            began = self._clock.now()\n"
+        "            for held in group:\n"
+        "                self._judge(held, guard.GO, began)\n"
+        "            await self._verdicts(incarnation, group)\n"
+        "            self._asking -= len(group)\n"
+        "            continue\n",
+    ),
+    _one(
+        "mark-not-written",
+        "the start guard lets go and writes no mark",
+        _GUARD,
+        f"{_LUA}/start.lua",
+        "redis.call('SET', key, mark, 'NX', 'EX', MARKED) or",
+        "not redis.call('GET', key) or",
+    ),
+    _one(
+        "mark-not-written-limited",
+        "the same for a destination with limits",
+        _GUARD,
+        f"{_LUA}/start.lua",
+        "  redis.call('SET', key, mark, 'EX', MARKED)\n",
+        "",
+    ),
+    _one(
+        "copies-start",
+        "a second copy of a message starts in the same worker",
+        _GUARD,
+        f"{_LUA}/start.lua",
+        "'s:' .. ARGV[2] .. '#' .. ARGV[i + 2]",
+        "'s:' .. ARGV[2]",
+    ),
+    _one(
+        "incarnation-ignored",
+        "the start guard ignores the incarnation",
+        _GUARD,
+        f"{_LUA}/start.lua",
+        "redis.call('GET', KEYS[1]) == ARGV[1]",
+        "true",
+    ),
+    _one(
+        "incarnation-stays",
+        "a restarted Redis keeps its incarnation",
+        _GUARD,
+        "executions/engine/guard.py",
+        'if found and found.decode().startswith(f"{run_id}:"):',
+        "if found:",
+    ),
+    _one(
+        "started-ignored",
+        "void overwrites the mark of what has started",
+        _GUARD,
+        f"{_LUA}/void.lua",
+        "if mark and string.sub(mark, 1, 2) == 's:' then",
+        "if false then",
+    ),
+    _one(
+        "started-ignored-by-edits",
+        "edit and pause take back what has started",
+        _WITHDRAWAL,
+        "executions/engine/withdrawal.py",
+        "for row, by in pairs if not by]",
+        "for row, by in pairs]",
+    ),
+    _one(
+        "started-ignored-by-cancel",
+        "cancel ends what has started as if it had not",
+        ("tests/executions/services/test_cancellation.py",),
+        "executions/services/cancellation.py",
+        "        if holder:\n",
+        "        if not token:\n",
+    ),
+    _one(
+        "started-ignored-by-rescue",
+        "rescue takes back released work that has started",
+        (f"{_ENGINE}/test_rescue.py::test_released_work_that_has_started_counts_as_running",),
+        "executions/engine/rescue.py",
+        "for row, by in pairs if not by]",
+        "for row, by in pairs]",
+    ),
+    _one(
+        "started-ignored-by-dispatch",
+        "dispatch takes back what has started although its message seemed lost",
+        (f"{_ENGINE}/test_dispatch.py::test_what_has_started_nevertheless_stays_with_its_worker",),
+        "executions/engine/dispatch.py",
+        "for row, by in pairs if not by]",
+        "for row, by in pairs]",
+    ),
+    _one(
+        "not-voided",
+        "edit and pause change released work without asking the guard",
+        _WITHDRAWAL,
+        "executions/engine/withdrawal.py",
+        "holders = guard.void([row.token for row in queued if row.token is not None])",
+        'holders = ["" for _ in queued]',
+    ),
+)
+
+LEDGER = (
+    _one(
+        "claimed-twice",
+        "two schedulers may claim the same work",
+        ("tests/concurrency/test_dispatch_race.py",),
+        f"{_SQL}/dispatch.sql",
+        "    LIMIT %(limit)s\n    FOR NO KEY UPDATE SKIP LOCKED\n), waiting",
+        "    LIMIT %(limit)s\n), waiting",
+    ),
+    _one(
+        "cursor-unchecked",
+        "materialize moves a cursor that an edit has moved",
+        (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
+        f"{_SQL}/materialize.sql",
+        " AND t.next_run_at = p.cursor",
+        "",
+    ),
+)
+
+MUTATIONS = (*TOKENS, *EPOCHS, *STREAM, *START_GUARD, *LEDGER)

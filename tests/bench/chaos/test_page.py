@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bench.chaos import page
+from bench.chaos.table import EXPERIMENTS
+
+RUN = {
+    "id": EXPERIMENTS[0].id,
+    "expected": 700,
+    "missed": 0,
+    "duplicates": 1,
+    "in_flight_at_faults": 2,
+    "latest_start_ms": 4512.3,
+    "passed": True,
+}
+
+
+def store(directory: Path, name: str, **changes: Any) -> None:
+    (directory / name).write_text(json.dumps({"experiments": [{**RUN, **changes}]}))
+
+
+def line(directory: Path, number: int = 0) -> str:
+    return next(
+        line
+        for line in page.write(directory).splitlines()
+        if line.startswith(f"| {EXPERIMENTS[number].fault} |")
+    )
+
+
+def test_a_fault_without_a_run_says_so(tmp_path: Path):
+    assert line(tmp_path).endswith("| not run |")
+
+
+def test_the_last_run_of_a_fault_is_told(tmp_path: Path):
+    store(tmp_path, "2026-01-01T000000Z-chaos.json", passed=False)
+    store(tmp_path, "2026-01-02T000000Z-chaos.json")
+
+    assert line(tmp_path).endswith("| 700 | 0 | 1 (2) | 4.5 s | kept |")
+
+
+def test_a_broken_promise_is_told(tmp_path: Path):
+    store(tmp_path, "2026-01-01T000000Z-chaos.json", passed=False)
+
+    assert line(tmp_path).endswith("| broken |")
+
+
+def test_every_fault_has_a_name_and_a_sentence_of_its_own():
+    assert len({one.id for one in EXPERIMENTS}) == len(EXPERIMENTS)
+    assert len({one.fault for one in EXPERIMENTS}) == len(EXPERIMENTS)
+
+
+def test_a_fault_that_could_not_be_injected_is_not_called_kept(tmp_path: Path):
+    left_out = {"id": EXPERIMENTS[0].id, "could_not_run": "hosts need root", "passed": False}
+    stored = json.dumps({"experiments": [left_out]})
+    (tmp_path / "2026-01-01T000000Z-chaos.json").write_text(stored)
+
+    assert line(tmp_path).endswith("| could not run: hosts need root |")
