@@ -27,8 +27,10 @@ def _provide_secrets(command: list[str]) -> None:
     if command == ["up"]:
         # The settings need secrets, and a first start is what makes them.
         local_state.ensure_secrets(local_state.data_dir())
-    elif command in (["down"], ["ps"]) and not local_state.load_secrets(local_state.data_dir()):
-        # Nothing was ever started here; these only say so, and sign nothing.
+    elif command in (["down"], ["ps"], ["restore"]) and not local_state.load_secrets(
+        local_state.data_dir()
+    ):
+        # Nothing was ever started here; these sign nothing.
         os.environ.setdefault("SECRET_KEY", secrets.token_urlsafe(32))
 
 

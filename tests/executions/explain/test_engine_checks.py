@@ -3,7 +3,9 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
+from django.db import connection
 
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.explain.engine_checks import bulk_job, misfire, overlap, prepared, retry
 from executions.explain.evidence import Situation
@@ -163,3 +165,16 @@ def test_how_long_ago_it_was_missed_is_told(alpha: Tenant):
     check = misfire(of(row(minutely(alpha), moment, "SKIPPED", **late)))
 
     assert "by 1 m 30 s" in check.evidence
+
+
+def test_behind_the_fence_nothing_is_looked_after_and_the_way_out_is_told(alpha: Tenant):
+    task = minutely(alpha)
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+
+    check = prepared(of(row(task, this_minute(-MINUTE))))
+
+    assert check.ok is False
+    assert "held back" in check.says
+    assert check.fix is not None
+    assert "restore --confirm" in check.fix.text

@@ -1,0 +1,79 @@
+-- name: hold_leases
+-- Gives every partition to the fence for good, under an epoch far above any that was used after
+-- the moment that the database was taken back to. No scheduler can take or renew one: nothing is
+-- prepared, released, rescued or resumed. The lease ends a million days after the last sign of a
+-- scheduler's life, up to which the database knows what happened. A table of 256 rows.
+UPDATE partition_leases l
+SET owner = %(fence)s, epoch = l.epoch + %(epochs)s,
+    expires_at = (SELECT coalesce(max(n.heartbeat_at), now()) FROM scheduler_nodes n)
+        + interval '1000000 days'
+WHERE l.owner IS DISTINCT FROM %(fence)s::uuid
+
+-- name: skip_tokens
+-- Moves the sequence of fencing tokens past every value that can have been used after the moment
+-- that the database was taken back to. One row.
+SELECT setval('execution_token_seq', s.last_value + %(tokens)s) FROM execution_token_seq s
+
+-- name: holds
+-- Whether the fence holds the installation; it holds all partitions or none. Primary key.
+SELECT EXISTS (SELECT 1 FROM partition_leases l WHERE l.partition = 0 AND l.owner = %(fence)s)
+
+-- name: lift
+-- Lets schedulers take the partitions, as ones that nobody has looked after for ages: whatever is
+-- prepared and overdue goes back to its misfire policy. A table of 256 rows.
+UPDATE partition_leases l SET owner = NULL, expires_at = '1970-01-01T00:00:00Z'
+WHERE l.owner = %(fence)s
+
+-- name: released
+-- Work that was released and whose start is not recorded; not what was leased over the API, which
+-- has been started by its lease. Index executions_leased_idx.
+SELECT e.id, e.fencing_token FROM executions e
+WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
+ORDER BY e.id LIMIT %(limit)s
+
+-- name: last_sign
+-- The last sign of a scheduler's life before the fence, as hold_leases noted it, and the clock.
+-- Primary key.
+SELECT l.expires_at - interval '1000000 days', clock_timestamp()
+FROM partition_leases l WHERE l.partition = 0
+
+-- name: overdue_tasks
+-- By misfire policy: tasks with an instant in the past that nobody has started, and how many such
+-- instants are prepared. Indexes tasks_due_idx, executions_due_idx and executions_gated_idx.
+WITH overdue AS (
+    SELECT t.id, t.schedule, 0 AS prepared FROM tasks t
+    WHERE t.status = 'SCHEDULED' AND t.next_run_at < statement_timestamp()
+    UNION ALL
+    SELECT t.id, t.schedule, 1 FROM executions e JOIN tasks t ON t.id = e.task_id
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND t.status = 'SCHEDULED'
+      AND (e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
+           OR e.status = 'PENDING' AND (e.gated OR NOT e.held))
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = '' AND e.due_at < statement_timestamp()
+)
+SELECT coalesce(o.schedule ->> 'misfire_policy', 'coalesce') AS policy,
+       count(DISTINCT o.id), sum(o.prepared)::bigint
+FROM overdue o GROUP BY policy ORDER BY policy
+
+-- name: unfinished
+-- What was under way: running by our workers, leased or accepted outside, retries that are due,
+-- retries that wait, and due work that somebody or a made-up instant asked for. Indexes
+-- executions_leased_idx and executions_due_idx.
+SELECT count(*) FILTER (WHERE e.status = 'RUNNING' AND NOT outside),
+       count(*) FILTER (WHERE e.status IN ('QUEUED', 'RUNNING') AND outside),
+       count(*) FILTER (WHERE repeated AND e.due_at < statement_timestamp()),
+       count(*) FILTER (WHERE repeated AND e.due_at >= statement_timestamp()),
+       count(*) FILTER (WHERE asked AND e.due_at < statement_timestamp())
+FROM executions e
+CROSS JOIN LATERAL (
+    SELECT e.pool LIKE 'pull.%%' OR e.accepted_at IS NOT NULL AS outside,
+           e.status = 'RETRYING'
+           OR e.attempt > 0 AND e.status IN ('PENDING', 'QUEUED') AS repeated,
+           e.attempt = 0 AND (e.trigger <> 'schedule' OR e.reason <> '')
+           AND e.status IN ('PENDING', 'QUEUED') AS asked
+) AS kind
+WHERE e.id >= %(low)s AND e.id < %(high)s
+  AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+
+-- name: bulk_jobs_open
+-- Bulk jobs that have not ended: they go on where they were. Index bulk_jobs_due_idx.
+SELECT count(*) FROM bulk_jobs WHERE status IN ('PENDING', 'RUNNING')

@@ -1,0 +1,37 @@
+-- name: snapshot
+-- Makes what this transaction sees available to others, for the dump and the counts alike.
+SELECT pg_export_snapshot()
+
+-- name: facts
+-- The moment, the server and the last fencing token of a backup. One row.
+SELECT clock_timestamp(), current_setting('server_version'),
+       current_setting('server_version_num')::int, (SELECT last_value FROM execution_token_seq)
+
+-- name: migrations
+-- The migrations that have been applied. A few dozen rows.
+SELECT app, name FROM django_migrations ORDER BY app, name
+
+-- name: tables
+-- The tables of the product, a partitioned one once, as which it is counted.
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+ORDER BY c.relname
+
+-- name: count_rows
+-- The rows of one table; reads it from end to end, as the dump does.
+SELECT count(*) FROM {table}
+
+-- name: others
+-- Our processes that are connected to this database, besides this one.
+SELECT application_name FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND application_name LIKE 'punctual-%%'
+ORDER BY application_name
+
+-- name: drop_all
+-- Empties a database that is to be overwritten; in the caller's transaction.
+DROP SCHEMA public CASCADE
+
+-- name: create_public
+-- An empty schema for what is restored next.
+CREATE SCHEMA public

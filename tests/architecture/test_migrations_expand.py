@@ -1,0 +1,212 @@
+"""Old code works on the new schema: migrations add, and take away one release later (J5)."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import connection, migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+
+from tests.architecture import tree
+from tests.architecture.rules import expansion
+from tests.factories import make_dead_letter, make_tenant
+
+#: The last migration of each app in the release before; what comes later meets its code.
+PREVIOUS_RELEASE = {
+    "events": "0002_audit_entries_are_append_only",
+    "executions": "0001_ledger",
+    "tasks": "0001_initial",
+    "tenants": "0001_initial",
+}
+# Migration -> its steps that are no additions, and why old code survives them all the same.
+ACCEPTED: dict[str, dict[str, str]] = {
+    "executions 0004_gate_and_series": {
+        "AddConstraint execution gated_work_is_pending_and_held": "old code never sets `gated`",
+        "AddIndex execution executions_gated_idx": "partial, empty: no row is gated yet",
+        "AddIndex execution executions_of_series_idx": "partial, empty: no row has a series yet",
+    },
+    "executions 0005_counted_executions": {
+        "AddIndex execution executions_counted_idx": "partial, empty: no row is counted yet",
+    },
+    "executions 0006_delivery": {
+        "RemoveIndex execution executions_due_idx": "it comes back under its name, for the "
+        "statements of old code too: what they ask for implies `not parked` by its default",
+        "AddIndex execution executions_due_idx": "unfinished work only, which is little",
+        "AddIndex execution executions_parked_idx": "partial, empty: no row is parked yet",
+        "AddIndex execution executions_pull_idx": "partial, empty: no pool is pulled yet",
+    },
+    "events 0002_audit_entries_are_append_only": {"RunSQL": "a part of the first release"},
+    "executions 0001_ledger": {"RunSQL": "the first release begins with it"},
+    "events 0001_initial": {"RunSQL": "the first release begins with it"},
+    "tasks 0002_next_of_tenant": {
+        "AddIndex task tasks_next_of_tenant_idx": "UPGRADING says that changes of tasks wait",
+    },
+    "tasks 0003_calendars_pauses_zones": {
+        "AddIndex task tasks_failing_idx": "partial, empty: no task pauses itself yet",
+        "AddIndex task tasks_of_pause_idx": "partial, empty: no task is under a pause yet",
+    },
+    "tasks 0004_fill_destinations": {"RunSQL": "fills a column that old code does not know"},
+    "tenants 0002_default_jitter": {
+        "AddConstraint tenant default_jitter_is_within_a_day": "old code leaves it at its default",
+    },
+    "tasks 0005_tasks_with_calendars": {
+        "AddIndex task tasks_with_calendars_idx": "partial, empty: no task has calendars yet",
+    },
+}
+
+
+def _ours() -> Iterator[tuple[str, migrations.Migration]]:
+    loader = MigrationLoader(None)
+    for (app, name), migration in sorted(loader.disk_migrations.items()):
+        if app in tree.packages():
+            yield f"{app} {name}", migration
+
+
+def _released() -> set[str]:
+    text = (tree.REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^## \[(\d+\.\d+\.\d+)\]", text, re.MULTILINE))
+
+
+def test_every_migration_only_adds_or_is_a_contraction():
+    found = [
+        f"{title}: {breach}"
+        for title, migration in _ours()
+        if not getattr(migration, "contract_after", "")
+        for breach in expansion.breaches(migration)
+        if breach.split(":")[0] not in ACCEPTED.get(title, {})
+    ]
+
+    assert not found, tree.report(found)
+
+
+def test_a_contraction_waits_for_a_release_that_is_out():
+    found = [
+        f"{title}: contract_after {release!r} is no release of CHANGELOG.md"
+        for title, migration in _ours()
+        if (release := getattr(migration, "contract_after", "")) and release not in _released()
+    ]
+
+    assert not found, tree.report(found)
+
+
+def test_contractions_and_nothing_else_are_named_so():
+    found = [
+        title
+        for title, migration in _ours()
+        if ("_post_" in title) != bool(getattr(migration, "contract_after", ""))
+    ]
+
+    assert not found, tree.report(found)
+
+
+def test_what_the_release_before_knows_is_still_there_and_of_its_type():
+    loader = MigrationLoader(None)
+    before = loader.project_state(list(PREVIOUS_RELEASE.items())).apps
+    now = loader.project_state().apps
+    found = []
+    for old in before.get_models():
+        if old._meta.app_label not in PREVIOUS_RELEASE:
+            continue
+        new = now.get_model(old._meta.label)
+        columns = {field.column: field for field in new._meta.local_concrete_fields}
+        for field in old._meta.local_concrete_fields:
+            same = columns.get(field.column)
+            if same is None or same.db_type(connection) != field.db_type(connection):
+                found.append(f"{old._meta.label}.{field.name} is gone or of another type")
+
+    assert not found, tree.report(found)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("label", ["tenants.Tenant", "tasks.Task", "executions.DeadLetter"])
+def test_code_of_the_release_before_writes_and_reads_on_the_new_schema(label: str):
+    make_dead_letter(make_tenant("Alpha"))
+    apps = MigrationLoader(None).project_state(list(PREVIOUS_RELEASE.items())).apps
+    old: Any = apps.get_model(label)
+    row = old.objects.first()
+
+    _become_another(row)
+    row.save(force_insert=True)
+
+    assert old.objects.filter(pk=row.pk).exists()
+
+
+@pytest.mark.django_db
+def test_code_of_the_release_before_adds_work_to_the_new_ledger():
+    letter = make_dead_letter(make_tenant("Alpha"))
+    apps = MigrationLoader(None).project_state(list(PREVIOUS_RELEASE.items())).apps
+    old: Any = apps.get_model("executions.Execution")
+    row = old.objects.get(pk=letter.execution_id)
+
+    # The time of its day stays in the id; the end makes it another one.
+    row.pk = uuid.UUID(int=row.pk.int ^ 1)
+    row.save(force_insert=True)
+
+    assert old.objects.filter(task_id=row.task_id).count() == 2
+
+
+def _become_another(row: Any) -> None:
+    row.pk = uuid.uuid4()
+    for field in row._meta.local_concrete_fields:
+        if field.unique and not field.primary_key:
+            made = uuid.uuid4()
+            setattr(row, field.attname, made if "id" in field.name else f"another-{made.hex[:8]}")
+
+
+def _migration(*operations: Operation) -> migrations.Migration:
+    class MadeUp(migrations.Migration):
+        pass
+
+    MadeUp.operations = operations
+    return MadeUp("0009_made_up", "tasks")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        migrations.RemoveField("task", "name"),
+        migrations.DeleteModel("Task"),
+        migrations.RenameField("task", "name", "title"),
+        migrations.RenameModel("Task", "Job"),
+        migrations.AlterField("task", "name", models.TextField()),
+        migrations.AddField("task", "new", models.IntegerField()),
+        migrations.AddField("task", "new", models.IntegerField(default=0), preserve_default=True),
+        migrations.AddIndex("task", models.Index(fields=["name"], name="i")),
+        migrations.RemoveIndex("task", "i"),
+        migrations.AddConstraint("task", models.UniqueConstraint(fields=["name"], name="u")),
+        migrations.RunSQL("SELECT 1"),
+        migrations.RunPython(migrations.RunPython.noop),
+        migrations.SeparateDatabaseAndState([migrations.RunSQL("SELECT 1")], []),
+    ],
+    ids=expansion.name_of,
+)
+def test_the_rule_refuses_what_old_code_may_not_survive(step: Operation):
+    assert expansion.breaches(_migration(step))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        migrations.CreateModel("New", [("id", models.UUIDField(primary_key=True))]),
+        migrations.AddField("task", "new", models.IntegerField(null=True)),
+        migrations.AddField("task", "new", models.IntegerField(default=0, db_default=0)),
+        AddIndexConcurrently("task", models.Index(fields=["name"], name="i")),
+        migrations.SeparateDatabaseAndState([], [migrations.RemoveField("task", "name")]),
+    ],
+    ids=expansion.name_of,
+)
+def test_the_rule_leaves_additions_alone(step: Operation):
+    assert expansion.breaches(_migration(step)) == []
+
+
+def test_what_a_migration_adds_to_its_own_new_table_is_no_breach():
+    new = migrations.CreateModel("New", [("id", models.UUIDField(primary_key=True))])
+    index = migrations.AddIndex("new", models.Index(fields=["id"], name="i"))
+
+    assert expansion.breaches(_migration(new, index)) == []

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from executions.models import PartitionLease
+from scheduler_site.backup import archive, programs
+from scheduler_site.backup.make import database_address, make_backup
+from scheduler_site.backup.programs import ProgramFailed
+from scheduler_site.backup.wrapping import unwrap
+from shared.exceptions import Conflict
+from tenants.models import Tenant
+from tests.factories import make_task, make_tenant, once
+from tests.scheduler_site.backup.files import PASSPHRASE, cheap
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap(monkeypatch)
+
+
+@pytest.fixture
+def alpha() -> Tenant:
+    return make_tenant("Alpha")
+
+
+def test_a_backup_says_what_is_in_it(alpha: Tenant, tmp_path: Path):
+    make_task(alpha, once())
+    make_task(alpha, once())
+
+    made = make_backup(tmp_path / "a", PASSPHRASE)
+
+    found = archive.read(tmp_path / "a")
+    assert found.manifest == made.manifest
+    assert found.manifest.row_counts["tasks"] == 2
+    assert found.manifest.row_counts["partition_leases"] == PartitionLease.objects.count()
+    assert not [name for name in found.manifest.row_counts if name.startswith("executions_")]
+    assert "0001_ledger" in found.manifest.migrations["executions"]
+    assert found.manifest.server_major >= 18
+    assert made.bytes == (tmp_path / "a").stat().st_size
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+def test_the_keys_are_in_it_only_under_the_passphrase(tmp_path: Path):
+    make_backup(tmp_path / "a", PASSPHRASE)
+
+    found = archive.read(tmp_path / "a")
+    secrets = unwrap(found.wrapped, PASSPHRASE, found.manifest_bytes)
+    content = (tmp_path / "a").read_bytes()
+    for word in secrets["encryption_keys"].split():
+        assert word.split(":", 1)[1].encode() not in content
+
+
+def test_what_commits_while_it_is_made_is_wholly_out_of_it(
+    alpha: Tenant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    make_task(alpha, once())
+    dump = programs.dump
+
+    def late(url: str, snapshot: str):
+        make_task(alpha, once())
+        return dump(url, snapshot)
+
+    monkeypatch.setattr(programs, "dump", late)
+
+    made = make_backup(tmp_path / "a", PASSPHRASE)
+
+    assert made.manifest.row_counts["tasks"] == 1
+
+
+def test_a_dump_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def broken(url: str, snapshot: str):
+        yield b"half"
+        raise ProgramFailed("pg_dump failed: no space")
+
+    monkeypatch.setattr(programs, "dump", broken)
+
+    with pytest.raises(ProgramFailed):
+        make_backup(tmp_path / "a", PASSPHRASE)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_costs_no_dump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").write_bytes(b"former")
+    monkeypatch.setattr(programs, "dump", None)
+
+    with pytest.raises(Conflict):
+        make_backup(tmp_path / "a", PASSPHRASE)
+
+    assert (tmp_path / "a").read_bytes() == b"former"
+
+
+def test_the_address_is_djangos(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "sslmode", "prefer")
+    address = database_address()
+
+    assert f"dbname={connection.settings_dict['NAME']}" in address
+    assert "sslmode=prefer" in address
+    assert "statement_timeout" not in address

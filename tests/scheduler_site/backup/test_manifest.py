@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scheduler_site.backup import archive
+from scheduler_site.backup.manifest import (
+    Manifest,
+    Unfit,
+    known_migrations,
+    read_manifest,
+    refuse_newer,
+)
+from tests.scheduler_site.backup.files import cheap, write
+
+
+@pytest.fixture
+def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
+    cheap(monkeypatch)
+    return archive.read(write(tmp_path / "a")).manifest
+
+
+def test_a_manifest_reads_as_it_was_written(manifest: Manifest):
+    assert read_manifest(manifest.as_bytes()) == manifest
+    assert manifest.total_rows == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 1}', b'{"format": 1, "more": 2}'])
+def test_what_is_no_manifest_is_refused(content: bytes):
+    with pytest.raises(Unfit):
+        read_manifest(content)
+
+
+def test_the_migrations_of_this_version_are_known():
+    known = known_migrations()
+
+    assert "0001_ledger" in known["executions"]
+    assert {"tasks", "tenants", "events", "auth", "sessions"} <= known.keys()
+
+
+def test_a_backup_of_this_version_or_an_older_one_fits(manifest: Manifest):
+    refuse_newer(manifest, known_migrations())
+    refuse_newer(replace(manifest, migrations={"executions": ["0001_ledger"]}), known_migrations())
+
+
+@pytest.mark.parametrize("migrations", [{"executions": ["9999_future"]}, {"unheard_of": ["0001"]}])
+def test_a_backup_of_a_newer_version_is_refused(
+    manifest: Manifest, migrations: dict[str, list[str]]
+):
+    with pytest.raises(Unfit, match="newer version"):
+        refuse_newer(replace(manifest, migrations=migrations), known_migrations())

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+
+from executions.engine import fence, guard
+from scheduler_site import local_state
+from scheduler_site.backup.archive import Damaged
+from scheduler_site.backup.make import database_address, make_backup
+from scheduler_site.backup.manifest import Unfit
+from scheduler_site.backup.place import Place
+from scheduler_site.backup.restore import Checked, Incomplete, check, restore
+from scheduler_site.backup.wrapping import WrongPassphrase
+from scheduler_site.run_lock import RunLock
+from shared.exceptions import Conflict
+from tests.factories import make_task, make_tenant, once
+from tests.scheduler_site.backup.files import PASSPHRASE, cheap, write
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap(monkeypatch)
+    monkeypatch.delenv("ENCRYPTION_KEYS", raising=False)
+
+
+@pytest.fixture
+def target() -> Iterator[str]:
+    """Return the address of an empty database on the tests' server."""
+    with psycopg.connect(database_address(), autocommit=True) as session:
+        session.execute("CREATE DATABASE restore_target")
+    yield f"{database_address()} dbname=restore_target"
+    with psycopg.connect(database_address(), autocommit=True) as session:
+        session.execute("DROP DATABASE restore_target WITH (FORCE)")
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Checked:
+    """Return a backup of the tests' database with one task."""
+    make_task(make_tenant("Alpha"), once())
+    make_backup(tmp_path / "a", PASSPHRASE)
+    return check(tmp_path / "a", PASSPHRASE)
+
+
+def value(url: str, question: str) -> Any:
+    with psycopg.connect(url) as session:
+        return session.execute(question).fetchall()[0][0]
+
+
+def test_the_restored_database_has_every_row_and_is_fenced(
+    checked: Checked, target: str, tmp_path: Path
+):
+    before = guard.current_incarnation()
+
+    restore(checked, Place(tmp_path / "b", target), overwrite=False)
+
+    assert value(target, "SELECT count(*) FROM tasks") == 1
+    assert (
+        value(target, f"SELECT count(*) FROM partition_leases WHERE owner <> '{fence.OWNER}'") == 0
+    )
+    token = value(target, "SELECT last_value FROM execution_token_seq")
+    assert token > checked.manifest.last_token + 2**39
+    assert local_state.load_secrets(tmp_path / "b")["encryption_keys"]
+    assert guard.current_incarnation() != before
+
+
+def test_an_installation_that_runs_is_refused(checked: Checked, target: str, tmp_path: Path):
+    with RunLock(tmp_path / "b"), pytest.raises(Conflict) as refused:
+        restore(checked, Place(tmp_path / "b", target), overwrite=True)
+
+    assert refused.value.code == "running"
+    assert value(target, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
+
+
+def test_a_target_with_data_is_refused_unless_it_is_to_be_replaced(
+    checked: Checked, target: str, tmp_path: Path
+):
+    place = Place(tmp_path / "b", target)
+    with psycopg.connect(target) as session:
+        session.execute("CREATE TABLE precious (id int)")
+
+    with pytest.raises(Conflict) as refused:
+        restore(checked, place, overwrite=False)
+
+    assert refused.value.code == "not_empty"
+    assert value(target, "SELECT count(*) FROM precious") == 0
+    restore(checked, place, overwrite=True)
+    assert value(target, "SELECT to_regclass('precious') IS NULL")
+
+
+def test_rows_that_are_missing_are_told(checked: Checked, target: str, tmp_path: Path):
+    counts = {**checked.manifest.row_counts, "tasks": 2}
+    backup = replace(checked.backup, manifest=replace(checked.manifest, row_counts=counts))
+
+    with pytest.raises(Incomplete, match="tasks"):
+        restore(Checked(backup, checked.secrets), Place(tmp_path / "b", target), overwrite=False)
+
+    assert local_state.load_secrets(tmp_path / "b") == {}
+
+
+def test_a_wrong_passphrase_is_found_before_anything_is_touched(tmp_path: Path):
+    with pytest.raises(WrongPassphrase):
+        check(write(tmp_path / "a"), "another passphrase")
+
+
+def test_a_damaged_file_is_found_before_anything_is_touched(tmp_path: Path):
+    path = write(tmp_path / "a")
+    path.write_bytes(path.read_bytes()[:-2000])
+
+    with pytest.raises(Damaged):
+        check(path, PASSPHRASE)
+
+
+def test_a_newer_version_is_found_before_the_passphrase_is_tried(tmp_path: Path):
+    path = write(tmp_path / "a", migrations={"executions": ["9999_future"]})
+
+    with pytest.raises(Unfit):
+        check(path, "another passphrase")
+
+
+def test_keys_that_the_environment_lacks_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ENCRYPTION_KEYS", "here")
+
+    with pytest.raises(Unfit, match="k1"):
+        check(write(tmp_path / "a"), PASSPHRASE)
+
+
+def test_without_a_redis_of_ones_own_nothing_is_asked(
+    checked: Checked, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+    monkeypatch.setattr(guard, "renew_incarnation", None)
+
+    restore(checked, Place(tmp_path / "b", target), overwrite=False)
