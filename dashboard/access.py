@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import DatabaseError, InterfaceError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,6 +28,7 @@ from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from shared.actor import Actor
+from shared.api.outages import is_outage
 from shared.api.trace import trace_id_of
 from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
@@ -159,7 +160,9 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
         # A page of a member is nobody else's, and stale as soon as something runs.
         answer.headers.setdefault("Cache-Control", "private, no-cache")
         return answer
-    except (OperationalError, InterfaceError) as error:
+    except (DatabaseError, InterfaceError) as error:
+        if not is_outage(error):
+            raise
         log.warning("console_without_database", extra={"reason": type(error).__name__})
         answer = render(None, "dashboard/unavailable.html", status=503)
         answer["Retry-After"] = "5"

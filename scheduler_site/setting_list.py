@@ -107,7 +107,8 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DATABASE_URL",
             "",
-            "PostgreSQL to use; empty: `up` starts the embedded one.",
+            "PostgreSQL to use; empty: `up` starts the embedded one. A primary and its standby: "
+            "`?host=a,b&target_session_attrs=read-write`.",
             _django("DATABASE_URL"),
             secret=True,
             stored="database_url",

@@ -17,7 +17,9 @@ from psycopg.conninfo import conninfo_to_dict
 from scheduler_site import env, local_state
 from scheduler_site.broker import broker_url
 from scheduler_site.mail import mail_settings
+from shared import silence
 from shared.conf import Conf
+from shared.web_pool import POOL
 
 # One zone database everywhere: the pinned tzdata package, never the system's copy (A4).
 zoneinfo.reset_tzpath(())
@@ -150,11 +152,15 @@ def _database(url: str) -> dict[str, Any]:
         if key not in {"dbname", "user", "password", "host", "port"}
     }
     # Bounds on what a stuck session can hold (F8, F12); database defaults are unlimited.
-    options["options"] = (
-        "-c statement_timeout=30000 -c lock_timeout=10000"
-        " -c idle_in_transaction_session_timeout=5000 -c timezone=UTC"
-    )
-    options.setdefault("connect_timeout", 5)
+    session = {
+        "statement_timeout": 30000,
+        "lock_timeout": 10000,
+        "idle_in_transaction_session_timeout": 5000,
+        "timezone": "UTC",
+        **silence.DATABASE_SESSION,
+    }
+    options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
+    options = {**silence.DATABASE_CLIENT, **options}
     options.setdefault("application_name", f"punctual-{PROCESS_KIND}")
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -169,11 +175,7 @@ def _database(url: str) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **options,
-            **(
-                {"pool": {"min_size": 2, "max_size": 12, "timeout": 5}}
-                if PROCESS_KIND == "web"
-                else {}
-            ),
+            **({"pool": POOL} if PROCESS_KIND == "web" else {}),
         },
     }
 
@@ -227,6 +229,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "queue_order_strategy": "priority",
     # Only unacknowledged system jobs come back by it; executions are acknowledged at once.
     "visibility_timeout": 3600,
+    # Without these a publisher waits for good on a connection that drops packets without a word,
+    # and a worker notices after a minute that nothing comes any more (F30).
+    "socket_timeout": 2,
+    "socket_connect_timeout": 2,
+    "health_check_interval": 10,
+    **silence.redis_options(REDIS_URL),
 }
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
-from executions.engine import ledger
+from executions.engine import fence, ledger, refusals
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.workers import registry
@@ -20,6 +20,7 @@ from scheduler_site.doctor.runtime import (
     oldest_outcome_seconds,
 )
 from scheduler_site.health import readiness
+from shared.clock_watch import skews
 from shared.conf import conf
 from shared.ids import first_id_at
 from shared.sql import rows
@@ -50,6 +51,7 @@ class Status:
     recorders: int
     partitions_owned: int
     partitions_total: int
+    refused: dict[str, int]
     problems: list[str]
 
     @property
@@ -92,14 +94,18 @@ def read_status() -> Status:
         recorders=recorders,
         partitions_owned=owned,
         partitions_total=total,
+        refused=refusals.read(),
         problems=_problems(bounds, recorders),
     )
 
 
 def _problems(bounds: dict[str, Any], recorders: int) -> list[str]:
     found = [what for what in readiness().values() if what != "ok"]
+    if fence.holds():
+        found.append(f"nothing runs: held by the {fence.NAME}")
     if not recorders:
         found.append("no live recorder writes outcomes")
+    found += [str(skew) for skew in skews()]
     unwritten = oldest_outcome_seconds()
     if unwritten > OUTCOME_STUCK_SECONDS:
         found.append(f"outcomes are not written since {unwritten:.0f} s")

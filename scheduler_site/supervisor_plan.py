@@ -20,7 +20,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from scheduler_site import env, local_state
+from scheduler_site import env, local_state, receiver_ledgers
 from scheduler_site.embedded import EmbeddedServer
 from scheduler_site.supervisor import Command, Stage
 from scheduler_site.supervisor_process import ProcessSpec
@@ -64,8 +64,12 @@ class UpOptions:
     @property
     def public_url(self) -> str:
         """Return the address that people on this machine open."""
-        default = f"http://{_spelled(self.reachable_host)}:{self.port}"
-        return env.text("PUBLIC_URL", default).rstrip("/")
+        return env.text("PUBLIC_URL", self.local_url).rstrip("/")
+
+    @property
+    def local_url(self) -> str:
+        """Return the address of the web process itself, whatever stands before it."""
+        return f"http://{_spelled(self.reachable_host)}:{self.port}"
 
     @property
     def reachable_host(self) -> str:
@@ -123,7 +127,8 @@ def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[
             "bootstrap",
             commands=[Command(plan.spec("bootstrap", "bootstrap", "--json"), captured=True)],
         ),
-        Stage("web", plan.kinds(), ready=plan.answers("/healthz")),
+        # Patient: a machine that is busy with other things starts a dozen programs slowly.
+        Stage("web", plan.kinds(), ready=plan.answers("/healthz"), timeout_seconds=180.0),
         Stage("Punctual", ready=plan.answers("/readyz"), probe_every_seconds=0.5),
     ]
 
@@ -135,7 +140,8 @@ class _Plan:
 
     def kinds(self) -> list[ProcessSpec]:
         options = self.options
-        receiver = ("run_receiver", "--port", str(options.receiver_port))
+        ledgers = str(options.data_dir / receiver_ledgers.FOLDER)
+        receiver = ("run_receiver", "--port", str(options.receiver_port), "--ledgers", ledgers)
         return [
             self.spec("web", "run_web"),
             self.spec("receiver", *receiver),

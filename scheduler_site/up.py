@@ -94,6 +94,7 @@ class Runtime:
         return {
             "pid": os.getpid(),
             "public_url": options.public_url,
+            "local_url": options.local_url,
             "database_url": options.database_url or self.servers["postgresql"].url,
             "redis_url": options.redis_url or self.servers["valkey"].url,
             "receiver_url": options.receiver_url,

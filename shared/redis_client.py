@@ -13,8 +13,22 @@ from typing import Any
 import redis
 import redis.asyncio
 from django.conf import settings
+from redis._parsers.base import BaseParser
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from shared import silence
+
+
+class WritesRefused(redis.ConnectionError):
+    """Redis answers and refuses every write: for want of memory or disk, or as a replica.
+
+    To whoever uses it that is a server that is away for now; Celery's workers, for one, end at
+    any other error of it and would take with them what they have under way.
+    """
+
+
+BaseParser.EXCEPTION_CLASSES.update(dict.fromkeys(("OOM", "MISCONF", "READONLY"), WritesRefused))
 
 #: What a call raises when Redis cannot be asked.
 ConnectionFailed = (redis.ConnectionError, redis.TimeoutError, OSError)
@@ -25,6 +39,9 @@ INCARNATION_KEY = "punctual:incarnation"
 WORKERS_KEY = "punctual:workers"
 WORKER_INFO_KEY = "punctual:worker_info"
 CONTROL_CHANNEL = "punctual:control"
+CLOCKS_KEY = "punctual:clocks"
+#: Hash: kind of what was refused -> how often.
+REFUSED_KEY = "punctual:refused"
 
 _LUA = Path(__file__).resolve().parent.parent / "executions" / "lua"
 
@@ -42,21 +59,48 @@ def client() -> redis.Redis:
         socket_connect_timeout=2,
         health_check_interval=15,
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+        **silence.redis_options(settings.REDIS_URL),
     )
 
 
 def blocking_client(timeout_seconds: float) -> redis.Redis:
     """Return a client of its own for reads that block up to the given time."""
     return redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=timeout_seconds + 3, socket_connect_timeout=3
+        settings.REDIS_URL,
+        socket_timeout=timeout_seconds + 3,
+        socket_connect_timeout=3,
+        **silence.redis_options(settings.REDIS_URL),
     )
 
 
 def async_client(**options: Any) -> redis.asyncio.Redis:
     """Return an asyncio client of its own."""
-    return redis.asyncio.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=3, **{"socket_timeout": 5, **options}
+    made = redis.asyncio.Redis.from_url(
+        settings.REDIS_URL,
+        socket_connect_timeout=3,
+        **silence.redis_options(settings.REDIS_URL),
+        **{"socket_timeout": 5, **options},
     )
+    pool = made.connection_pool
+    pool.connection_class = _telling(pool.connection_class)
+    return made
+
+
+def _telling(base: Any) -> Any:
+    """Return a class of connections whose loss is told as one.
+
+    The client takes the kernel's ETIMEDOUT for its own timeout, and writes on; uvloop answers a
+    write to a closed transport with RuntimeError, which nobody expects.
+    """
+
+    class Telling(base):  # type: ignore[misc]  # the class depends on the URL
+        async def send_packed_command(self, *arguments: Any, **keywords: Any) -> None:
+            try:
+                await super().send_packed_command(*arguments, **keywords)
+            except RuntimeError as error:
+                raise redis.ConnectionError(f"the connection is gone: {error}") from error
+
+    return Telling
 
 
 @cache

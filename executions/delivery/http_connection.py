@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import select
+import socket
 import ssl
+import struct
 from time import perf_counter
 from typing import cast
 
@@ -21,6 +23,7 @@ Key = tuple[str, str, int, str]
 
 #: Seconds by which a timer may be early or late: uvloop rounds to milliseconds.
 _TICK = 0.002
+_NO_LINGER = struct.pack("ii", 1, 0)
 
 
 def milliseconds(seconds: float) -> float:
@@ -118,6 +121,8 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         """Drop the connection at once; a pending exchange is left to its caller."""
         self._closed = True
+        if self._waiter is not None:
+            self._discard_unsent()
         self._waiter = None
         if self._timer is not None:
             self._timer.cancel()
@@ -157,7 +162,21 @@ class Connection(asyncio.Protocol):
         waiter, self._waiter = self._waiter, None
         if waiter is not None and not waiter.done():
             waiter.set_exception(error)
+        self._discard_unsent()
         self.close()
+
+    def _discard_unsent(self) -> None:
+        """Let the kernel forget what has not left, and tell the receiver at once.
+
+        It would go on sending for minutes: a request that was given up would arrive after the one
+        that was made in its place.
+        """
+        # One that is closing may have no descriptor any more, or somebody else's.
+        if self._transport is None or self._transport.is_closing():
+            return
+        raw = self._transport.get_extra_info("socket")
+        if raw is not None:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the transport; with TLS a second time, for the encrypted one."""

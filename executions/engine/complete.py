@@ -16,7 +16,7 @@ import orjson
 from django.db import DataError, IntegrityError, transaction
 
 from executions.choices import Status
-from executions.engine import guard, progress, transitions
+from executions.engine import guard, progress, refusals, transitions
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
@@ -60,6 +60,7 @@ class Recorder:
             done, refused = done + moved, refused + stale
         self.stream.acknowledge(entries)
         guard.settle([one.token for one in said if isinstance(one, Finish)])
+        refusals.note(refusals.OUTCOMES, refused)
         self._failures = 0
         gather = conf().recorder_gather_seconds if len(said) < conf().outcome_batch else 0.0
         return Counts(done=done, next_in=gather, refused=refused)
@@ -78,10 +79,7 @@ def record(said: Sequence[Said]) -> tuple[int, int]:
         finished = transitions.finish(list(ended.values()))
         _wake_schedulers([one.retry_in for one in ended.values() if one.status == Status.RETRYING])
         _wake_schedulers([0.0 for _ in released])
-    refused = len(ended) - len(finished)
-    if refused:
-        log.warning("stale_outcomes_refused", extra={"count": refused})
-    return len(finished), refused
+    return len(finished), len(ended) - len(finished)
 
 
 def _wake_schedulers(delays: Sequence[float]) -> None:

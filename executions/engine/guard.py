@@ -87,3 +87,9 @@ def current_incarnation() -> str:
         # Two schedulers may renew at once; the later one wins and the earlier's work is void.
         redis.set(INCARNATION_KEY, made)
     return cast(bytes, redis.get(INCARNATION_KEY) or made.encode()).decode()
+
+
+def renew_incarnation() -> str:
+    """Make Redis another one to whoever asks: everything that was sent before is void."""
+    client().delete(INCARNATION_KEY)
+    return current_incarnation()

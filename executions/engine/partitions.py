@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
+from executions.engine import refusals
 from shared.conf import conf
 from shared.sql import rows, run
 
@@ -85,9 +86,11 @@ class Partitions:
         missing = share - kept.keys()
         if missing:
             kept.update(self._acquire(sorted(missing), ttl))
+        lost = len(self._held.keys() - renewed.keys())
         self._held = kept
         self.neglected = {p: since for p, since in self.neglected.items() if p in kept}
         self._trusted_until = started + ttl - 1.0
+        refusals.note(refusals.LEASES, lost)
         return self._next_call(share - kept.keys())
 
     def release_all(self) -> None:

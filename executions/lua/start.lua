@@ -4,7 +4,8 @@
 -- "1,5,2.5"), then of each execution token, start-by (ms) and nonce, and where destinations are
 -- named also the number of its own (0: none) and for how long it may run (ms). The nonce tells a
 -- question that is asked again, because its answer was lost, from a second copy of the message.
--- Limits that have just changed stand in Redis and go before those that are given.
+-- Limits that have just changed stand in Redis and go before those that are given. What is refused
+-- for good is counted.
 -- Answers one each: 1 go, 2 go as the probe of a half-open circuit, 3 go in a place of its
 -- destination that is to be given back, as that of a probe, 0 void or started already, -1
 -- other incarnation, -2 too late; or a pair with a moment (ms): -3 its circuit is open until then,
@@ -18,7 +19,7 @@ local KEEP_AHEAD, SLOT_GOOD = 2000, 250
 local ASK_AGAIN, MARGIN, HOT = 250, 5000, 10000
 local MARKED = 86400
 
-local answers = {}
+local answers, refusals = {}, 0
 local same = redis.call('GET', KEYS[1]) == ARGV[1]
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -163,6 +164,13 @@ local function judge(i, destination)
 end
 
 for i = 3 + places, #ARGV, places > 0 and 5 or 3 do
-  answers[#answers + 1] = judge(i, places > 0 and special[tonumber(ARGV[i + 3])])
+  local answer = judge(i, places > 0 and special[tonumber(ARGV[i + 3])])
+  if answer == VOID or answer == STALE or answer == LATE then
+    refusals = refusals + 1
+  end
+  answers[#answers + 1] = answer
+end
+if refusals > 0 then
+  redis.call('HINCRBY', 'punctual:refused', 'starts', refusals)
 end
 return answers

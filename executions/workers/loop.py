@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 #: Redis away, or unable to do what it is asked: both are waited for.
 _REDIS_FAULTS = (redis.RedisError, OSError)
+#: Often enough to tell again what was lost before rescue takes it for unstarted.
+_LOOK_SECONDS = 0.5
 _CALIBRATE_SECONDS = 2.0
 #: A control connection that is silent this long is asked whether it lives.
 _SILENCE_SECONDS = 15.0
@@ -137,6 +139,7 @@ class WorkerLoop:
             self._loop.create_task(job, name=name)
             for name, job in (
                 ("outbox", self._outbox.run()),
+                ("look", self._every(_LOOK_SECONDS, self._outbox.look)),
                 ("reports", self._reports.run()),
                 ("beat", self._every(conf().worker_heartbeat_seconds, self._beat)),
                 ("clock", self._every(_CALIBRATE_SECONDS, self._calibrate)),
@@ -241,11 +244,15 @@ class WorkerLoop:
             await asyncio.sleep(1.0)
 
     async def _hear(self, control: Any) -> None:
+        asked = False
         while True:
             message = await control.get_message(timeout=_SILENCE_SECONDS)
             if message is None:
+                if asked:
+                    raise redis.ConnectionError("the control channel does not answer")
                 await control.ping()
-            elif message["type"] == "message":
+            asked = message is None
+            if message is not None and message["type"] == "message":
                 try:
                     self._runner.cancel(orjson.loads(message["data"])["cancel"])
                 except (ValueError, KeyError, TypeError):

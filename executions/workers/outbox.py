@@ -1,12 +1,15 @@
 """Outcomes on their way to the recorders: gathered for a few milliseconds, kept until accepted.
 
 While Redis is away nothing is lost from a live worker: outcomes wait here and are sent again.
+So are those of the last seconds when it comes back without its data.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
+from collections import deque
 from typing import Any
 
 import orjson
@@ -14,13 +17,16 @@ import redis
 import redis.asyncio
 
 from shared.conf import conf
-from shared.redis_client import OUTCOME_STREAM
+from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM
 
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 0.2
 #: Captured answers make outcomes large; recorders read many entries at once.
 _ENTRY_BYTES = 1024 * 1024
+#: How long, and how much of, what Redis has accepted is kept: recorders are behind by less.
+_KEPT_SECONDS = 5.0
+_KEPT_BYTES = 16 * _ENTRY_BYTES
 
 
 class Outbox:
@@ -32,6 +38,10 @@ class Outbox:
         self._wake = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
+        #: When it was accepted, and what.
+        self._accepted: deque[tuple[float, bytes]] = deque()
+        self._accepted_bytes = 0
+        self._incarnation: object = self
 
     def put(self, outcome: dict[str, Any]) -> None:
         """Add an outcome; it is sent within milliseconds."""
@@ -52,6 +62,24 @@ class Outbox:
                 await self._send()
             self._empty.set()
 
+    async def look(self) -> None:
+        """Send again what Redis may have lost, if it has become another one since the last look.
+
+        What had been recorded is refused by its token.
+        """
+        found = await self._connection.get(INCARNATION_KEY)
+        known, self._incarnation = self._incarnation, found
+        if known is self or found == known:
+            return
+        self._forget_old()
+        repeated = [outcome for _, outcome in self._accepted]
+        if repeated:
+            log.warning("outcomes_sent_again", extra={"count": len(repeated)})
+            # Behind what waits: the first of that may be on its way.
+            self._waiting += repeated
+            self._empty.clear()
+            self._wake.set()
+
     async def flushed(self) -> None:
         """Wait until everything that was put has been accepted by Redis."""
         await self._empty.wait()
@@ -67,7 +95,21 @@ class Outbox:
             await asyncio.sleep(_RETRY_SECONDS)
             return
         # Only what was accepted leaves; a repeat after a lost answer is refused by its token.
+        self._keep(self._waiting[:count])
         del self._waiting[:count]
+
+    def _keep(self, accepted: list[bytes]) -> None:
+        now = time.monotonic()
+        self._accepted.extend((now, outcome) for outcome in accepted)
+        self._accepted_bytes += sum(map(len, accepted))
+        self._forget_old()
+
+    def _forget_old(self) -> None:
+        oldest = time.monotonic() - _KEPT_SECONDS
+        while self._accepted and (
+            self._accepted[0][0] < oldest or self._accepted_bytes > _KEPT_BYTES
+        ):
+            self._accepted_bytes -= len(self._accepted.popleft()[1])
 
     def _next_count(self) -> int:
         """Return how many of the oldest outcomes, at least one, an entry may hold."""

@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import redis
 
-from executions.engine import ledger
+from executions.engine import fence, ledger
 from executions.engine.clocks import database_now
 from executions.workers import registry
 from scheduler_site import local_state
 from scheduler_site.doctor.finding import Finding, bad, good, odd
 from scheduler_site.run_lock import holder
+from shared.clock_watch import TOLERATED_SECONDS, skews
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from shared.sql import rows
 
-_SKEW_SECONDS = 0.1
 _SAMPLES = 5
 #: A recorder asks at least every two seconds, and writes its largest batch in less.
 _RECORDER_SILENT_SECONDS = 10.0
@@ -54,6 +54,9 @@ def schedulers() -> Finding:
 
 def partitions() -> Finding:
     """Check that every partition has an owner, else the tasks of some do not run."""
+    if fence.holds():
+        evidence = "all are held back since the database was restored; nothing runs"
+        return bad("partitions", evidence, "See what would run: `manage.py restore --confirm`.")
     owned, total = rows("leases/has_live_scheduler")[0]
     evidence = f"{owned} of {total} owned"
     if owned < total:
@@ -137,12 +140,14 @@ def oldest_due() -> Finding:
 
 
 def clocks() -> Finding:
-    """Check that the clocks of host, database and Redis agree."""
-    skews = {"database": _offset(_database_time), "Redis": _offset(_redis_time)}
-    evidence = ", ".join(f"{name} {value * 1000:+.1f} ms" for name, value in skews.items())
+    """Check that the clocks of host, database, Redis and every process agree."""
+    offsets = {"database": _offset(_database_time), "Redis": _offset(_redis_time)}
+    evidence = ", ".join(f"{name} {value * 1000:+.1f} ms" for name, value in offsets.items())
     evidence += " against this host"
-    spread = max(0.0, *skews.values()) - min(0.0, *skews.values())
-    if spread > _SKEW_SECONDS:
+    off = skews()
+    evidence += "".join(f"; {skew}" for skew in off)
+    spread = max(0.0, *offsets.values()) - min(0.0, *offsets.values())
+    if off or spread > TOLERATED_SECONDS:
         return odd("clocks", evidence, "Keep every machine's clock by NTP (chrony).")
     return good("clocks", evidence)
 

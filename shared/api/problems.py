@@ -14,14 +14,13 @@ from typing import Any
 
 import structlog
 from django.core import exceptions as django_errors
-from django.db import DataError, InterfaceError, OperationalError
+from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
-from kombu.exceptions import OperationalError as BrokerError
-from redis import exceptions as redis_errors
 from rest_framework import exceptions as rest_errors
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from shared.api.outages import is_outage
 from shared.api.renderers import PROBLEM_JSON, dump_json
 from shared.api.trace import trace_id_of
 from shared.exceptions import FieldError, InvalidInput, PunctualError
@@ -30,13 +29,6 @@ logger = structlog.get_logger(__name__)
 
 #: Seconds after which a caller may try again when a server was away.
 RETRY_AFTER = "1"
-_DEPENDENCY_AWAY = (
-    OperationalError,
-    InterfaceError,
-    redis_errors.ConnectionError,
-    redis_errors.TimeoutError,
-    BrokerError,
-)
 _CODES = {
     400: "bad_request",
     401: "not_authenticated",
@@ -120,7 +112,7 @@ def problem_of(error: BaseException) -> Problem:
         return Problem(400, "invalid", _DETAILS[400], tuple(field_errors(error.detail)))
     if isinstance(error, rest_errors.APIException):
         return _of_rest_framework(error)
-    if isinstance(error, _DEPENDENCY_AWAY):
+    if is_outage(error):
         return problem_of_status(503)
     return problem_of_status(_status_of(error))
 

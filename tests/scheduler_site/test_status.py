@@ -3,14 +3,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db.models.functions import Now
+from django.contrib.postgres.functions import TransactionNow
+from django.db import connection
 
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import Execution
 from executions.workers import registry
 from executions.workers.registry import WorkerInfo
 from scheduler_site import health, status
+from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
 from tests.factories import make_dead_letter, make_execution, make_tenant
 from tests.support.recorder import ask_for_outcomes
@@ -93,6 +96,21 @@ def test_outcomes_that_nobody_writes_make_it_unhealthy(running):
 
 def _due_since(execution: Execution, seconds: float) -> Execution:
     # By the clock of the reading: the time at which the test's transaction began.
-    due = Now() - timedelta(seconds=seconds)
+    due = TransactionNow() - timedelta(seconds=seconds)
     Execution.objects.filter(pk=execution.id).update(due_at=due)
     return execution
+
+
+def test_clock_that_is_off_is_a_problem(running, monkeypatch):
+    monkeypatch.setattr(status, "skews", lambda: [Skew("web@host", -0.4)])
+
+    assert status.read_status().problems == ["the clock of web@host is 0.4 s behind"]
+
+
+def test_a_fence_is_a_problem(running):
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+
+    (problem,) = status.read_status().problems
+
+    assert "restore --confirm" in problem

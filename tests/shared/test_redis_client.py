@@ -3,6 +3,10 @@ from __future__ import annotations
 import pytest
 import redis
 from django.test import override_settings
+from kombu.connection import Connection
+from redis._parsers.base import BaseParser
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
 
 from shared import redis_client
 from shared.redis_client import ConnectionFailed, async_client, blocking_client, client, lua
@@ -47,3 +51,28 @@ def test_scripts_are_read_by_name():
     assert "ARGV" in lua("void")
     with pytest.raises(FileNotFoundError):
         redis_client.lua("nothing")
+
+
+@pytest.mark.parametrize("refusal", ["OOM maxmemory", "MISCONF no space left", "READONLY replica"])
+def test_a_server_that_refuses_to_write_is_a_failed_connection(refusal):
+    told = BaseParser.parse_error(refusal)
+
+    assert isinstance(told, ConnectionFailed)
+    # What Celery's workers take for a reason to connect anew, not to end.
+    assert isinstance(told, Connection("redis://").connection_errors)
+
+
+@pytest.mark.usefixtures("django_db_setup")
+async def test_a_write_to_a_closed_transport_is_a_failed_connection(monkeypatch):
+    one = async_client(retry=AsyncRetry(NoBackoff(), 0))
+    connection = await one.connection_pool.get_connection()
+    # As uvloop does it, where the kernel has given the connection up.
+    monkeypatch.setattr(connection._writer, "writelines", _handler_is_closed)
+
+    with pytest.raises(ConnectionFailed):
+        await connection.send_command("PING")
+    await one.aclose()
+
+
+def _handler_is_closed(*_: object) -> None:
+    raise RuntimeError("unable to perform operation on <TCPTransport>; the handler is closed")

@@ -45,7 +45,7 @@ class Installation:
                 stderr=output,
                 cwd=ROOT,
             )
-        until(self._ready_or_ended, timeout=90.0)
+        until(self._ready_or_ended, timeout=180.0)
         assert self.process.poll() is None, self.output
 
     def stop(self) -> int:
@@ -67,7 +67,7 @@ class Installation:
         found: list[dict[str, Any]] = json.loads(listed.stdout)["processes"]
         return found
 
-    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def manage(self, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a command on this data directory to its end."""
         return subprocess.run(
             [sys.executable, str(ROOT / "manage.py"), *arguments],
@@ -75,7 +75,18 @@ class Installation:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=timeout,
+        )
+
+    def popen(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start a command on this data directory; what it says is thrown away."""
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), *arguments],
+            env=self._environment({}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
         )
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:

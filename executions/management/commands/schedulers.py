@@ -12,6 +12,7 @@ from datetime import datetime
 from string import ascii_letters, digits
 from typing import Any
 
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
 from shared.command_parser import Verb
@@ -127,7 +128,7 @@ def _list_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
 def _partitions(
     leases: Sequence[PartitionLease], nodes: Sequence[SchedulerNode], now: datetime
 ) -> list[dict[str, Any]]:
-    names = {node.id: node.name for node in nodes}
+    names = {fence.OWNER: fence.NAME} | {node.id: node.name for node in nodes}
     return [
         {
             "partition": lease.partition,
@@ -151,7 +152,7 @@ def map_lines(
         f"{start:>3}  {' '.join(marks[start : start + _ROW])}"
         for start in range(0, len(marks), _ROW)
     ]
-    names = {node.id: node.name for node in nodes}
+    names = {fence.OWNER: fence.NAME} | {node.id: node.name for node in nodes}
     counts = Counter(owners)
     for owner, letter in letters.items():
         name = shown(names.get(owner, str(owner)), 40)

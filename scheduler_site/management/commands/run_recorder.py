@@ -17,6 +17,7 @@ from django.db import connections
 
 from executions.engine.complete import Recorder
 from scheduler_site.news import News
+from shared.clock_watch import ClockWatch
 from shared.loop import Agenda, Stage
 from shared.redis_client import ConnectionFailed
 
@@ -53,6 +54,7 @@ class Command(BaseCommand):
             on_error=connections.close_all,
         )
         news.start()
+        ClockWatch("recorder").start()
         while not stopped.is_set():
             stopped.wait(agenda.run_due())
         log.info("recorder_stops")

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from scheduler_site.celery import app
+from shared.clock_watch import ClockWatch
 
 
 class Command(BaseCommand):
@@ -18,4 +19,5 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Start beat; its scheduler class comes from the settings."""
         beat = app.Beat(quiet=True, schedule=None, pidfile=None, loglevel="INFO")
+        ClockWatch("scheduler").start()
         beat.run()

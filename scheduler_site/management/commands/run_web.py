@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from executions.api.long_poll import ROOM
+from shared.clock_watch import ClockWatch
 
 
 class Command(BaseCommand):
@@ -39,6 +40,7 @@ class Command(BaseCommand):
             server_header=False,
             timeout_graceful_shutdown=10,
         )
+        ClockWatch("web").start()
         _Server(config).run()
 
 

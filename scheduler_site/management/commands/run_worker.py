@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from executions.choices import BAND_NAMES
 from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
+from shared.clock_watch import ClockWatch
 
 #: Threads that hand batches to the loop; handing over takes well under a millisecond.
 _HANDOVER_THREADS = 2
@@ -48,6 +49,7 @@ class Command(BaseCommand):
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
         # Celery warns of root because pickle would run anything; only JSON is accepted here.
         warnings.filterwarnings("ignore", category=SecurityWarning)
+        ClockWatch(name).start()
         app.worker_main(
             [
                 "--quiet",

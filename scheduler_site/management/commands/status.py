@@ -97,6 +97,8 @@ def lines(found: Status) -> Iterator[str]:
         f"({found.worker_slots} slots) · recorders {found.recorders}"
     )
     yield f"Partitions  {found.partitions_owned} of {found.partitions_total} owned"
+    counts = " · ".join(f"{kind} {count}" for kind, count in found.refused.items())
+    yield f"Refused     {counts} (since Redis started)"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -3,7 +3,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.management.commands.schedulers import map_lines
@@ -72,3 +74,14 @@ def test_a_lease_that_has_run_out_is_nobodys(two: tuple[Partitions, Partitions])
 
     assert lines[0].split()[1] == "."
     assert lines[-1] == ". = no owner: 1 partitions"
+
+
+def test_the_fence_is_shown_as_the_owner_by_its_name(two: tuple[Partitions, Partitions]):
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+
+    said = call("schedulers", "map")
+
+    assert said.out.splitlines()[-1] == f"A = {fence.NAME}: 256 partitions"
+    document = read_document("schedulers-map", call("schedulers", "map", "--json").out)
+    assert {item["owner_name"] for item in document["partitions"]} == {fence.NAME}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import struct
 
 import pytest
 
@@ -117,6 +118,36 @@ async def test_timer_that_finds_the_connection_idle_does_nothing(connection):
 
     assert connection.usable
     assert connection._timer is None
+
+
+def _linger(transport):
+    raw = transport.near.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)
+    return struct.unpack("ii", raw)
+
+
+async def test_request_that_was_given_up_is_not_sent_later_by_the_kernel(connection, transport):
+    with pytest.raises(DeliveryError):
+        await _exchange(connection, 0.02)
+
+    assert _linger(transport) == (1, 0)
+
+
+async def test_request_that_its_caller_leaves_is_not_sent_later_by_the_kernel(
+    connection, transport
+):
+    _exchange(connection)
+    connection.close()
+
+    assert _linger(transport) == (1, 0)
+
+
+async def test_connection_that_is_done_says_goodbye_in_order(connection, transport):
+    waiter = _exchange(connection)
+    connection.data_received(ANSWER)
+    await waiter
+    connection.close()
+
+    assert _linger(transport)[0] == 0
 
 
 async def test_silence_until_the_deadline_closes_the_connection(connection, transport):

@@ -13,7 +13,7 @@ import redis
 from django.db import OperationalError
 from pytest_django import Settings
 
-from executions.engine import guard
+from executions.engine import guard, refusals
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import SIDE_LIST, ensure_group
 from executions.engine.transitions import Claimed
@@ -214,6 +214,7 @@ def test_a_stale_token_changes_nothing_and_is_counted(alpha: Tenant) -> None:
     counts = recorder().run_once()
 
     assert (counts.done, counts.refused) == (1, 1)
+    assert refusals.read()["outcomes"] == 1
     assert status_of(claimed) == "SUCCEEDED"
     assert not DeadLetter.objects.exists()
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from executions.engine import guard
+from executions.engine import guard, refusals
 from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tests.support.closed_redis import closed_redis
@@ -60,6 +60,17 @@ def test_work_of_another_incarnation_does_not_start():
     assert ask([1], incarnation="former:1") == [guard.STALE]
     client().delete(INCARNATION_KEY)
     assert ask([1], incarnation=current) == [guard.STALE]
+
+
+def test_what_may_not_start_is_counted():
+    guard.void([1])
+    ask([2])
+
+    ask([1, 2, 3], nonce="other")
+    ask([4], start_by=1)
+    ask([5], incarnation="former:1")
+
+    assert refusals.read()["starts"] == 4
 
 
 def test_what_is_asked_too_late_does_not_start():
@@ -140,3 +151,13 @@ def test_nothing_is_marked_under_another_incarnation_or_without_redis(
     monkeypatch.setattr(guard, "client", lambda: closed)
     with pytest.raises(Unavailable):
         guard.mark_started([2], "etl-7", "whatever", 30)
+
+
+def test_a_renewed_incarnation_voids_what_was_sent_before():
+    before = guard.current_incarnation()
+
+    made = guard.renew_incarnation()
+
+    assert made != before
+    assert guard.current_incarnation() == made
+    assert ask([1], incarnation=before) == [guard.STALE]

@@ -24,6 +24,11 @@ from tests.factories import daily, every_second, executions_of, make_task, once,
 
 pytestmark = pytest.mark.django_db
 
+#: Each says alone that the partition is no longer this scheduler's.
+TAKEN_OVER = pytest.mark.parametrize(
+    "changed", [{"owner": uuid4()}, {"epoch": F("epoch") + 1}], ids=["another owner", "new epoch"]
+)
+
 
 @pytest.fixture
 def partitions() -> Partitions:
@@ -141,23 +146,30 @@ def test_a_scheduler_without_partitions_writes_nothing(alpha: Tenant):
     assert not executions_of(task)
 
 
-def test_a_stale_epoch_writes_nothing(alpha: Tenant, partitions: Partitions):
+@TAKEN_OVER
+def test_a_stale_epoch_writes_nothing(
+    alpha: Tenant, partitions: Partitions, changed: dict[str, Any]
+):
     task = make_task(alpha, every_second())
-    PartitionLease.objects.update(owner=uuid4(), epoch=F("epoch") + 1)
+    PartitionLease.objects.update(**changed)
 
-    materialize.run_once(partitions)
+    assert materialize.run_once(partitions).done == 0
 
     assert not executions_of(task)
     assert reload(task).next_run_at == task.next_run_at
 
 
+@TAKEN_OVER
 def test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike(
-    alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
+    alpha: Tenant,
+    partitions: Partitions,
+    monkeypatch: pytest.MonkeyPatch,
+    changed: dict[str, Any],
 ):
     task = make_task(alpha, every_second())
 
     def taken_over(*arguments: Any) -> Any:
-        PartitionLease.objects.update(owner=uuid4(), epoch=F("epoch") + 1)
+        PartitionLease.objects.update(**changed)
         return plan_tasks(*arguments)
 
     monkeypatch.setattr(materialize, "plan_tasks", taken_over)

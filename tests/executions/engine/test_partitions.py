@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executions.engine import partitions as module
+from executions.engine import refusals
 from executions.engine.clocks import database_now
 from executions.engine.partitions import NEGLECTED_AFTER_SECONDS, Partitions, fair_share
 from executions.models import PartitionLease, SchedulerNode
@@ -146,6 +147,23 @@ def test_what_was_taken_over_is_not_renewed():
 
     assert not set(first.held) & set(second.held)
     assert list(PartitionLease.objects.values_list("expires_at")) == ends
+    assert refusals.read()["leases"] == conf().partition_count
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "changed", [{"owner": uuid4()}, {"epoch": F("epoch") + 1}], ids=["another owner", "new epoch"]
+)
+def test_another_owner_or_another_epoch_alone_is_neither_renewed_nor_released(changed):
+    former = Partitions()
+    former.run_once()
+    PartitionLease.objects.update(**changed)
+    before = list(PartitionLease.objects.order_by("partition").values())
+
+    assert former._renew(60.0) == {}
+    former.release_all()
+
+    assert list(PartitionLease.objects.order_by("partition").values()) == before
 
 
 @pytest.mark.django_db

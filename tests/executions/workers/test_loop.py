@@ -113,11 +113,12 @@ def now() -> float:
 
 
 async def outcomes(count: int) -> list[dict[str, Any]]:
-    """Wait until workers have said this much, and return it."""
+    """Wait until workers have said this much, and return it; what is said again counts once."""
 
     def said() -> list[dict[str, Any]]:
         found: Any = client().xrange(OUTCOME_STREAM)
-        return [row for _, fields in found for row in orjson.loads(fields[b"d"])["outcomes"]]
+        rows = [row for _, fields in found for row in orjson.loads(fields[b"d"])["outcomes"]]
+        return list({orjson.dumps(row): row for row in rows}.values())
 
     await asyncio.to_thread(until, lambda: len(said()) >= count)
     return said()

@@ -22,6 +22,10 @@ class Stream:
         self.failures = failures
         self.error = error or redis.ConnectionError("away")
         self.entries: list[list[dict[str, Any]]] = []
+        self.incarnation: bytes | None = b"run:one"
+
+    async def get(self, name: str) -> bytes | None:
+        return self.incarnation
 
     async def xadd(self, name: str, fields: dict[str, bytes]) -> None:
         if self.failures:
@@ -92,3 +96,49 @@ async def test_it_outlives_a_server_that_cannot_take_outcomes_now(error: Excepti
     await send(stream, 2)
 
     assert [len(entry) for entry in stream.entries] == [2]
+
+
+async def _look_and_send(outbox: Outbox) -> None:
+    await outbox.look()
+    sender = asyncio.create_task(outbox.run())
+    await asyncio.wait_for(outbox.flushed(), 5)
+    sender.cancel()
+
+
+@pytest.mark.parametrize("incarnation", [None, b"run:two"])
+async def test_outcomes_of_the_last_seconds_are_sent_again_to_a_server_that_lost_its_data(
+    incarnation: bytes | None,
+) -> None:
+    stream = Stream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
+    outbox.put({"token": 1})
+    await _look_and_send(outbox)
+
+    stream.incarnation = incarnation
+    await _look_and_send(outbox)
+
+    assert stream.entries == [[{"token": 1}]] * 2
+
+
+async def test_nothing_is_sent_again_to_the_same_server() -> None:
+    stream = Stream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
+    outbox.put({"token": 1})
+
+    await _look_and_send(outbox)
+    await _look_and_send(outbox)
+
+    assert stream.entries == [[{"token": 1}]]
+
+
+async def test_what_was_accepted_long_ago_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("executions.workers.outbox._KEPT_SECONDS", -1.0)
+    stream = Stream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
+    outbox.put({"token": 1})
+    await _look_and_send(outbox)
+
+    stream.incarnation = b"run:two"
+    await _look_and_send(outbox)
+
+    assert stream.entries == [[{"token": 1}]]

@@ -28,6 +28,7 @@ HEALTHY = Status(
     recorders=1,
     partitions_owned=256,
     partitions_total=256,
+    refused={"outcomes": 8, "starts": 9, "leases": 128},
     problems=[],
 )
 
@@ -46,6 +47,7 @@ def test_a_healthy_installation_is_one_screen_and_exit_code_0(monkeypatch):
 
     assert lines[0] == "healthy"
     assert "p50 1.2 ms · p95 5.0 ms · p99 -" in "\n".join(lines)
+    assert "outcomes 8 · starts 9 · leases 128" in "\n".join(lines)
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     assert (document["schema"], document["healthy"], document["queued"]) == (1, True, 2)

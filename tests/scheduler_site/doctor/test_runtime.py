@@ -4,7 +4,9 @@ import os
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import Execution
@@ -13,6 +15,7 @@ from executions.workers.registry import WorkerInfo
 from scheduler_site import local_state
 from scheduler_site.doctor import Verdict, runtime
 from scheduler_site.run_lock import RunLock
+from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
 from tests.factories import make_execution, make_tenant
 from tests.support.recorder import ask_for_outcomes
@@ -132,3 +135,22 @@ def test_clocks_that_disagree_are_odd(monkeypatch):
     # Each is within the bound against the host, but not against the other.
     assert found.verdict is Verdict.WARNING
     assert "database +60.0 ms, Redis -60.0 ms" in found.evidence
+
+
+def test_process_whose_clock_is_off_is_odd(monkeypatch):
+    monkeypatch.setattr(runtime, "skews", lambda: [Skew("worker-1@host", 300.0)])
+
+    found = runtime.clocks()
+
+    assert found.verdict is Verdict.WARNING
+    assert "the clock of worker-1@host is 300.0 s ahead" in found.evidence
+
+
+def test_partitions_behind_the_fence_are_broken_and_the_way_out_is_told():
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+
+    found = runtime.partitions()
+
+    assert found.verdict is Verdict.FAILED
+    assert "restore --confirm" in found.remedy

@@ -1,0 +1,113 @@
+"""How far each process's clock is from Redis': measured by a thread of its own, told by every host.
+
+No decision rests on a process's clock, but logs, tokens and certificates do: a clock that is off is
+shown by ``doctor`` and ``status`` and said in the log. Only what is proven counts: an answer that
+took long proves little.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+
+from shared.redis_client import CLOCKS_KEY, ConnectionFailed, client
+
+log = logging.getLogger(__name__)
+
+#: A clock that is further off is shown and alarmed.
+TOLERATED_SECONDS = 0.1
+_EVERY_SECONDS = 5.0
+_SAMPLES = 3
+#: What was measured longer ago says nothing of now.
+_FRESH_SECONDS = 30.0
+_FORGOTTEN_SECONDS = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """A process whose clock is off: at least so many seconds ahead, or behind when negative."""
+
+    process: str
+    seconds: float
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        way = "ahead" if self.seconds > 0 else "behind"
+        return f"the clock of {self.process} is {abs(self.seconds):.1f} s {way}"
+
+
+def proven(before: float, there: float, after: float) -> float:
+    """Return what an answer proves of our clock minus the other: 0 where they may agree."""
+    if before <= there <= after:
+        return 0.0
+    return before - there if there < before else after - there
+
+
+def measure() -> float:
+    """Return by how much this process's clock is proven to be ahead of Redis'."""
+    return min((_sample() for _ in range(_SAMPLES)), key=lambda sample: sample[0])[1]
+
+
+def _sample() -> tuple[float, float]:
+    began, before = time.monotonic(), time.time()
+    there = _now()
+    return time.monotonic() - began, proven(before, there, time.time())
+
+
+def skews() -> list[Skew]:
+    """Return the processes whose clock is off by more than is tolerated, the worst first."""
+    now = _now()
+    found, old = [], []
+    said = cast(dict[bytes, bytes], client().hgetall(CLOCKS_KEY))
+    for name, raw in said.items():
+        seconds, at = orjson.loads(raw)
+        if now - at > _FORGOTTEN_SECONDS:
+            old.append(name)
+        elif now - at < _FRESH_SECONDS and abs(seconds) > TOLERATED_SECONDS:
+            found.append(Skew(name.decode(), seconds))
+    if old:
+        client().hdel(CLOCKS_KEY, *old)
+    return sorted(found, key=lambda skew: -abs(skew.seconds))
+
+
+class ClockWatch:
+    """The thread of one process; it lives as long as the process."""
+
+    def __init__(self, kind: str) -> None:
+        self._name = f"{os.environ.get('PROCESS_NAME', kind)}@{socket.gethostname()}"
+        self._was_off = False
+        self._thread = threading.Thread(target=self._watch, name="clock-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._thread.start()
+
+    def look(self) -> None:
+        """Measure once, tell Redis, and log when the clock begins or ceases to be off."""
+        seconds = measure()
+        client().hset(CLOCKS_KEY, self._name, orjson.dumps([seconds, _now()]).decode())
+        off = abs(seconds) > TOLERATED_SECONDS
+        if off != self._was_off:
+            log.warning("clock_is_off" if off else "clock_agrees", extra={"seconds": seconds})
+        self._was_off = off
+
+    def _watch(self) -> None:
+        pause = threading.Event()
+        while True:
+            try:
+                self.look()
+            except ConnectionFailed as error:
+                log.debug("clock_not_measured", extra={"reason": type(error).__name__})
+            pause.wait(_EVERY_SECONDS)
+
+
+def _now() -> float:
+    seconds, micros = client().time()
+    return float(seconds + micros / 1e6)
