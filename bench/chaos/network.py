@@ -341,9 +341,8 @@ EXPERIMENTS = (
         id="latency-300",
         fault="everything a scheduler, a worker and a recorder send or hear takes 300 ms longer",
         how="a proxy that delays each way",
-        invariant="nothing runs twice",
+        invariant="nothing runs twice; starts may be late by about as long as it lasts",
         seconds=40.0,
-        # A look of the scheduler asks the two servers some twenty times, one after the other.
         latest_start_seconds=25.0,
     ),
     watched(

@@ -16,7 +16,7 @@ from scheduler_site.celery import app
 from shared.redis_client import client
 from tests.support.killable_valkey import KillableValkey
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 def test_a_message_waits_in_its_queue_as_json_without_a_due_time() -> None:

@@ -9,7 +9,7 @@ from shared.ids import new_id
 from shared.redis_client import client
 
 
-@pytest.mark.usefixtures("django_db_setup")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 def test_a_wake_up_lies_in_the_queue_of_the_system_worker() -> None:
     delivery = new_id()
 

@@ -10,7 +10,7 @@ from shared.clock_watch import ClockWatch, Skew, measure, proven, skews
 from shared.redis_client import CLOCKS_KEY, client
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 @pytest.fixture(autouse=True)

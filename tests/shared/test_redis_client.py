@@ -12,13 +12,13 @@ from shared import redis_client
 from shared.redis_client import ConnectionFailed, async_client, blocking_client, client, lua
 
 
-@pytest.mark.usefixtures("django_db_setup")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 def test_the_client_of_a_process_is_shared():
     assert client() is client()
     assert client().ping()
 
 
-@pytest.mark.usefixtures("django_db_setup")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 def test_a_blocking_client_waits_as_long_as_it_is_told():
     one = blocking_client(0.05)
 
@@ -27,7 +27,7 @@ def test_a_blocking_client_waits_as_long_as_it_is_told():
     one.close()
 
 
-@pytest.mark.usefixtures("django_db_setup")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 async def test_an_asyncio_client_is_one_of_its_own():
     one = async_client()
 
@@ -62,7 +62,7 @@ def test_a_server_that_refuses_to_write_is_a_failed_connection(refusal):
     assert isinstance(told, Connection("redis://").connection_errors)
 
 
-@pytest.mark.usefixtures("django_db_setup")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 async def test_a_write_to_a_closed_transport_is_a_failed_connection(monkeypatch):
     one = async_client(retry=AsyncRetry(NoBackoff(), 0))
     connection = await one.connection_pool.get_connection()

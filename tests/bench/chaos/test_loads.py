@@ -7,7 +7,7 @@ import pytest
 from bench.chaos.loads import broker_lists, copy_messages
 from shared.redis_client import client
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 def test_each_waiting_message_is_there_three_times_afterwards():

@@ -34,7 +34,7 @@ def test_a_zombie_that_was_refused_nothing_proves_nothing():
     assert zombie(0).check(SITE, outcome()) == ["no outcomes of it were refused"]
 
 
-@pytest.mark.usefixtures("django_db_setup")
+@pytest.mark.usefixtures("django_db_modify_db_settings")
 def test_the_products_own_counts_are_read(monkeypatch: pytest.MonkeyPatch):
     note(OUTCOMES, 2)
     monkeypatch.setattr(Site, "valkey", lambda self: client())

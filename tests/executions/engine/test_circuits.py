@@ -13,7 +13,7 @@ from executions.engine.clocks import ClockOffset
 from shared.redis_client import client
 from tests.support.scripts import HOST, Moved
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 LEAST, OPEN_MS = 20, 30_000
 

@@ -10,7 +10,7 @@ from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tests.support.closed_redis import closed_redis
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 FAR = 2**45
 

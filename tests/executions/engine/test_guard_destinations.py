@@ -16,7 +16,7 @@ from executions.engine.destination_key import key_of
 from shared.redis_client import client
 from tests.support.scripts import HOST, Moved
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 OTHER = key_of("01890000-0000-7000-8000-000000000002", "api.example.com")
 
@@ -144,6 +144,17 @@ def test_a_slot_that_was_missed_is_asked_for_anew():
     assert redis.ask(2, 3, limits="1,,10") == [guard.GO, [guard.SLOT_KEPT, redis.now + 100]]
 
 
+def test_slots_of_the_next_hundredth_of_a_second_are_taken_at_once():
+    redis = Moved()
+
+    verdicts = words(redis.ask(*range(1, 101), limits="1,,2000"))
+
+    # The one of this moment, and one each half millisecond from then on.
+    assert verdicts == [guard.GO] * 21 + [guard.SLOT_KEPT] * 79
+    redis.at = 20
+    assert words(redis.ask(101, limits="1,,2000")) == [guard.SLOT_KEPT]
+
+
 def test_a_token_that_is_voided_while_its_slot_comes_does_not_start():
     redis = Moved()
     redis.ask(1, 2, limits="1,,10")
@@ -162,7 +173,7 @@ def test_no_slot_is_kept_beyond_the_latest_start():
 
 
 @given(
-    rate=st.sampled_from([0.5, 3.0, 10.0, 40.0]),
+    rate=st.sampled_from([0.5, 3.0, 10.0, 40.0, 400.0]),
     steps=st.lists(st.tuples(st.integers(1, 900), st.integers(0, 30)), max_size=25),
 )
 def test_no_second_holds_more_starts_than_the_rate_and_a_quarter(rate, steps):

@@ -6,7 +6,7 @@ from executions.engine import refusals
 from shared.redis_client import REFUSED_KEY, client
 from tests.support.closed_redis import closed_redis
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 def test_every_kind_is_counted_by_itself():

@@ -8,7 +8,7 @@ from executions.engine import stream
 from executions.engine.outcome_stream import ensure_group
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 def add() -> Any:

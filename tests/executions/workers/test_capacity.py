@@ -6,7 +6,7 @@ from executions.workers.capacity import Capacity, capacity_by_pool
 from shared.conf import conf
 from tests.executions.workers.test_registry import beat, silence
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 def test_there_is_no_room_without_workers():

@@ -12,7 +12,7 @@ from executions.workers.registry import WorkerInfo, beat_script, workers
 from shared.conf import conf
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
 
 def beat(name: str, **details: Any) -> None:
