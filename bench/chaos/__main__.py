@@ -12,8 +12,10 @@ import sys
 from bench import command_line, report
 from bench.chaos import page
 from bench.chaos.experiment import Experiment, NotRun, Result, run
-from bench.chaos.site import CannotRunError
+from bench.chaos.site import CannotRunError, Stand
 from bench.chaos.table import EXPERIMENTS
+from bench.installation import InstallationError
+from scheduler_site.proof.client import ApiError
 
 COULD_NOT_RUN = 2
 
@@ -54,21 +56,46 @@ def main(arguments: list[str]) -> int:
     results: list[Result] = []
     not_run: list[NotRun] = []
     for stand, group in itertools.groupby(experiments, key=lambda one: one.stand):
-        waiting = list(group)
+        _run_all(stand, list(group), results, not_run)
+    return _publish(results, not_run, chosen)
+
+
+def _run_all(
+    stand: Stand, waiting: list[Experiment], results: list[Result], not_run: list[NotRun]
+) -> None:
+    """Run experiments on one site; behind one that broke off, on a new one."""
+    while waiting:
         try:
             with stand() as site:
-                for experiment in list(waiting):
-                    results.append(run(experiment, site))
-                    waiting.remove(experiment)
+                while waiting:
+                    results.append(run(waiting[0], site))
+                    del waiting[0]
                     print(_line(results[-1]), flush=True)
         except CannotRunError as error:
             not_run += [NotRun(experiment, str(error)) for experiment in waiting]
-    failed = [one for one in results if not one.passed]
+            waiting.clear()
+        except (InstallationError, ApiError, OSError, ExceptionGroup) as error:
+            # The product did not come back, or not as the experiment needs it.
+            not_run.append(NotRun(waiting.pop(0), _told(error), broke_off=True))
+            print(f"{not_run[-1].experiment.id:<32} broke off: {not_run[-1].reason}", flush=True)
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, BaseExceptionGroup):
+        return "; ".join(_told(one) for one in error.exceptions)
+    return f"{type(error).__name__}: {error}"
+
+
+def _publish(results: list[Result], not_run: list[NotRun], chosen: argparse.Namespace) -> int:
+    failed = any(not one.passed for one in results) or any(one.broke_off for one in not_run)
+    kept = sum(one.passed for one in results)
     lines = [_line(one) for one in results]
-    lines += [f"{one.experiment.id:<32} could not run: {one.reason}" for one in not_run]
-    lines.append(f"{len(results)} faults, {len(results) - len(failed)} kept every promise")
+    for one in not_run:
+        how = "broke off" if one.broke_off else "could not run"
+        lines.append(f"{one.experiment.id:<32} {how}: {one.reason}")
+    lines.append(f"{len(results) + len(not_run)} faults, {kept} kept every promise")
     if not_run:
-        lines.append(f"{len(not_run)} could not run here")
+        lines.append(f"{len(not_run)} did not run to their end")
     lines.append("FAILED" if failed else "INCOMPLETE" if not_run else "PASSED")
     stored = [one.as_json() for one in results] + [one.as_json() for one in not_run]
     figures = {"experiments": stored, "passed": not failed and not not_run}

@@ -95,16 +95,18 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """An experiment whose stand cannot be made on this machine: neither kept nor broken."""
+    """An experiment without a verdict: its stand cannot be made here, or it broke off."""
 
     experiment: Experiment
     reason: str
+    broke_off: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return what the stored result says instead of figures."""
         one = self.experiment
         facts = {"id": one.id, "fault": one.fault, "how": one.how, "invariant": one.invariant}
-        return {**facts, "could_not_run": self.reason, "passed": False}
+        key = "broke_off" if self.broke_off else "could_not_run"
+        return {**facts, key: self.reason, "passed": False}
 
 
 def run(experiment: Experiment, site: Site) -> Result:

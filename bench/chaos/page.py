@@ -43,9 +43,9 @@ def _last_runs(results: Path) -> dict[str, dict[str, Any]]:
 def _line(fault: str, how: str, invariant: str, run: dict[str, Any] | None) -> str:
     if run is None:
         return f"| {fault} | {how} | {invariant} | – | – | – | – | not run |"
-    if "could_not_run" in run:
-        reason = f"could not run: {run['could_not_run']}"
-        return f"| {fault} | {how} | {invariant} | – | – | – | – | {reason} |"
+    for key, words in (("could_not_run", "could not run"), ("broke_off", "broke off")):
+        if key in run:
+            return f"| {fault} | {how} | {invariant} | – | – | – | – | {words}: {run[key]} |"
     doubled = f"{run['duplicates']} ({run['in_flight_at_faults']})"
     latest = f"{run['latest_start_ms'] / 1000:.1f} s"
     result = "kept" if run["passed"] else "broken"

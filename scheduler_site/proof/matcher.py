@@ -18,6 +18,9 @@ from scheduler_site.proof.oracle import Target, to_text
 from scheduler_site.proof.percentiles import Distribution, distribution
 
 MAX_EXAMPLES = 20
+#: What the receiver does not see of a request under way: its way there, and the answer's way back
+#: until the outcome is recorded.
+_UNSEEN_NS = 150_000_000
 FINAL_UNRUN = {"SKIPPED", "CANCELLED"}
 
 
@@ -35,6 +38,17 @@ class Fault:
         return (
             arrival.wall_ns <= self.at_ns + self.after_ns
             and arrival.answered_ns >= self.at_ns - self.before_ns
+        )
+
+    def catches(self, arrival: Arrival) -> bool:
+        """Return whether the request was under way at the fault, from its sending to its record.
+
+        A fault that lasted began as much before its end as its doubt reaches further back.
+        """
+        began_ns = self.at_ns - max(0, self.before_ns - self.after_ns)
+        return (
+            arrival.wall_ns - _UNSEEN_NS <= self.at_ns
+            and arrival.answered_ns + _UNSEEN_NS >= began_ns
         )
 
 
@@ -121,9 +135,7 @@ def match(evidence: Evidence) -> Verdict:
         verdict.expected += 1
         _judge(verdict, evidence, target, lines.get(number, []), records.get(number))
     verdict.in_flight_at_faults = sum(
-        arrival.wall_ns <= fault.at_ns <= arrival.answered_ns
-        for fault in evidence.faults
-        for arrival in evidence.arrivals
+        fault.catches(arrival) for fault in evidence.faults for arrival in evidence.arrivals
     )
     return verdict
 

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.chaos import page
 from bench.chaos.table import EXPERIMENTS
 
@@ -52,9 +54,12 @@ def test_every_fault_has_a_name_and_a_sentence_of_its_own():
     assert len({one.fault for one in EXPERIMENTS}) == len(EXPERIMENTS)
 
 
-def test_a_fault_that_could_not_be_injected_is_not_called_kept(tmp_path: Path):
-    left_out = {"id": EXPERIMENTS[0].id, "could_not_run": "hosts need root", "passed": False}
+@pytest.mark.parametrize(
+    ("key", "told"), [("could_not_run", "could not run"), ("broke_off", "broke off")]
+)
+def test_a_fault_without_a_verdict_is_not_called_kept(tmp_path: Path, key: str, told: str):
+    left_out = {"id": EXPERIMENTS[0].id, key: "hosts need root", "passed": False}
     stored = json.dumps({"experiments": [left_out]})
     (tmp_path / "2026-01-01T000000Z-chaos.json").write_text(stored)
 
-    assert line(tmp_path).endswith("| could not run: hosts need root |")
+    assert line(tmp_path).endswith(f"| {told}: hosts need root |")

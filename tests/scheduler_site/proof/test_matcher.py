@@ -94,6 +94,27 @@ def test_two_successes_without_a_fault_are_a_duplicate():
     assert not verdict.passed
 
 
+@pytest.mark.parametrize(
+    ("at_ms", "lasted_ms", "count"),
+    [
+        (-200, 0, 0),
+        (-100, 0, 1),  # sent, and on its way
+        (50, 0, 1),
+        (200, 0, 1),  # answered, and not recorded yet
+        (300, 0, 0),
+        (5000, 0, 0),
+        (5000, 4950, 1),
+        (5000, 4000, 0),
+    ],
+)
+def test_a_request_is_in_flight_from_its_sending_to_its_record(at_ms, lasted_ms, count):
+    fault = Fault("stop", (AT + at_ms) * MS, (lasted_ms + 500) * MS, 500 * MS)
+
+    verdict = judge([later(0, delay_ms=100)], [ROW], faults=(fault,))
+
+    assert verdict.in_flight_at_faults == count
+
+
 def test_a_duplicate_of_a_request_in_flight_at_a_fault_is_attributed():
     fault = Fault("kill", (AT + 30) * MS)
     lines = [later(2, delay_ms=100), later(9000, attempt=2, token=11)]
