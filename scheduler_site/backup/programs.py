@@ -6,7 +6,6 @@ older. The password travels in the environment, never among the arguments.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -72,7 +71,7 @@ def _running(program: str, url: str, *options: str) -> Iterator[subprocess.Popen
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             argv,
-            env={**environment, "HOME": os.environ.get("HOME", "/")},
+            env={**environment, "HOME": str(Path.home())},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE if program == "pg_dump" else subprocess.DEVNULL,
             stderr=said,
