@@ -8,6 +8,7 @@ destination, the oldest first. The start guard is exact; this only keeps useless
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,14 +101,32 @@ class Pass:
 
 
 class Rooms:
-    """Looks before each pass of one scheduler; remembers only where the last look ended."""
+    """Looks before the passes of one scheduler, at parked work once in a while.
+
+    Remembers where the last look ended, and what it has left of the rooms that it gave.
+    """
 
     def __init__(self) -> None:
         self._after: _Key = _FIRST
         self._turn = 0
+        self._last = Pass({})
+        self._looked_at = -math.inf
 
     def look(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
         """Return the rooms as they are now; raise ``ConnectionFailed`` without Redis."""
+        if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
+            return self._between(bounds, capacity)
+        self._last = self._whole(bounds, capacity)
+        self._looked_at = time.monotonic()
+        return self._last
+
+    def _between(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
+        """Return the rooms with what the last look has left of those of parked work."""
+        sight = _Sight(_webhooks(capacity), {}, _leased(bounds, (), _many(capacity)))
+        left = {key: self._last.rooms[key] for key in self._last.parked}
+        return self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
+
+    def _whole(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
         parked = self._parked(bounds)
         known = {
             tenant_and_host(name): circuit
@@ -115,19 +134,22 @@ class Rooms:
                 [key_of(*key) for key in parked], lately=True
             ).items()
         }
-        webhooks = capacity.get(WEBHOOK_POOL, Capacity(0, 0))
-        many = max(1, webhooks.both // 2 - conf().dispatch_batch)
-        sight = _Sight(webhooks, known, _leased(bounds, known, many))
+        sight = _Sight(_webhooks(capacity), known, _leased(bounds, known, _many(capacity)))
+        return self._pass(capacity, sight, sight.rooms(parked), frozenset(parked))
+
+    def _pass(
+        self,
+        capacity: Mapping[str, Capacity],
+        sight: _Sight,
+        rooms: dict[_Key, Room],
+        parked: frozenset[_Key],
+    ) -> Pass:
         self._turn += 1
-        return Pass(
-            pools={
-                pool: max(0, one.both - sight.leased.by_pool.get(pool, 0))
-                for pool, one in capacity.items()
-            },
-            rooms=sight.rooms(parked),
-            parked=frozenset(parked),
-            turn=self._turn,
-        )
+        pools = {
+            pool: max(0, one.both - sight.leased.by_pool.get(pool, 0))
+            for pool, one in capacity.items()
+        }
+        return Pass(pools, rooms, parked, self._turn)
 
     def _parked(self, bounds: Mapping[str, Any]) -> list[_Key]:
         """Return destinations that have parked work, the next so many in their order."""
@@ -137,6 +159,15 @@ class Rooms:
         from_start = self._after == _FIRST
         self._after = found[-1] if len(found) == _AT_ONCE else _FIRST
         return found if found or from_start else self._parked(bounds)
+
+
+def _webhooks(capacity: Mapping[str, Capacity]) -> Capacity:
+    return capacity.get(WEBHOOK_POOL, Capacity(0, 0))
+
+
+def _many(capacity: Mapping[str, Capacity]) -> int:
+    """Return how much a destination has leased whose room is looked at unasked."""
+    return max(1, _webhooks(capacity).both // 2 - conf().dispatch_batch)
 
 
 class _Sight:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from executions.engine import ledger, materialize
+from executions.engine import ledger, materialize, rooms
 from executions.engine.clocks import database_now
 from executions.engine.destination_key import key_of
 from executions.engine.dispatch import Dispatcher
@@ -58,6 +58,25 @@ class Scheduler:
 
     def hosts(self) -> Counter[str]:
         return Counter(entry["destination"] for entry in self.sent)
+
+
+class Time:
+    """A monotonic clock on which so much passes between two questions."""
+
+    def __init__(self) -> None:
+        self.now, self.step = 1000.0, LOOK_SECONDS
+
+    def monotonic(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
+    """Let every pass look at parked work, until a test says otherwise."""
+    clock = Time()
+    monkeypatch.setattr(rooms, "time", clock)
+    return clock
 
 
 @pytest.fixture
@@ -186,6 +205,39 @@ def test_limited_work_is_sent_a_little_ahead_and_the_rest_follows_oldest_first(a
     assert scheduler.hosts()[SLOW] == 18
     first = [entry["due"] for entry in scheduler.sent if entry["destination"] == SLOW]
     assert first == sorted(first)
+
+
+def test_between_two_looks_parked_work_gets_what_the_last_one_has_left(
+    alpha, scheduler, clock, monkeypatch
+):
+    beat("w1", slots=50, hold=50)
+    Destination.objects.create(tenant=alpha, host=SLOW, max_in_flight=5)
+    due(scheduler, alpha, SLOW, 40)
+    Execution.objects.update(parked=True)
+    looks: list[Any] = []
+    whole = Rooms._whole
+
+    def counted(*arguments: Any) -> Any:
+        looks.append(arguments)
+        return whole(*arguments)
+
+    monkeypatch.setattr(Rooms, "_whole", counted)
+
+    clock.step = 0.0
+    scheduler.run()
+    sent = len(scheduler.sent)
+    finish_all()
+    scheduler.run()
+
+    # More may have room by now, but nobody has looked; what is new is parked with the rest.
+    assert (len(looks), len(scheduler.sent)) == (1, sent)
+    due(scheduler, alpha, SLOW)
+    due(scheduler, alpha, QUICK)
+    scheduler.run()
+    assert scheduler.hosts() == {SLOW: sent, QUICK: 1}
+    clock.now += LOOK_SECONDS
+    scheduler.run()
+    assert len(scheduler.sent) > sent + 1
 
 
 def test_a_rate_gets_what_finds_a_slot_soon(alpha, scheduler, redis):
