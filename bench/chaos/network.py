@@ -16,7 +16,7 @@ from bench.chaos.probed import WHILE_AWAY, told
 from bench.chaos.prober import Prober
 from bench.chaos.site import Site, fault, into
 from bench.chaos.tcp_proxy import FAIR, Weather
-from bench.chaos.watched import Watch, watched
+from bench.chaos.watched import Act, Watch, watched
 from scheduler_site.proof.matcher import Fault
 
 _BEGIN = 5.0
@@ -76,31 +76,19 @@ async def _scheduler_from_postgresql(watch: Watch) -> tuple[Fault, ...]:
     return (doubt,)
 
 
-async def _scheduler_from_valkey(watch: Watch) -> tuple[Fault, ...]:
-    await into(watch.window, _BEGIN)
-    noticed = asyncio.create_task(watch.until_noticed("scheduler-1", VALKEY))
-    doubt = await _silent(watch, "scheduler-1", VALKEY)
-    await noticed
-    await watch.until_working("scheduler-1", "scheduler-2")
-    return (doubt,)
+def _first_of(kind: str, server: Host) -> Act:
+    """Return the act that cuts the first process of a kind from a server, which has to notice."""
+    first, second = f"{kind}-1", f"{kind}-2"
 
+    async def act(watch: Watch) -> tuple[Fault, ...]:
+        await into(watch.window, _BEGIN)
+        noticed = asyncio.create_task(watch.until_noticed(first, server))
+        doubt = await _silent(watch, first, server)
+        await noticed
+        await watch.until_working(first, second)
+        return (doubt,)
 
-async def _recorder_from_postgresql(watch: Watch) -> tuple[Fault, ...]:
-    await into(watch.window, _BEGIN)
-    noticed = asyncio.create_task(watch.until_noticed("recorder-1", POSTGRESQL))
-    doubt = await _silent(watch, "recorder-1", POSTGRESQL)
-    await noticed
-    await watch.until_working("recorder-1", "recorder-2")
-    return (doubt,)
-
-
-async def _recorder_from_valkey(watch: Watch) -> tuple[Fault, ...]:
-    await into(watch.window, _BEGIN)
-    noticed = asyncio.create_task(watch.until_noticed("recorder-1", VALKEY))
-    doubt = await _silent(watch, "recorder-1", VALKEY)
-    await noticed
-    await watch.until_working("recorder-1", "recorder-2")
-    return (doubt,)
+    return act
 
 
 async def _web_from_postgresql(watch: Watch) -> tuple[Fault, ...]:
@@ -270,7 +258,7 @@ EXPERIMENTS = (
         latest_start_seconds=20.0,
     ),
     watched(
-        _scheduler_from_valkey,
+        _first_of("scheduler", VALKEY),
         id="scheduler-cut-from-valkey",
         fault="a scheduler is cut from Valkey for 20 s",
         how=_NETNS,
@@ -279,7 +267,7 @@ EXPERIMENTS = (
         latest_start_seconds=30.0,
     ),
     watched(
-        _recorder_from_postgresql,
+        _first_of("recorder", POSTGRESQL),
         id="recorder-cut-from-postgresql",
         fault="a recorder is cut from PostgreSQL for 20 s",
         how=_NETNS,
@@ -287,7 +275,7 @@ EXPERIMENTS = (
         seconds=45.0,
     ),
     watched(
-        _recorder_from_valkey,
+        _first_of("recorder", VALKEY),
         id="recorder-cut-from-valkey",
         fault="a recorder is cut from Valkey for 20 s",
         how=_NETNS,
