@@ -110,9 +110,10 @@ class WarmStop:
 
 
 class RollingRestart:
-    """Restarts every process, one after the other."""
+    """Restarts every process, one after the other, so long apart (seconds)."""
 
-    def __init__(self) -> None:
+    def __init__(self, apart_seconds: float = 0.0) -> None:
+        self._apart = apart_seconds
         self.took: dict[str, float] = {}
 
     async def inject(self, site: Site, window: Window) -> tuple[Fault, ...]:
@@ -121,6 +122,7 @@ class RollingRestart:
         await into(window, _BEGIN)
         for name in running(site):
             self.took[name] = await restart(site, name)
+            await asyncio.sleep(self._apart)
         return ()
 
     def check(self, site: Site, outcome: Outcome) -> list[str]:

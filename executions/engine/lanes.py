@@ -19,6 +19,8 @@ PATIENCE_SECONDS = 2.0
 LOOK_SECONDS = 0.25
 #: So many of a lane are let out at a time.
 _AT_ONCE = 64
+#: A look at all that waits costs by its number: not at every end of a request.
+_OVERDUE_EVERY_SECONDS = 0.05
 
 _Row = tuple[int, float, int, Held]
 
@@ -33,6 +35,7 @@ class Lanes:
         #: Lanes that the start guard has no place for until a moment, but for those that left.
         self._refused: dict[str, float] = {}
         self._left: Counter[str] = Counter()
+        self._overdue_from = 0.0
 
     def __len__(self) -> int:
         return len(self._ready) + sum(len(lane) for lane in self._blocked.values())
@@ -80,8 +83,11 @@ class Lanes:
         self._block(held)
 
     def overdue(self, now: float) -> list[Held]:
-        """Remove and return what has waited in its lane for too long."""
+        """Remove and return what has waited in its lane for too long, once in a while."""
         found: list[Held] = []
+        if now < self._overdue_from:
+            return found
+        self._overdue_from = now + _OVERDUE_EVERY_SECONDS
         for lane, rows in list(self._blocked.items()):
             staying = [row for row in rows if now <= _patient_until(row[3])]
             if len(staying) < len(rows):

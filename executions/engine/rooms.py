@@ -17,6 +17,7 @@ from uuid import UUID
 from executions.engine import circuits
 from executions.engine.circuits import Circuit
 from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
+from executions.engine.lanes import PATIENCE_SECONDS
 from executions.engine.transitions import Claimed
 from executions.workers.capacity import Capacity
 from shared.conf import conf
@@ -254,5 +255,8 @@ def _of_rate(circuit: Circuit, rate: float, queued: int) -> Room:
 
 
 def _prefetch(circuit: Circuit) -> int:
-    """Return how much is sent ahead: what goes through in a moment, and a little."""
-    return _AHEAD + math.ceil(circuit.per_second)
+    """Return how much is sent ahead: what goes through until it would be handed back, and a little.
+
+    Less than what goes through between two looks would hold a quick destination to ever less.
+    """
+    return _AHEAD + math.ceil(circuit.per_second * PATIENCE_SECONDS)

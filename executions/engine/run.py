@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 #: A start is announced only when the request takes longer; a quick one reports its end alone.
 _ANNOUNCE_AFTER_SECONDS = 0.1
 _GUARD_RETRY_SECONDS = 0.2
+#: Slots that come free within so long are given out together: one question to the guard.
+_GATHER_SECONDS = 0.002
 
 Deliver = Callable[[dict[str, Any], dict[str, Any], float], Awaitable[dict[str, Any]]]
 #: A verdict of the guard, with a moment (ms on Redis' clock) where its destination has no room.
@@ -73,6 +75,7 @@ class Runner:
         # The loop keeps only weak references to its tasks.
         self._starters: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
+        self._gathering: asyncio.TimerHandle | None = None
         #: What flies and may have to be announced, in order of start.
         self._unannounced: deque[Flying] = deque()
         self._announcer: asyncio.TimerHandle | None = None
@@ -159,6 +162,9 @@ class Runner:
 
     def _tick(self) -> None:
         """Move what is due to the lanes, start what fits, sleep until the next is due."""
+        if self._gathering:
+            self._gathering.cancel()
+            self._gathering = None
         now = self._clock.now()
         while self._waiting and self._waiting[0].due <= now:
             self._lanes.put(heapq.heappop(self._waiting))
@@ -290,8 +296,9 @@ class Runner:
         self._settle()
 
     def _settle(self) -> None:
-        if len(self._lanes):
-            self._tick()
+        if len(self._lanes) and self._gathering is None:
+            loop = asyncio.get_running_loop()
+            self._gathering = loop.call_later(_GATHER_SECONDS, self._tick)
         if not self.flying and not self._asking:
             self._idle.set()
 

@@ -62,21 +62,27 @@ def mixed_day(window: Window, count: int, seed: int) -> list[Planned]:
     return sorted(planned, key=lambda task: task.create_after_ms)
 
 
-def steady(window: Window, rate: float, *, slow_share: float = 0.0) -> list[Planned]:
-    """Return tasks that fire ``rate`` times a second, evenly: 80 % fixed rate, 20 % one-time.
+def steady(
+    window: Window,
+    rate: float,
+    *,
+    slow_share: float = 0.0,
+    one_time_share: float = 0.2,
+    every_ms: int = 10_000,
+) -> list[Planned]:
+    """Return tasks that fire ``rate`` times a second, evenly: fixed rate and a share one-time.
 
     One-time tasks are created on the fly, 3 to 8 s ahead. A share of the webhooks is slow, so
     that requests are in flight at any moment.
     """
-    every_ms = 10_000
-    recurring = max(1, round(rate * 0.8 * every_ms / 1000))
+    recurring = max(1, round(rate * (1 - one_time_share) * every_ms / 1000))
     planned = []
     for number in range(recurring):
         start_ms = window.begin_ms + number * every_ms // recurring
         schedule = Schedule(every_ms=every_ms, start_ms=start_ms, end_ms=window.end_ms)
         behaviour = _steady_behaviour(number, slow_share)
         planned.append(_planned(window, number, schedule, behaviour, 0))
-    planned += _singles(window, recurring, rate * 0.2, slow_share)
+    planned += _singles(window, recurring, rate * one_time_share, slow_share)
     return sorted(planned, key=lambda task: task.create_after_ms)
 
 

@@ -121,6 +121,16 @@ def test_only_what_waits_too_long_is_given_up():
     assert len(lanes) == 1
 
 
+def test_what_waits_is_looked_through_once_in_a_while_not_at_every_end():
+    lanes = filled(*(held(number, "a.example", due=NOW + number) for number in range(4)))
+    lanes.take(2, NOW)
+    late = NOW + PATIENCE_SECONDS + 2.1
+
+    assert tokens(lanes.overdue(late)) == [1, 2]
+    assert lanes.overdue(late + 0.04) == []
+    assert tokens(lanes.overdue(late + 1)) == [3]
+
+
 def test_everything_can_be_taken_back():
     lanes = filled(held(1), *(held(number, "a.example") for number in range(2, 6)))
     lanes.take(2, NOW)

@@ -279,6 +279,18 @@ def test_a_destination_that_waits_for_slots_gets_a_share_and_others_the_rest(
     assert len(parked()) == 45
 
 
+def test_what_goes_through_quickly_is_sent_ahead_for_longer_than_a_look(alpha, scheduler, redis):
+    beat("w1", slots=20, hold=1000)
+    # Twenty a second.
+    redis.report(calls=200, destination=key_of(alpha.id, SLOW), waited=True)
+    due(scheduler, alpha, SLOW, 100)
+
+    scheduler.run()
+
+    # Half of the slots, what goes through before it would be handed back, and a little.
+    assert scheduler.hosts() == {SLOW: 10 + 40 + 5}
+
+
 def test_one_among_several_has_at_most_half_of_the_pool(alpha, scheduler):
     beat("w1", slots=10, hold=30)
     due(scheduler, alpha, QUICK, 2)

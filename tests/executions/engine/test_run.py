@@ -187,6 +187,21 @@ async def test_slots_bound_what_is_in_flight(settings: Settings) -> None:
     assert len(bench.delivered) == 6
 
 
+async def test_slots_that_come_free_together_are_given_out_by_one_question(
+    settings: Settings,
+) -> None:
+    use(settings, worker_capacity=3)
+    bench = Bench()
+    bench.gate.clear()
+    bench.take(*(entry(f"e{number}", number) for number in range(9)))
+    await bench.until_delivered(3)
+
+    bench.gate.set()
+    await bench.outbox.until(9)
+
+    assert [len(asked) for asked in bench.asked] == [3, 3, 3]
+
+
 @pytest.mark.parametrize(
     ("verdict", "verbs"),
     [(guard.VOID, []), (guard.STALE, ["released"]), (guard.LATE, ["released"])],
