@@ -26,7 +26,7 @@ class Conf:
     #: Added to start and timeout before a running execution counts as lost.
     lease_margin_seconds: float = 10.0
     #: Lease on a partition; a dead scheduler's partitions move after this long.
-    partition_lease_seconds: float = 8.0
+    partition_lease_seconds: float = 6.0
     #: How often a scheduler renews its leases.
     partition_renew_seconds: float = 2.0
     #: Number of partitions; fixed for the life of a database.

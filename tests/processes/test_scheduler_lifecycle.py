@@ -51,7 +51,7 @@ def test_two_share_and_the_survivor_of_a_crash_takes_all_after_the_lease(run: Pr
     killed_at = time.monotonic()
     until(lambda: owners()[alive] == PARTITIONS)
 
-    # The lease is 8 s; the issue allows ten.
+    # The lease is 6 s; ten are promised (J1).
     assert time.monotonic() - killed_at < 10
     assert dead not in owners()
     # One row per instant, whoever wrote it.
