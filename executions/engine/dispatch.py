@@ -58,10 +58,16 @@ class Dispatcher:
 
     def run_once(self) -> Counts:
         """Claim one batch per pool and publish it; claimed is published or handed back."""
+        # Whatever may fail for want of Redis is asked before anything is claimed; also by one that
+        # owns nothing, perhaps because it could not be reached.
+        try:
+            incarnation = guard.current_incarnation()
+        except ConnectionFailed:
+            self.partitions.note_redis(reached=False)
+            raise
+        self.partitions.note_redis(reached=True)
         if not self.partitions.ready:
             return Counts()
-        # Whatever may fail for want of Redis is asked before anything is claimed.
-        incarnation = guard.current_incarnation()
         offset = self.offset.seconds()
         bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
         look = self.rooms.look(bounds, capacity_by_pool())

@@ -22,6 +22,8 @@ from shared.sql import rows, run
 #: A partition that nobody owned for so long has been neglected: its misfire policies apply also
 #: to what was prepared and came due meanwhile.
 NEGLECTED_AFTER_SECONDS = 60.0
+#: Redis that restarts is away for less, and for all alike.
+CUT_OFF_AFTER_SECONDS = 5.0
 
 
 def fair_share(node: UUID, live: Sequence[UUID], count: int) -> set[int]:
@@ -53,6 +55,7 @@ class Partitions:
         self._held: dict[int, int] = {}
         self._share: tuple[tuple[UUID, ...], set[int]] = ((), set())
         self._trusted_until = float("-inf")
+        self._cut_off_since: float | None = None
 
     @property
     def held(self) -> dict[int, int]:
@@ -93,6 +96,18 @@ class Partitions:
         refusals.note(refusals.LEASES, lost)
         return self._next_call(share - kept.keys())
 
+    def note_redis(self, *, reached: bool) -> None:
+        """Note whether Redis was reached just now: without it partitions are of no use here."""
+        if reached:
+            self._cut_off_since = None
+        elif self._cut_off_since is None:
+            self._cut_off_since = time.monotonic()
+
+    @property
+    def _reaches_redis(self) -> bool:
+        since = self._cut_off_since
+        return since is None or time.monotonic() - since < CUT_OFF_AFTER_SECONDS
+
     def release_all(self) -> None:
         """Give everything up at once, for a warm stop."""
         run("leases/release", self._parameters(self._held))
@@ -102,7 +117,8 @@ class Partitions:
         run("leases/wake")
 
     def _fair_share(self, ttl: float) -> set[int]:
-        run("leases/beat_node", {"node": self.node, "name": self.name, "pid": os.getpid()})
+        node = {"node": self.node, "name": self.name, "pid": os.getpid()}
+        run("leases/beat_node", {**node, "reaches_redis": self._reaches_redis})
         live = tuple(row[0] for row in rows("leases/live_nodes", {"ttl": ttl}))
         if live != self._share[0]:
             run("leases/drop_dead_nodes")

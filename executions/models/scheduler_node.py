@@ -7,13 +7,17 @@ from django.db.models.functions import Now
 
 
 class SchedulerNode(models.Model):
-    """Schedulers share the partitions between the nodes whose heartbeat is fresh."""
+    """Schedulers share the partitions between the nodes whose heartbeat is fresh.
+
+    One that does not reach Redis can send nothing: it gets none while another reaches it.
+    """
 
     id = models.UUIDField(primary_key=True)
     name = models.CharField(max_length=120)
     pid = models.IntegerField()
     started_at = models.DateTimeField(db_default=Now())
     heartbeat_at = models.DateTimeField(db_default=Now())
+    reaches_redis = models.BooleanField(default=True, db_default=True)
 
     class Meta:
         db_table = "scheduler_nodes"

@@ -1,13 +1,18 @@
 -- name: beat_node
 -- Records this scheduler's heartbeat by the database's clock.
-INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at)
-VALUES (%(node)s, %(name)s, %(pid)s, now(), now())
-ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()
+INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at, reaches_redis)
+VALUES (%(node)s, %(name)s, %(pid)s, now(), now(), %(reaches_redis)s)
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), reaches_redis = excluded.reaches_redis
 
 -- name: live_nodes
 -- Schedulers whose heartbeat is fresher than a lease; the share of each is computed from them.
-SELECT id FROM scheduler_nodes
-WHERE heartbeat_at > now() - %(ttl)s * interval '1 second'
+-- Those that do not reach Redis count only where none does.
+WITH live AS (
+    SELECT id, reaches_redis FROM scheduler_nodes
+    WHERE heartbeat_at > now() - %(ttl)s * interval '1 second'
+)
+SELECT id FROM live
+WHERE reaches_redis OR NOT EXISTS (SELECT 1 FROM live WHERE reaches_redis)
 ORDER BY id
 
 -- name: drop_dead_nodes

@@ -37,6 +37,7 @@ class SchedulerView:
     started_at: datetime
     silent_seconds: float
     live: bool
+    reaches_redis: bool
     partitions: int
 
 
@@ -138,6 +139,7 @@ def _scheduler(node: SchedulerNode, now: datetime, owned: dict[Any, int]) -> Sch
         started_at=node.started_at,
         silent_seconds=silent,
         live=silent < conf().partition_lease_seconds,
+        reaches_redis=node.reaches_redis,
         partitions=owned.get(node.id, 0),
     )
 

@@ -88,7 +88,7 @@ def test_a_worker_of_unknown_version_says_null():
 
 
 def test_a_partition_without_owner_and_lease_says_null():
-    node = SchedulerView(uuid4(), "s", "h", 1, AT, 0.5, True, 0)
+    node = SchedulerView(uuid4(), "s", "h", 1, AT, 0.5, True, True, 0)
 
     shown = present_schedulers([node], [PartitionView(0, None, 3, None)])
 

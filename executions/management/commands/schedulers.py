@@ -99,6 +99,7 @@ def _schedulers(
             "heartbeat_at": node.heartbeat_at,
             "heartbeat_age_seconds": _age(node, now),
             "live": _age(node, now) < conf().partition_lease_seconds,
+            "reaches_redis": node.reaches_redis,
             "partitions": shares.get(node.id, 0),
             "epoch": epochs.get(node.id),
         }
@@ -110,12 +111,18 @@ def _age(node: SchedulerNode, now: datetime) -> float:
     return round(max(0.0, (now - node.heartbeat_at).total_seconds()), 3)
 
 
+def _state(node: Mapping[str, Any]) -> str:
+    if not node["live"]:
+        return "silent"
+    return "live" if node["reaches_redis"] else "cut off from Redis"
+
+
 def _list_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [
         (
             shown(node["name"], 30),
             node["pid"],
-            "live" if node["live"] else "silent",
+            _state(node),
             f"{node['heartbeat_age_seconds']:.1f} s",
             node["partitions"],
             node["epoch"],

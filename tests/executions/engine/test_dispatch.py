@@ -382,6 +382,23 @@ def test_nothing_is_claimed_when_redis_is_away(
     assert statuses() == ["PENDING"]
 
 
+def test_whether_redis_is_reached_is_told_also_by_one_that_owns_nothing(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[bool] = []
+    partitions = Partitions()
+    monkeypatch.setattr(partitions, "note_redis", lambda *, reached: told.append(reached))
+    idle = Dispatcher(partitions, broker.publish, active_signing_secrets)
+    nowhere = closed_redis()
+
+    idle.run_once()
+    monkeypatch.setattr(guard, "client", lambda: nowhere)
+    with pytest.raises(redis.ConnectionError):
+        idle.run_once()
+
+    assert told == [True, False]
+
+
 def test_retries_come_back_when_they_are_due(alpha: Tenant, dispatcher: Dispatcher):
     beat("w1")
     due(dispatcher, alpha, 5, 5)

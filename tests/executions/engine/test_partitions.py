@@ -93,6 +93,52 @@ def test_two_schedulers_come_to_hold_each_partition_once():
     assert all(owners[partition] == second.node for partition in second.held)
 
 
+def settled(*nodes: Partitions) -> None:
+    """Let them see each other and move what moves."""
+    for _ in range(2):
+        for node in nodes:
+            node.run_once()
+
+
+@pytest.mark.django_db
+def test_a_scheduler_that_does_not_reach_redis_hands_its_partitions_over_and_gets_them_back(
+    clock: Time,
+):
+    first, second = Partitions(), Partitions()
+    settled(first, second)
+    shares = set(first.held), set(second.held)
+
+    first.note_redis(reached=False)
+    clock.now += module.CUT_OFF_AFTER_SECONDS - 0.1
+    settled(first, second)
+    assert (set(first.held), set(second.held)) == shares
+    clock.now += 0.1
+    first.note_redis(reached=False)
+    settled(first, second)
+    assert (len(first.held), len(second.held)) == (0, conf().partition_count)
+    first.note_redis(reached=True)
+    settled(first, second)
+    settled(second, first)
+
+    assert (set(first.held), set(second.held)) == shares
+
+
+@pytest.mark.django_db
+def test_where_none_reaches_redis_everybody_keeps_its_partitions(clock: Time):
+    first, second = Partitions(), Partitions()
+    settled(first, second)
+    shares = set(first.held), set(second.held)
+    first.note_redis(reached=False)
+    second.note_redis(reached=False)
+    clock.now += module.CUT_OFF_AFTER_SECONDS
+
+    for _ in range(3):
+        settled(first, second)
+
+    assert set(first.held) | set(second.held) == set(range(conf().partition_count))
+    assert (set(first.held), set(second.held)) == shares
+
+
 @pytest.mark.django_db
 def test_the_epoch_rises_with_every_owner_and_stays_while_one_renews():
     first = Partitions()
@@ -199,7 +245,7 @@ def test_a_slow_renewal_does_not_prolong_the_trust(clock: Time, monkeypatch: pyt
     renew = alone._renew
 
     def slowly(ttl: float) -> dict[int, int]:
-        clock.now += 6.5
+        clock.now += conf().partition_lease_seconds - 1.5
         return renew(ttl)
 
     monkeypatch.setattr(alone, "_renew", slowly)
