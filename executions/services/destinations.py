@@ -7,10 +7,12 @@ closes them. Executions that wait for a destination are parked; they are counted
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import redis
@@ -34,6 +36,9 @@ MOST_PARKED = 100_000
 MAX_IN_FLIGHT = 100_000
 MIN_RATE, MAX_RATE = 0.001, 100_000.0
 LIMITS = ("max_in_flight", "rate_per_second", "breaker")
+
+_UNKNOWN = "There is no such destination."
+_HOST = re.compile(r"[^\s\x00-\x20\x7fA-Z/\\?#@]{1,260}")
 
 _offset = ClockOffset()
 _Row = tuple[str, int, int | None, float | None, bool | None, int | None]
@@ -86,7 +91,7 @@ def get_destination(tenant_id: UUID, host: str) -> Shown:
     """Return one destination; raise NotFound for a host that no task calls and nobody limited."""
     found = _only(tenant_id, [host])
     if not found:
-        raise NotFound("There is no such destination.")
+        raise NotFound(_UNKNOWN)
     return found[0]
 
 
@@ -114,12 +119,14 @@ def change_limits(
 ) -> Shown:
     """Change ``max_in_flight``, ``rate_per_second`` (None: no limit) and ``breaker``.
 
-    What is absent stays. The change acts at once, also on what workers hold already; should Redis
-    be away in that moment, on what is sent from then on. A breaker that is turned off closes the
-    circuit. Raise NotFound, InvalidInput, VersionMismatch.
+    What is absent stays. A host may be limited before the first task calls it. The change acts at
+    once, also on what workers hold already; should Redis be away in that moment, on what is sent
+    from then on. A breaker that is turned off closes the circuit. Raise NotFound for what no URL
+    can name as its host, InvalidInput, VersionMismatch.
     """
     _judge(changes)
-    get_destination(tenant_id, host)
+    if not _is_host(host):
+        raise NotFound(_UNKNOWN)
     # Two may set the first limits at once: the insert judges, the lock lets the second wait.
     Destination.objects.bulk_create(
         [Destination(tenant_id=tenant_id, host=host, version=0)], ignore_conflicts=True
@@ -179,6 +186,17 @@ def _look_again() -> None:
     """Let the schedulers look at what is parked."""
     now = database_now()
     wake_schedulers_on_commit(now, now)
+
+
+def _is_host(host: str) -> bool:
+    """Return whether a URL can name it, as :func:`~tasks.definition.destination_of` reads it."""
+    if not _HOST.fullmatch(host):
+        return False
+    try:
+        parts = urlsplit(f"https://{host}/")
+        return bool(parts.hostname) and parts.netloc == host and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _judge(changes: Mapping[str, Any]) -> None:

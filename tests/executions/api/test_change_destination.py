@@ -70,7 +70,13 @@ def test_the_scope_operate_is_needed(alpha, viewer):
     assert change(make_client(alpha, ["operate"]), {"max_in_flight": 5}).status_code == 200
 
 
-def test_unknown_hosts_and_those_of_other_tenants_are_404(client, stranger):
-    assert problem(change(client, {"max_in_flight": 5}, host="nowhere")) == (404, "not_found")
-    assert problem(change(stranger, {"max_in_flight": 5})) == (404, "not_found")
+def test_what_is_no_host_is_404(client):
+    assert problem(change(client, {"max_in_flight": 5}, host="me@a.example")) == (404, "not_found")
     assert not Destination.objects.exists()
+
+
+def test_every_tenant_has_limits_of_its_own(client, stranger, alpha):
+    change(client, {"max_in_flight": 5})
+
+    assert change(stranger, {"max_in_flight": 7}).json()["tasks"] == 0
+    assert Destination.objects.get(tenant=alpha).max_in_flight == 5

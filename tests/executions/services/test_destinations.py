@@ -81,6 +81,24 @@ def test_a_host_that_nobody_calls_is_not_found(alpha, beta):
             destinations.get_destination(alpha.id, host)
 
 
+def test_a_host_may_be_limited_before_a_task_calls_it(alpha, beta):
+    found = destinations.change_limits(alpha.id, HOST, {"rate_per_second": 5.0}, actor=ACTOR)
+
+    assert (found.host, found.tasks, found.rate_per_second) == (HOST, 0, 5.0)
+    assert destinations.list_destinations(beta.id) == []
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["", "a b", "a/b", "me@a.example", "A.example", "a:0", "a:99999", "[::1", "x" * 261, "\x00"],
+)
+def test_what_no_url_can_name_as_its_host_has_no_limits(alpha, host):
+    with pytest.raises(NotFound):
+        destinations.change_limits(alpha.id, host, {"rate_per_second": 5.0}, actor=ACTOR)
+
+    assert not Destination.objects.exists()
+
+
 def test_circuits_that_are_not_closed_are_found_of_the_tenant_only(alpha, beta):
     make_task(alpha)
     make_task(beta)
