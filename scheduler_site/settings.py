@@ -51,8 +51,11 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = 17 * 1024 * 1024
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+PROCESS_KIND = env.text("PROCESS_KIND", "command")
+# Only who may show the admin loads its pages: the others start in two thirds of the time.
+_ADMIN = "AdminConfig" if PROCESS_KIND in {"web", "command"} else "SimpleAdminConfig"
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    f"django.contrib.admin.apps.{_ADMIN}",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -138,7 +141,6 @@ LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "scheduler_site.formats"
 
 # --- PostgreSQL --------------------------------------------------------------------------
-PROCESS_KIND = env.text("PROCESS_KIND", "command")
 DATABASE_URL = env.text("DATABASE_URL", _runtime.get("database_url", ""))
 
 
