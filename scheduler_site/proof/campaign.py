@@ -26,7 +26,7 @@ from scheduler_site.proof.workload import Window
 #: Tasks created a second while the load has not begun, on the cautious side.
 CREATION_RATE = 40
 #: Shortest time between asking for a run and its window.
-LEAD_MS = 10_000
+LEAD_MS = 6_000
 UNFINISHED = ("PENDING", "QUEUED", "RUNNING", "RETRYING")
 #: Longest wait for quiet: the longest back-off of a plan, a lease and a minute.
 QUIET_SECONDS = 150.0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,26 @@ def test_a_stand_that_cannot_be_made_is_neither_kept_nor_broken(
 def test_a_name_that_there_is_not_is_refused(opened: list[str]):
     with pytest.raises(SystemExit, match="no such fault: nonsense"):
         chaos.main(["nonsense"])
+
+
+def test_two_kinds_of_stands_run_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # Each lane waits for the other: one behind the other would never get on.
+    meeting = get_context("fork").Barrier(2, timeout=30)
+
+    @contextmanager
+    def here() -> Iterator[Site]:
+        meeting.wait()
+        yield SITE
+
+    @contextmanager
+    def there() -> Iterator[Site]:
+        meeting.wait()
+        yield SITE
+
+    table = (experiment(id="a", stand=here), experiment(id="b", stand=there))
+    monkeypatch.setattr(chaos, "EXPERIMENTS", table)
+    monkeypatch.setattr(chaos, "run", lambda one, site: Result(one, outcome(Verdict()), []))
+
+    code, stored = call(tmp_path)
+
+    assert (code, {one["id"] for one in stored["experiments"]}) == (0, {"a", "b"})

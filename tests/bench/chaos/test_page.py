@@ -33,14 +33,14 @@ def line(directory: Path, number: int = 0) -> str:
 
 
 def test_a_fault_without_a_run_says_so(tmp_path: Path):
-    assert line(tmp_path).endswith("| not run |")
+    assert line(tmp_path).endswith("| 0 | – | – | – | – | not run |")
 
 
-def test_the_last_run_of_a_fault_is_told(tmp_path: Path):
+def test_the_last_run_of_a_fault_is_told_and_how_many_there_were(tmp_path: Path):
     store(tmp_path, "2026-01-01T000000Z-chaos.json", passed=False)
     store(tmp_path, "2026-01-02T000000Z-chaos.json")
 
-    assert line(tmp_path).endswith("| 700 | 0 | 1 (2) | 4.5 s | kept |")
+    assert line(tmp_path).endswith("| 2 | 700 | 0 | 1 (2) | 4.5 s | kept |")
 
 
 def test_a_broken_promise_is_told(tmp_path: Path):
