@@ -25,6 +25,7 @@ _SHORT_SECONDS = 18.0
 _SLOTS_SECONDS = 15.0
 _TERMINATE_SECONDS = 10.0
 _HOLD_SECONDS = 15.0
+_READ_SECONDS = 40.0
 
 
 def _address(site: Site) -> str:
@@ -103,6 +104,15 @@ async def _locked(site: Site, window: Window) -> tuple[Fault, ...]:
     return (fault("rows locked", seconds=_HOLD_SECONDS),)
 
 
+async def _read_for_long(site: Site, window: Window) -> tuple[Fault, ...]:
+    """Keep a snapshot open: nothing that dies meanwhile can be removed from table or index."""
+    async with await psycopg.AsyncConnection.connect(_address(site)) as connection:
+        await connection.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
+        await connection.execute("SELECT count(*) FROM executions")
+        await asyncio.sleep(_READ_SECONDS)
+    return ()
+
+
 def _others_in_time(site: Site, outcome: Outcome) -> list[str]:
     # The locked task fires every ten seconds: two of its instants fall into the time.
     late = sum(delay > 2000 for delay in outcome.verdict.start_delays_ms)
@@ -168,6 +178,17 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         invariant="only that task waits",
         check=_others_in_time,
         latest_start_seconds=20.0,
+    ),
+    probed(
+        _read_for_long,
+        allowed=AS_EVER,
+        id="database-read-for-long",
+        fault="a long report keeps a snapshot of the database open",
+        how="a REPEATABLE READ transaction, open for 40 s",
+        invariant="nothing starts more than 2 s late",
+        seconds=50.0,
+        rate=60.0,
+        latest_start_seconds=2.0,
     ),
     *contention.EXPERIMENTS,
 )
