@@ -26,10 +26,10 @@ _BATCH = 2000
 
 
 def remove_history(tenant: Tenant) -> None:
-    """Remove the tenant's executions, attempts and events in batches, each a transaction.
+    """Remove the tenant's rows in batches, each a transaction.
 
-    For a tenant that has more of them than one statement may take time for; before
-    :func:`remove_tenant`, under the same condition.
+    For a tenant that has more of them than one statement, or one transaction of ours, may take
+    time for; before :func:`remove_tenant`, under the same condition.
     """
     since = first_id_at(tenant.created_at)
     executions = Execution.objects.filter(id__gte=since, tenant_id=tenant.id)
@@ -40,6 +40,10 @@ def remove_history(tenant: Tenant) -> None:
     events = Event.objects.filter(id__gte=since, tenant_id=tenant.id)
     while ids := list(events.values_list("id", flat=True)[:_BATCH]):
         Event.objects.filter(id__in=ids).delete()
+    for model in rows_of_tenants():
+        found = model._base_manager.filter(tenant_id=tenant.id)
+        while keys := list(found.values_list("pk", flat=True)[:_BATCH]):
+            found.filter(pk__in=keys).delete()
 
 
 def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:

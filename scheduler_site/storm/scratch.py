@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db import (
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connection,
+    transaction,
+)
 
 from events import audit
 from events.models import AuditEntry
@@ -122,8 +129,9 @@ def patiently(work: Callable[[], Any]) -> None:
     while True:
         try:
             work()
-        except (OperationalError, InterfaceError, IntegrityError):
-            # What was running wrote its end meanwhile, or the server is not back yet.
+        except (OperationalError, InterfaceError, InternalError, IntegrityError):
+            # What was running wrote its end meanwhile, the server is not back yet, or it has ended
+            # a session in which nothing happened for too long.
             connection.close()
             if time.monotonic() > deadline:
                 raise

@@ -87,11 +87,12 @@ class Command(PunctualCommand):
             with scratch(ground.data_dir, keep=options["keep"]) as made:
                 self.note(f"seed {order.seed}; tenant {made.name}; the load begins in seconds")
                 found = run_storm(ground, order, made, self.note)
+                # Before the removal: an hour's findings are not to be lost with it.
+                document = {**found.as_json(), "tenant": made.name if options["keep"] else None}
+                self.emit(options, document, found.lines())
                 self.note("removing the tenant" if not options["keep"] else f"kept: {made.ledger}")
         finally:
             signal.signal(signal.SIGTERM, former)
-        document = {**found.as_json(), "tenant": made.name if options["keep"] else None}
-        self.emit(options, document, found.lines())
         if found.broken:
             self.leave(FAILED)
 
