@@ -22,6 +22,8 @@ def test_entries_are_made_once_and_an_operators_choice_stays():
 
 def test_the_zone_database_is_followed_daily_by_the_system_worker():
     ensure_entries()
+    # As a worker does at its start.
+    app.loader.import_default_modules()
 
     entry = PeriodicTask.objects.get(name=ZONES)
     assert (entry.task, entry.queue) == (CHECK_ZONES, "system")
