@@ -11,7 +11,13 @@ from executions.workers.interruption import Why
 from tests.support.entries import capture_of, entry_of, result_of
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
-LIMITED = {"retry_on": [], "backoff": "fixed", "initial_delay_seconds": 5, "max_age_seconds": 60}
+LIMITED = {
+    "retry_on": [],
+    "backoff": "fixed",
+    "jitter": "none",
+    "initial_delay_seconds": 5,
+    "max_age_seconds": 60,
+}
 TOO_OLD = {"scheduled_for": (NOW - timedelta(seconds=58)).timestamp(), "retry_policy": LIMITED}
 
 
