@@ -11,6 +11,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 
 import orjson
 from django.db import DataError, IntegrityError, transaction
@@ -68,6 +69,8 @@ class Recorder:
 
 def record(said: Sequence[Said]) -> tuple[int, int]:
     """Write what workers said in one transaction; return how many moved and were refused."""
+    # In the order of their ids, as every recorder locks them.
+    said = sorted(said, key=attrgetter("execution_id"))
     ended = {one.token: one for one in said if isinstance(one, Finish)}
     started = [one for one in said if isinstance(one, Start) and one.token not in ended]
     with transaction.atomic():

@@ -30,6 +30,8 @@ from executions.engine.partitions import Partitions
 from executions.engine.poison import refusal_after_loss
 from executions.engine.silence import Silence
 from executions.engine.transitions import Finish
+from shared.exceptions import Unavailable
+from shared.redis_client import ConnectionFailed
 from shared.sql import json_value, rows
 
 log = logging.getLogger(__name__)
@@ -59,7 +61,7 @@ class Rescuer:
         try:
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
             done += expiry.expire(bounds, _BATCH)
-        except Exception:
+        except (*ConnectionFailed, Unavailable):
             self.silence.interrupted()
             raise
         if done:
@@ -81,9 +83,12 @@ class Rescuer:
         if not found:
             return 0
         holders = guard.void([row[1] for row in found])
-        pairs = list(zip(found, holders, strict=True))
         now = database_now()
         with transaction.atomic():
+            # What somebody changes in this moment is found again in a second. To wait for it
+            # with other rows locked would be one half of a deadlock.
+            free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": _ids(found)})}
+            pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
         return len(moved)
@@ -105,18 +110,20 @@ class Rescuer:
         lost_workers = self.silence.lost(named - {""})
         if not named:
             return 0
-        found = rows(
-            "rescue/lost_running",
-            {
-                **bounds,
-                "lost_workers": lost_workers,
-                "expired_before": self.silence.recorded_until(),
-                "limit": _BATCH,
-            },
-        )
+        parameters = {
+            **bounds,
+            "lost_workers": lost_workers,
+            "expired_before": self.silence.recorded_until(),
+            "limit": _BATCH,
+        }
         with transaction.atomic():
+            found = rows("rescue/lost_running", parameters)
             now = database_now()
             return len(transitions.finish([_lost(row, now) for row in found]))
+
+
+def _ids(found: list[tuple[Any, ...]]) -> list[UUID]:
+    return [row[0] for row in found]
 
 
 def _lost(row: tuple[Any, ...], now: datetime) -> Finish:

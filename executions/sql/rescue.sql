@@ -13,8 +13,8 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 
 -- name: lost_running
 -- Running work whose worker is gone, or whose lease had run out at a moment up to which every
--- outcome has been recorded; not what goes on without a worker of ours. Index
--- executions_leased_idx.
+-- outcome has been recorded; not what goes on without a worker of ours. Locked; what somebody
+-- changes in this moment is passed over. Index executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at,
        e.scheduled_for
@@ -24,6 +24,13 @@ WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
   AND (e.lease_expires_at < %(expired_before)s OR e.worker = ANY(%(lost_workers)s))
 ORDER BY e.lease_expires_at LIMIT %(limit)s
+FOR NO KEY UPDATE OF e SKIP LOCKED
+
+-- name: lock_free
+-- Locks those of the executions that nobody changes in this moment. Primary key.
+SELECT e.id FROM executions e
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id < %(high)s
+FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: running_workers
 -- Workers that the ledger believes to run something. Index executions_leased_idx.

@@ -15,7 +15,7 @@ from scheduler_site.proof.campaign import Outcome
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.percentiles import distribution
 from scheduler_site.storm.order import Order
-from scheduler_site.storm.takeover import Takeover
+from scheduler_site.storm.takeover import Instant, Takeover
 from shared.commands import table
 
 #: Label of the matcher -> what it means here.
@@ -68,7 +68,7 @@ class Findings:
             )
         found += [
             f"takeover after {one.strike.name} took {one.seconds:.1f} s "
-            f"(at most {one.most_seconds:g} s)"
+            f"(at most {one.most_seconds:g} s){_last(one)}"
             for one in self.takeovers
             if one.seconds is not None and not one.kept
         ]
@@ -154,10 +154,27 @@ def _strike(one: Takeover) -> dict[str, Any]:
     return {
         "kind": one.strike.kind,
         "name": one.strike.name,
-        "at": oracle.to_text(one.strike.at_ns // 1_000_000),
+        "at": _text(one.strike.at_ns),
         "takeover_seconds": _rounded(one.seconds),
         "most_seconds": one.most_seconds,
+        "last": one.last and _instant(one.last),
     }
+
+
+def _instant(one: Instant) -> dict[str, str]:
+    return {"task_id": one.task_id, "due": _text(one.due_ns), "began": _text(one.began_ns)}
+
+
+def _last(one: Takeover) -> str:
+    if one.last is None:
+        return ""
+    return (
+        f": task {one.last.task_id}, due {_text(one.last.due_ns)}, began {_text(one.last.began_ns)}"
+    )
+
+
+def _text(moment_ns: int) -> str:
+    return oracle.to_text(moment_ns // 1_000_000)
 
 
 def _rounded(seconds: float | None) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from scheduler_site.proof.ledger import Arrival
 from scheduler_site.proof.oracle import Target
@@ -42,16 +43,27 @@ class Strike:
 
 
 @dataclass(frozen=True, slots=True)
+class Instant:
+    """When a watched task was due, and when it began (ns since the epoch)."""
+
+    task_id: str
+    due_ns: int
+    began_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Takeover:
     """How long a strike was felt.
 
     ``seconds`` is None where no watched instant fell between it and the next. ``most_seconds`` is
-    what is allowed: its own and that of every further strike before the work went on.
+    what is allowed: its own and that of every further strike before the work went on. ``last`` is
+    what waited longest.
     """
 
     strike: Strike
     seconds: float | None
     most_seconds: float
+    last: Instant | None = None
 
     @property
     def kept(self) -> bool:
@@ -79,29 +91,28 @@ def takeovers(
         if not ends:
             found.append(Takeover(strike, None, strike.most_seconds))
             continue
-        during = [one for one in strikes if strike.at_ns <= one.at_ns < max(ends)]
+        last = max(ends, key=attrgetter("began_ns"))
+        during = [one for one in strikes if strike.at_ns <= one.at_ns < last.began_ns]
         most = sum(one.most_seconds for one in during)
-        found.append(Takeover(strike, (max(ends) - strike.at_ns) / 1e9, most))
+        found.append(Takeover(strike, (last.began_ns - strike.at_ns) / 1e9, most, last))
     return found
 
 
-def _pulses(
-    targets: Iterable[Target], arrivals: Iterable[Arrival]
-) -> dict[str, list[tuple[int, int]]]:
-    """Return instant and first arrival (both ns) of every instant of each watched task."""
+def _pulses(targets: Iterable[Target], arrivals: Iterable[Arrival]) -> dict[str, list[Instant]]:
+    """Return every instant of each watched task, with its first arrival."""
     watched = {target.task_id for target in targets if target.kind == "cron"}
     first: dict[tuple[str, int], int] = {}
     for arrival in arrivals:
         if arrival.task_id in watched:
             key = (arrival.task_id, arrival.at_ms)
             first[key] = min(arrival.wall_ns, first.get(key, arrival.wall_ns))
-    found: dict[str, list[tuple[int, int]]] = {}
+    found: dict[str, list[Instant]] = {}
     for (task_id, at_ms), wall_ns in sorted(first.items()):
-        found.setdefault(task_id, []).append((at_ms * 1_000_000, wall_ns))
+        found.setdefault(task_id, []).append(Instant(task_id, at_ms * 1_000_000, wall_ns))
     return found
 
 
-def _went_on(instants: Sequence[tuple[int, int]], from_ns: int, until_ns: int) -> int | None:
-    due = [one for one in instants if from_ns <= one[0] < until_ns]
-    late = [wall_ns for at_ns, wall_ns in due if wall_ns - at_ns > LATE_MS * 1_000_000]
-    return late[0] if late else next((wall_ns for _, wall_ns in due), None)
+def _went_on(instants: Sequence[Instant], from_ns: int, until_ns: int) -> Instant | None:
+    due = [one for one in instants if from_ns <= one.due_ns < until_ns]
+    late = (one for one in due if one.began_ns - one.due_ns > LATE_MS * 1_000_000)
+    return next(late, due[0] if due else None)

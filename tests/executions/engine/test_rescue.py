@@ -6,9 +6,10 @@ from typing import Any
 import orjson
 import pytest
 import redis
+from django.db import OperationalError, transaction
 from django.db.models import F
 
-from executions.engine import guard, rescue, silence
+from executions.engine import expiry, guard, rescue, silence
 from executions.engine.clocks import database_now
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import ensure_group
@@ -314,6 +315,26 @@ def test_a_flushed_registry_does_not_declare_everybody_lost_at_once(
     assert run(rescuer) == 0
     clock.now += conf().worker_lost_seconds + 1
     assert run(rescuer) == 1
+    execution.refresh_from_db()
+    assert execution.status == "RETRYING"
+
+
+def test_a_fault_of_the_database_does_not_make_the_workers_silence_mean_less(
+    alpha: Tenant, rescuer: Rescuer, monkeypatch: pytest.MonkeyPatch
+):
+    execution = make_execution(alpha, "RUNNING")
+    silent(WORKER, 60)
+    take_partitions(rescuer)
+
+    def deadlock(*_: Any) -> int:
+        raise OperationalError("deadlock detected")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(expiry, "expire", deadlock)
+        with pytest.raises(OperationalError), transaction.atomic():
+            rescuer.run_once()
+    assert run(rescuer) == 1
+
     execution.refresh_from_db()
     assert execution.status == "RETRYING"
 

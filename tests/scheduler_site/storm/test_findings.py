@@ -105,7 +105,7 @@ def test_a_takeover_beyond_the_promise_breaks_it():
     [said] = findings(late).broken
 
     assert said.startswith("takeover after worker-1 took 1")
-    assert said.endswith("(at most 10 s)")
+    assert "(at most 10 s): task task-0, due 2027-01-15T08:00:10.000Z, began " in said
 
 
 def test_an_installation_that_did_not_come_back_breaks_the_promise():

@@ -1,0 +1,87 @@
+"""Work that rescue takes back while a recorder writes what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.db.models import F
+
+from executions.engine import silence, transitions
+from executions.engine.outcome_stream import ensure_group
+from executions.engine.partitions import Partitions
+from executions.engine.rescue import Rescuer
+from executions.engine.transitions import Finish
+from executions.models import Execution
+from shared.conf import conf
+from tenants.models import Tenant
+from tests.executions.workers.test_registry import beat
+from tests.executions.workers.test_registry import silence as silent
+from tests.factories import WORKER, make_execution
+
+Beside = Callable[[Callable[[], Any]], Any]
+
+
+@pytest.fixture
+def rescuer(alpha: Tenant, monkeypatch: pytest.MonkeyPatch) -> Rescuer:
+    """Return one for which Redis has been answering long enough."""
+    monkeypatch.setattr(silence.Silence, "_answering", lambda *_: True)
+    ensure_group()
+    beat(WORKER)
+    return Rescuer(Partitions())
+
+
+def rescue(rescuer: Rescuer) -> int:
+    rescuer.partitions.run_once()
+    assert rescuer.partitions.held
+    return rescuer.run_once().done
+
+
+def write_success(execution: Execution) -> None:
+    number = max(1, execution.attempt)
+    said = Finish(execution.id, execution.fencing_token or 0, number, "SUCCEEDED", "SUCCEEDED")
+    assert transitions.finish([said]) == [execution.id]
+
+
+def expire() -> None:
+    Execution.objects.update(
+        lease_expires_at=F("lease_expires_at") - timedelta(seconds=conf().lease_margin_seconds + 90)
+    )
+
+
+@pytest.mark.parametrize("status", ["QUEUED", "RUNNING"])
+def test_rescue_passes_over_what_a_recorder_is_writing(
+    alpha: Tenant, rescuer: Rescuer, beside: Beside, status: str
+):
+    written, other = (make_execution(alpha, status) for _ in range(2))
+    expire()
+    silent(WORKER, 60)
+
+    with transaction.atomic():
+        Execution.objects.select_for_update(no_key=True).get(id=written.id)
+        # It would wait here for ever: the recorder ends only when rescue has.
+        assert beside(lambda: rescue(rescuer)).join() == 1
+        write_success(written)
+
+    written.refresh_from_db()
+    other.refresh_from_db()
+    back = "PENDING" if status == "QUEUED" else "RETRYING"
+    assert (written.status, other.status) == ("SUCCEEDED", back)
+
+
+def test_what_rescue_passed_over_comes_back_when_nothing_was_written(
+    alpha: Tenant, rescuer: Rescuer, beside: Beside
+):
+    execution = make_execution(alpha, "QUEUED")
+    expire()
+    with transaction.atomic():
+        write_success(execution)
+        assert beside(lambda: rescue(rescuer)).join() == 0
+        transaction.set_rollback(True)
+
+    assert beside(lambda: rescue(rescuer)).join() == 1
+    execution.refresh_from_db()
+    assert execution.status == "PENDING"
