@@ -59,8 +59,8 @@ class Conf:
     outcome_flush_seconds: float = 0.005
     #: Outcomes that a recorder writes per transaction.
     recorder_batch: int = 2000
-    #: After a small batch a recorder waits this long, so that the next is not smaller still.
-    recorder_gather_seconds: float = 0.03
+    #: After a small batch a recorder waits up to this long, so that the next is not smaller still.
+    recorder_gather_seconds: float = 0.1
     #: Modules that register handlers; without one this deployment runs none.
     handler_modules: tuple[str, ...] = ()
     #: Handlers at a time per worker, each in a process of its own.

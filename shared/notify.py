@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import psycopg
 from django.db import connection, transaction
@@ -23,10 +23,13 @@ _wanted = threading.Event()
 
 def wake_schedulers_on_commit(due_at: datetime | None, now: datetime) -> None:
     """Wake the schedulers after this transaction commits, if the work is due soon enough."""
-    if due_at is None:
-        return
-    nearest_look = conf().scheduler_sleep_seconds + conf().release_seconds + 2.0
-    if due_at - now < timedelta(seconds=nearest_look):
+    if due_at is not None:
+        wake_schedulers_in((due_at - now).total_seconds())
+
+
+def wake_schedulers_in(seconds: float) -> None:
+    """Wake the schedulers after this transaction commits, for work that is due in so long."""
+    if seconds < conf().scheduler_sleep_seconds + conf().release_seconds + 2.0:
         # The work is committed, and the next regular look finds it: a wake-up that cannot be
         # sent must not turn the caller's success into an error.
         transaction.on_commit(_send, robust=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 
 import orjson
@@ -23,13 +22,15 @@ from executions.engine.counts import Counts
 from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
 from executions.engine.said import NONSENSE, Accepted, Deferred, Release, Said, Start, understand
 from executions.engine.transitions import Finish
-from shared import notify
 from shared.conf import conf
+from shared.notify import wake_schedulers_in
 
 log = logging.getLogger(__name__)
 
 #: Entries per read. An entry is at most about a megabyte.
 _ENTRIES = 40
+#: After a batch the next is waited for so long for each that it held: a single one hardly at all.
+_GATHER_EACH_SECONDS = 0.02
 #: After so many failures in a row one entry is tried at a time: the batch may be too much.
 _SMALLER_AFTER = 3
 
@@ -63,8 +64,14 @@ class Recorder:
         guard.settle([one.token for one in said if isinstance(one, Finish)])
         refusals.note(refusals.OUTCOMES, refused)
         self._failures = 0
-        gather = conf().recorder_gather_seconds if len(said) < conf().outcome_batch else 0.0
-        return Counts(done=done, next_in=gather, refused=refused)
+        return Counts(done=done, next_in=_gather_seconds(len(said)), refused=refused)
+
+
+def _gather_seconds(count: int) -> float:
+    """Return how long the next outcomes are gathered: a batch costs much, whatever its size."""
+    if count >= conf().outcome_batch:
+        return 0.0
+    return min(conf().recorder_gather_seconds, count * _GATHER_EACH_SECONDS)
 
 
 def record(said: Sequence[Said]) -> tuple[int, int]:
@@ -80,16 +87,11 @@ def record(said: Sequence[Said]) -> tuple[int, int]:
         released = transitions.release([one for one in said if isinstance(one, Release)])
         released += transitions.defer([one for one in said if isinstance(one, Deferred)])
         finished = transitions.finish(list(ended.values()))
-        _wake_schedulers([one.retry_in for one in ended.values() if one.status == Status.RETRYING])
-        _wake_schedulers([0.0 for _ in released])
+        # A short retry must not wait for the schedulers' sleep.
+        waits = [one.retry_in for one in ended.values() if one.status == Status.RETRYING]
+        if waits or released:
+            wake_schedulers_in(0.0 if released else min(waits))
     return len(finished), len(ended) - len(finished)
-
-
-def _wake_schedulers(delays: Sequence[float]) -> None:
-    """Let the schedulers look after the commit: a short retry must not wait for their sleep."""
-    if delays:
-        moment = datetime.now(UTC)  # only the distance between the two counts
-        notify.wake_schedulers_on_commit(moment + timedelta(seconds=min(delays)), moment)
 
 
 def _understood(entries: Sequence[Entry], offset: float) -> Iterator[Said]:

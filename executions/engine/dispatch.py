@@ -33,7 +33,7 @@ from shared.sql import rows
 log = logging.getLogger(__name__)
 
 #: Work this much nearer than the release window is gathered into one claim.
-_GATHER_SECONDS = 0.25
+_GATHER_SECONDS = 1.0
 #: How long until the next look for a worker when none can take work.
 _NO_ROOM_SECONDS = 1.0
 

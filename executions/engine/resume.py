@@ -15,7 +15,7 @@ from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
 from shared.actor import SYSTEM
 from shared.exceptions import NotFound
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from shared.sql import rows
 from tasks import services as task_services
 from tasks import standing_pauses
@@ -53,5 +53,5 @@ def _resume(tenant_id: UUID, task_id: UUID) -> bool:
         return False
     if task_services.resume_task(task, actor=SYSTEM, now=now):
         withdrawal.hold(task_id, held=False)
-        wake_schedulers_on_commit(now, now)
+        wake_schedulers_in(0.0)
     return True

@@ -21,7 +21,7 @@ from executions.engine.partitions import Partitions
 from shared.actor import SYSTEM, Actor
 from shared.conf import conf
 from shared.ids import first_id_at, partition_of
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks import standing_pauses
 from tasks.models import Pause, Task
@@ -85,7 +85,7 @@ def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
     if free:
         run("pausing/resume_tasks", {"tasks": free, "now": now})
         withdrawal.hold_many(free, held=False)
-        wake_schedulers_on_commit(now, now)
+        wake_schedulers_in(0.0)
     outbox.append(pause.tenant_id, CHANGED, pause.id)
     return len(held)
 
@@ -145,7 +145,7 @@ def _take_back(task_ids: Sequence[UUID], now: datetime) -> None:
         transitions.mark_running([(*row, by, now) for row, by in pairs if by])
     if released:
         # Whether it stays or not, the scheduler's picture of what is due has changed.
-        wake_schedulers_on_commit(now, now)
+        wake_schedulers_in(0.0)
 
 
 def _lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from executions.engine.ledger import floor_id
 from executions.engine.minute_stats import Ended
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 
 _CANCEL_AT_ONCE = 5000
@@ -301,8 +301,7 @@ def _settle(bounds: dict[str, object], ids: Sequence[UUID], freed: Sequence[UUID
     run("complete/settle_tasks", {**bounds, "ids": list(ids), "floor": floor})
     wanted = {"low": floor, "task_ids": list(set(freed))}
     if freed and rows("gate/somebody_waits", wanted)[0][0]:
-        moment = datetime.now(UTC)  # only the distance between the two counts
-        wake_schedulers_on_commit(moment, moment)
+        wake_schedulers_in(0.0)
 
 
 def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:

@@ -14,9 +14,8 @@ from uuid import UUID
 
 from executions.choices import Status, Trigger
 from executions.engine import guard, ledger, transitions
-from executions.engine.clocks import database_now
 from shared.ids import first_id_at
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import Task
@@ -59,7 +58,7 @@ def take_back(task_id: UUID, now: datetime) -> list[Open]:
     transitions.withdraw([(row.id, row.token or 0) for row, by in pairs if not by])
     transitions.mark_running([(row.id, row.token or 0, by, now) for row, by in pairs if by])
     # What stays is near its time and has to be released anew: no look may be waited for.
-    wake_schedulers_on_commit(now, now)
+    wake_schedulers_in(0.0)
     return lock(task_id)
 
 
@@ -101,8 +100,7 @@ def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
         )
         if run("changing/gate_prepared", bounds):
             # What has just been let go, or waits for the gate from now on, is near its time.
-            now = database_now()
-            wake_schedulers_on_commit(now, now)
+            wake_schedulers_in(0.0)
     run("changing/count_open", {"task": task.id, "low": ledger.floor_id()})
 
 

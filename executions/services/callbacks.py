@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -27,7 +27,7 @@ from executions.models import Attempt
 from executions.sealing import progress_context, result_context
 from shared.encryption import seal
 from shared.exceptions import Conflict, NotFound, TooLarge
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from shared.sql import json_value, rows
 
 PROGRESS_BYTES = 16 * 1024
@@ -129,7 +129,7 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
     )
     cancelled = verdict.status == Status.CANCELLED
     if verdict.status == Status.RETRYING:
-        wake_schedulers_on_commit(now + timedelta(seconds=verdict.retry_in), now)
+        wake_schedulers_in(verdict.retry_in)
     return _finish(
         held,
         token,

@@ -21,7 +21,7 @@ from executions.engine.control import abort_on_commit
 from executions.engine.withdrawal import Open
 from shared.actor import Actor
 from shared.exceptions import VersionMismatch
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from tasks import services as task_services
 from tasks import standing_pauses
 from tasks.choices import TaskStatus
@@ -217,7 +217,7 @@ def _resume(task: Task, actor: Actor, now: datetime) -> None:
         return
     withdrawal.hold(task.id, held=False)
     task.refresh_from_db()
-    wake_schedulers_on_commit(now, now)
+    wake_schedulers_in(0.0)
 
 
 def _cancel_unstarted(found: list[Open], reason: str) -> None:

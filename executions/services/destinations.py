@@ -27,7 +27,7 @@ from executions.engine.destination_key import key_of, limits_text, tenant_and_ho
 from executions.models import Destination
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound, Unavailable, VersionMismatch
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 
@@ -184,8 +184,7 @@ def _announce_on_commit(key: str, limits: Mapping[str, Any], *, new_rate: bool) 
 
 def _look_again() -> None:
     """Let the schedulers look at what is parked."""
-    now = database_now()
-    wake_schedulers_on_commit(now, now)
+    wake_schedulers_in(0.0)
 
 
 def _is_host(host: str) -> bool:

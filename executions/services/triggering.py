@@ -19,7 +19,7 @@ from executions.payloads import payload_of, seal_payload
 from shared.actor import Actor
 from shared.exceptions import Conflict
 from shared.ids import new_id, series_id
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_in
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.payloads import check_payload_size
@@ -113,8 +113,7 @@ def retry_of(original: Execution, task: Task, override: Override, now: datetime)
 
 def wake_for_made() -> None:
     """Wake the schedulers for what this transaction has made, which is due at once."""
-    now = database_now()
-    wake_schedulers_on_commit(now, now)
+    wake_schedulers_in(0.0)
 
 
 def _insert(

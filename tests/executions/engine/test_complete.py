@@ -342,6 +342,16 @@ def test_a_large_batch_is_written_in_several_transactions(
     assert recorder().run_once().done == 5
 
 
+@pytest.mark.parametrize(("count", "gathered"), [(1, 0.02), (3, 0.06), (20, 0.1), (25, 0.0)])
+def test_the_more_comes_the_longer_it_is_gathered_but_a_full_batch_is_followed_at_once(
+    alpha: Tenant, settings: Settings, count: int, gathered: float
+) -> None:
+    settings.PUNCTUAL = replace(conf(), outcome_batch=25, recorder_gather_seconds=0.1)
+    say(*[row(one) for one in queued(alpha, count)])
+
+    assert recorder().run_once().next_in == pytest.approx(gathered)
+
+
 def test_marks_of_recorded_tokens_go_soon(alpha: Tenant) -> None:
     (claimed,) = queued(alpha)
     assert pass_guard([claimed]) == [guard.GO]
