@@ -18,7 +18,7 @@ from celery.signals import beat_init
 from django.db import DatabaseError, connections
 from django_celery_beat.schedulers import DatabaseScheduler
 
-from executions.broker import CHECK_ZONES, publish, publish_system_job
+from executions.broker import AT_ONCE, CHECK_ZONES, publish, publish_system_job
 from executions.engine import gate, ledger, materialize, resume, worker_history
 from executions.engine.clocks import database_now
 from executions.engine.dispatch import Dispatcher
@@ -82,7 +82,7 @@ class PunctualScheduler(DatabaseScheduler):
         wait = self.partitions.run_once()
         if set(self.partitions.held) != before:
             log.info("partitions_held", extra={"count": len(self.partitions.held)})
-            self._agenda.hurry("materialize", "gate", "dispatch")
+            self._agenda.hurry("materialize", "gate", "dispatch", "rescue")
         return wait
 
     def _materialize(self) -> float:
@@ -136,11 +136,13 @@ class PunctualScheduler(DatabaseScheduler):
             self._zones_asked = True
 
     def _ensure_connected(self) -> Any:
-        """Leave connecting to the publishing: beat's own way waits for a broker for minutes.
+        """Leave connecting to the publishing, which tries at once or not at all.
 
-        Meanwhile the partitions of this scheduler would be lost.
+        Beat's own way waits for a broker for minutes, and the partitions would be lost meanwhile.
         """
-        return self.connection
+        connection = self.connection
+        connection.transport_options = {**connection.transport_options, **AT_ONCE}
+        return connection
 
     def _wait(self, seconds: float) -> None:
         sources: list[Any] = [self._wake_read]

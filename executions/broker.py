@@ -22,7 +22,7 @@ CHECK_ZONES = "executions.check_zone_rules"
 _SYSTEM_QUEUE = "system"
 #: Without these a publisher whose broker is away sleeps for seconds, in steps that grow: long
 #: enough for a scheduler to lose its partitions.
-_AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
 
 def publish(queue: str, message: dict[str, Any]) -> None:
@@ -52,6 +52,6 @@ def _send(task: str, queue: str, arguments: list[Any]) -> None:
 
 @cache
 def _producers(url: str) -> ProducerPool:
-    options = {**current_app.conf.broker_transport_options, **_AT_ONCE}
+    options = {**current_app.conf.broker_transport_options, **AT_ONCE}
     connection = cast(Connection, current_app.connection(url, transport_options=options))
     return cast(ProducerPool, producers[connection])

@@ -154,9 +154,11 @@ def _database(url: str) -> dict[str, Any]:
         if key not in {"dbname", "user", "password", "host", "port"}
     }
     # Bounds on what a stuck session can hold (F8, F12); database defaults are unlimited.
+    # One row that somebody keeps locked must not hold up a scheduler's or a recorder's loop.
+    in_a_loop = PROCESS_KIND in {"scheduler", "recorder"}
     session = {
         "statement_timeout": 30000,
-        "lock_timeout": 10000,
+        "lock_timeout": 1000 if in_a_loop else 10000,
         "idle_in_transaction_session_timeout": 5000,
         "timezone": "UTC",
         **silence.DATABASE_SESSION,

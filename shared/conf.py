@@ -23,8 +23,9 @@ class Conf:
     missed_after_seconds: float = 15.0
     #: How late a worker may still start what it was handed; then the work is taken back.
     start_margin_seconds: float = 10.0
-    #: Added to start and timeout before a running execution counts as lost.
-    lease_margin_seconds: float = 10.0
+    #: Added to start and timeout before a running execution counts as lost: longer than a process
+    #: of its own may take to start.
+    lease_margin_seconds: float = 40.0
     #: Lease on a partition; a dead scheduler's partitions move after this long.
     partition_lease_seconds: float = 6.0
     #: How often a scheduler renews its leases.

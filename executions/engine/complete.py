@@ -2,28 +2,25 @@
 
 Run by recorders, which share the outcome stream. A batch is acknowledged after its transaction
 has committed: a recorder that dies before leaves it to another, and the token makes the repeat
-harmless. A stale outcome changes nothing and is counted; one that cannot be stored is set aside.
+harmless. What cannot be written now, for want of a lock, stays pending and is read again.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from operator import attrgetter
+from itertools import chain
 
 import orjson
-from django.db import DataError, IntegrityError, transaction
 
-from executions.choices import Status
-from executions.engine import guard, progress, refusals, transitions
+from executions.engine import guard, refusals
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
-from executions.engine.said import NONSENSE, Accepted, Deferred, Release, Said, Start, understand
-from executions.engine.transitions import Finish
+from executions.engine.recording import record_in_batches
+from executions.engine.said import NONSENSE, Said, understand
 from shared.conf import conf
-from shared.notify import wake_schedulers_in
 
 log = logging.getLogger(__name__)
 
@@ -55,16 +52,21 @@ class Recorder:
             return Counts(done=0, next_in=0.0)
         # Back to zero only at the end: whatever is raised below counts.
         self._failures += 1
-        said = list(_understood(entries, self.offset.seconds()))
-        done = refused = 0
-        for start in range(0, len(said), conf().recorder_batch):
-            moved, stale = _record_storable(said[start : start + conf().recorder_batch])
-            done, refused = done + moved, refused + stale
-        self.stream.acknowledge(entries)
-        guard.settle([one.token for one in said if isinstance(one, Finish)])
-        refusals.note(refusals.OUTCOMES, refused)
+        offset = self.offset.seconds()
+        said = [list(_understood(entry, offset)) for entry in entries]
+        result = record_in_batches(list(chain.from_iterable(said)))
+        late = [
+            entry
+            for entry, told in zip(entries, said, strict=True)
+            if result.locked and any(one.execution_id in result.locked for one in told)
+        ]
+        self.stream.postpone(late)
+        self.stream.acknowledge([entry for entry in entries if entry not in late])
+        guard.settle(result.settled)
+        refusals.note(refusals.OUTCOMES, result.refused)
         self._failures = 0
-        return Counts(done=done, next_in=_gather_seconds(len(said)), refused=refused)
+        gather = _gather_seconds(sum(map(len, said)))
+        return Counts(done=result.done, next_in=gather, refused=result.refused)
 
 
 def _gather_seconds(count: int) -> float:
@@ -74,51 +76,17 @@ def _gather_seconds(count: int) -> float:
     return min(conf().recorder_gather_seconds, count * _GATHER_EACH_SECONDS)
 
 
-def record(said: Sequence[Said]) -> tuple[int, int]:
-    """Write what workers said in one transaction; return how many moved and were refused."""
-    # In the order of their ids, as every recorder locks them.
-    said = sorted(said, key=attrgetter("execution_id"))
-    ended = {one.token: one for one in said if isinstance(one, Finish)}
-    started = [one for one in said if isinstance(one, Start) and one.token not in ended]
-    with transaction.atomic():
-        transitions.mark_running(started)
-        transitions.accept([one for one in said if isinstance(one, Accepted)])
-        progress.note(said)
-        released = transitions.release([one for one in said if isinstance(one, Release)])
-        released += transitions.defer([one for one in said if isinstance(one, Deferred)])
-        finished = transitions.finish(list(ended.values()))
-        # A short retry must not wait for the schedulers' sleep.
-        waits = [one.retry_in for one in ended.values() if one.status == Status.RETRYING]
-        if waits or released:
-            wake_schedulers_in(0.0 if released else min(waits))
-    return len(finished), len(ended) - len(finished)
-
-
-def _understood(entries: Sequence[Entry], offset: float) -> Iterator[Said]:
-    """Yield what the entries say; what makes no sense is set aside, the rest goes on."""
-    for entry in entries:
-        if entry.data is None:
-            continue  # recorded and deleted by another recorder
-        try:
-            rows = list(orjson.loads(entry.data)["outcomes"])
-        except NONSENSE as error:
-            set_aside(entry.data, f"no entry of outcomes: {error!r}")
-            continue
-        for row in rows:
-            try:
-                yield understand(row, offset)
-            except NONSENSE as error:
-                set_aside(row, f"no outcome: {error!r}")
-
-
-def _record_storable(said: Sequence[Said]) -> tuple[int, int]:
-    """Record; when the database refuses a value, halve the batch until it stands alone."""
+def _understood(entry: Entry, offset: float) -> Iterator[Said]:
+    """Yield what an entry says; what makes no sense is set aside, the rest goes on."""
+    if entry.data is None:
+        return  # recorded and deleted by another recorder
     try:
-        return record(said)
-    except (DataError, IntegrityError) as error:
-        if len(said) == 1:
-            set_aside(repr(said[0]), f"cannot be stored: {error}")
-            return 0, 0
-    middle = len(said) // 2
-    first, second = _record_storable(said[:middle]), _record_storable(said[middle:])
-    return first[0] + second[0], first[1] + second[1]
+        rows = list(orjson.loads(entry.data)["outcomes"])
+    except NONSENSE as error:
+        set_aside(entry.data, f"no entry of outcomes: {error!r}")
+        return
+    for row in rows:
+        try:
+            yield understand(row, offset)
+        except NONSENSE as error:
+            set_aside(row, f"no outcome: {error!r}")

@@ -55,6 +55,8 @@ class Dispatcher:
     offset: ClockOffset = field(default_factory=ClockOffset)
     bands: Bands = field(default_factory=Bands)
     rooms: Rooms = field(default_factory=Rooms)
+    #: Claimed, and not known to be published.
+    _owed: list[Claimed] = field(default_factory=list)
 
     def run_once(self) -> Counts:
         """Claim one batch per pool and publish it; claimed is published or handed back."""
@@ -66,6 +68,7 @@ class Dispatcher:
             self.partitions.note_redis(reached=False)
             raise
         self.partitions.note_redis(reached=True)
+        self._take_back()
         if not self.partitions.ready:
             return Counts()
         offset = self.offset.seconds()
@@ -76,8 +79,7 @@ class Dispatcher:
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
             parameters = {"pool": pool, **bounds, "incarnation": incarnation}
-            batch, left = self.bands.share_out(pool, wanted, self._claims(parameters, look))
-            self._publish_batch(pool, batch, incarnation, offset)
+            batch, left = self.bands.share_out(pool, wanted, self._claims(parameters, look, offset))
             claimed += len(batch)
             more = more or (left and room > len(batch))
         if more:
@@ -85,9 +87,17 @@ class Dispatcher:
         return Counts(done=claimed, next_in=self._until_next(bounds, look))
 
     def _claims(
-        self, parameters: dict[str, Any], look: Pass
+        self, parameters: dict[str, Any], look: Pass, offset: float
     ) -> Callable[[int, int], tuple[list[Claimed], bool]]:
-        return lambda band, limit: self._claim(limit, {**parameters, "band": band}, look)
+        def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
+            if self._owed:  # Redis is away
+                return [], False
+            found, left = self._claim(limit, {**parameters, "band": band}, look)
+            queue = f"{parameters['pool']}.{BAND_NAMES[band]}"
+            self._publish(queue, parameters["incarnation"], offset)
+            return found, left
+
+        return claim
 
     def _claim(
         self, limit: int, parameters: dict[str, Any], look: Pass
@@ -104,40 +114,35 @@ class Dispatcher:
                     "limit": limit,
                 }
             )
+            self._owed = found
         look.took(found, parked)
         return found, len(found) + parked >= limit
 
-    def _publish_batch(
-        self, pool: str, batch: Sequence[Claimed], incarnation: str, offset: float
-    ) -> None:
-        if not batch:
-            return
-        unpublished = list(batch)
+    def _publish(self, queue: str, incarnation: str, offset: float) -> None:
+        """Publish what has been claimed; what cannot be is taken back, or owed."""
         try:
-            secrets = self.signing_secrets(sorted({row.tenant_id for row in batch}))
-            for band, name in enumerate(BAND_NAMES):
-                for part in messages.split([row for row in batch if row.band == band]):
-                    self.publish(
-                        f"{pool}.{name}", messages.message(part, incarnation, secrets, offset)
-                    )
-                    published = {row.token for row in part}
-                    unpublished = [row for row in unpublished if row.token not in published]
+            secrets = self.signing_secrets(sorted({row.tenant_id for row in self._owed}))
+            for part in messages.split(self._owed):
+                self.publish(queue, messages.message(part, incarnation, secrets, offset))
+                published = {row.token for row in part}
+                self._owed = [row for row in self._owed if row.token not in published]
         except ConnectionFailed:
-            log.warning("publish_failed", extra={"count": len(unpublished)})
+            log.warning("publish_failed", extra={"count": len(self._owed)})
         finally:
-            self._take_back(unpublished)
+            self._take_back()
 
-    def _take_back(self, unpublished: Sequence[Claimed]) -> None:
-        """Return unpublished work at once; if Redis cannot even void it, the lease does."""
-        if not unpublished:
+    def _take_back(self) -> None:
+        """Return what was not published, whatever came between; if Redis cannot void it, later."""
+        if not self._owed:
             return
         try:
-            holders = guard.void([row.token for row in unpublished])
+            holders = guard.void([row.token for row in self._owed])
         except Unavailable:
             return
-        pairs = zip(unpublished, holders, strict=True)
+        pairs = zip(self._owed, holders, strict=True)
         with transaction.atomic():
             transitions.withdraw([(row.id, row.token) for row, by in pairs if not by])
+        self._owed = []
 
     def _until_next(self, bounds: dict[str, Any], look: Pass) -> float:
         sleep = min(conf().scheduler_sleep_seconds, look.next_in)

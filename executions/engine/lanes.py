@@ -22,7 +22,7 @@ _AT_ONCE = 64
 #: A look at all that waits costs by its number: not at every end of a request.
 _OVERDUE_EVERY_SECONDS = 0.05
 
-_Row = tuple[int, float, int, Held]
+_Row = tuple[int, float, int, int, Held]
 
 
 class Lanes:
@@ -57,7 +57,7 @@ class Lanes:
         self._let_out(free, now)
         starting: list[Held] = []
         while self._ready and len(starting) < free:
-            held = heapq.heappop(self._ready)[3]
+            held = heapq.heappop(self._ready)[-1]
             if held.lane and self._taken[held.lane] >= max(1, free - len(starting)):
                 self._block(held)
                 continue
@@ -89,9 +89,9 @@ class Lanes:
             return found
         self._overdue_from = now + _OVERDUE_EVERY_SECONDS
         for lane, rows in list(self._blocked.items()):
-            staying = [row for row in rows if now <= _patient_until(row[3])]
+            staying = [row for row in rows if now <= _patient_until(row[-1])]
             if len(staying) < len(rows):
-                found += [row[3] for row in rows if now > _patient_until(row[3])]
+                found += [row[-1] for row in rows if now > _patient_until(row[-1])]
                 self._keep(lane, staying)
         return found
 
@@ -100,7 +100,7 @@ class Lanes:
         rows = [*self._ready, *(row for lane in self._blocked.values() for row in lane)]
         self._ready.clear()
         self._blocked.clear()
-        return [row[3] for row in rows]
+        return [row[-1] for row in rows]
 
     def _let_out(self, free: int, now: float) -> None:
         """Move what may go by its destination's share back to what is ready."""
@@ -131,7 +131,7 @@ class Lanes:
 
 
 def _row(held: Held) -> _Row:
-    return held.band, held.due, held.token, held
+    return held.band, held.due, held.token, held.nonce, held
 
 
 def _patient_until(held: Held) -> float:

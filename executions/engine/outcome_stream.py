@@ -69,8 +69,16 @@ class OutcomeConsumer:
             ensure_group()
             return []
 
+    def postpone(self, entries: Sequence[Entry]) -> None:
+        """Leave entries pending: whoever looks first in some seconds reads them again."""
+        if entries:
+            log.warning("outcomes_wait_for_locks", extra={"entries": len(entries)})
+        self._held -= len(entries)
+
     def acknowledge(self, entries: Sequence[Entry]) -> None:
         """Remove recorded entries; called after the commit, or they could be lost with us."""
+        if not entries:
+            return
         ids = [entry.id for entry in entries]
         with client().pipeline(transaction=True) as pipeline:
             pipeline.xack(OUTCOME_STREAM, OUTCOME_GROUP, *ids)

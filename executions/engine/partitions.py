@@ -46,12 +46,15 @@ class Partitions:
     start of the last renewing call: a call that took long must not prolong the trust.
     ``neglected`` maps partitions just taken over to the moment from when on nobody had looked
     after them; nothing of them is released until :mod:`~executions.engine.neglected` has seen them.
+    ``inherited`` maps those of a lost scheduler to the moment they were taken over: what it had
+    claimed last it may not have sent.
     """
 
     def __init__(self, node: UUID | None = None) -> None:
         self.node = node or uuid4()
         self.name = os.environ.get("PROCESS_NAME", "scheduler") + "@" + socket.gethostname()
         self.neglected: dict[int, datetime] = {}
+        self.inherited: dict[int, datetime] = {}
         self._held: dict[int, int] = {}
         self._share: tuple[tuple[UUID, ...], set[int]] = ((), set())
         self._trusted_until = float("-inf")
@@ -92,6 +95,7 @@ class Partitions:
         lost = len(self._held.keys() - renewed.keys())
         self._held = kept
         self.neglected = {p: since for p, since in self.neglected.items() if p in kept}
+        self.inherited = {p: since for p, since in self.inherited.items() if p in kept}
         self._trusted_until = started + ttl - 1.0
         refusals.note(refusals.LEASES, lost)
         return self._next_call(share - kept.keys())
@@ -113,7 +117,7 @@ class Partitions:
         run("leases/release", self._parameters(self._held))
         run("leases/drop_node", {"node": self.node})
         self._held = {}
-        self.neglected = {}
+        self.neglected, self.inherited = {}, {}
         run("leases/wake")
 
     def _fair_share(self, ttl: float) -> set[int]:
@@ -132,11 +136,13 @@ class Partitions:
 
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
         taken = rows("leases/acquire", {"node": self.node, "partitions": list(wanted), "ttl": ttl})
-        for partition, _, unowned_since, now in taken:
+        for partition, _, unowned_since, now, inherited in taken:
+            if inherited:
+                self.inherited[partition] = now
             if unowned_since and now - unowned_since > timedelta(seconds=NEGLECTED_AFTER_SECONDS):
                 # Its owner may have been dead for the whole of its last lease.
                 self.neglected[partition] = unowned_since - timedelta(seconds=ttl)
-        return {partition: epoch for partition, epoch, _, _ in taken}
+        return {partition: epoch for partition, epoch, *_ in taken}
 
     def _next_call(self, missing: set[int]) -> float:
         interval = conf().partition_renew_seconds

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 import random
-import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, cast
@@ -37,8 +36,6 @@ from shared.sql import json_value, rows
 log = logging.getLogger(__name__)
 
 _BATCH = 1000
-#: After a restart or a flush of Redis, workers get this long to say what they have started.
-_INCARNATION_GRACE_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -47,18 +44,19 @@ class Rescuer:
 
     partitions: Partitions
     silence: Silence = field(default_factory=Silence)
-    _incarnation: tuple[str, float] = ("", 0.0)
 
     def run_once(self) -> Counts:
         """Take back one batch of each kind; return how many executions came back."""
-        if not self.partitions.held:
-            return Counts(next_in=1.0)
-        bounds = {
-            "low": ledger.floor_id(),
-            "high": ledger.high_id(database_now()),
-            "partitions": list(self.partitions.held),
-        }
         try:
+            # Heard also without partitions: who takes some over knows already who is silent.
+            self.silence.listen()
+            if not self.partitions.held:
+                return Counts(next_in=1.0)
+            bounds = {
+                "low": ledger.floor_id(),
+                "high": ledger.high_id(database_now()),
+                "partitions": list(self.partitions.held),
+            }
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
             done += expiry.expire(bounds, _BATCH)
         except (*ConnectionFailed, Unavailable):
@@ -69,17 +67,21 @@ class Rescuer:
         return Counts(done=done, next_in=0.0 if done >= _BATCH else 1.0)
 
     def _rescue_queued(self, bounds: dict[str, Any]) -> int:
-        lost = self.silence.lost_ago()
-        found = rows(
-            "rescue/expired_queued",
-            {
-                **bounds,
-                "incarnation": self._settled_incarnation(),
-                "pools": list(lost),
-                "lost_ago": list(lost.values()),
-                "limit": _BATCH,
-            },
-        )
+        lost, inherited = self.silence.lost_ago(), self.partitions.inherited
+        incarnation, settled = self.silence.incarnation()
+        parameters = {
+            **bounds,
+            "incarnation": incarnation,
+            "settled": settled,
+            "pools": list(lost),
+            "lost_ago": list(lost.values()),
+            "inherited": list(inherited),
+            "since": list(inherited.values()),
+            "limit": _BATCH,
+        }
+        found = rows("rescue/expired_queued", parameters)
+        if len(found) < _BATCH:
+            self.partitions.inherited = {}
         if not found:
             return 0
         holders = guard.void([row[1] for row in found])
@@ -92,18 +94,6 @@ class Rescuer:
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
         return len(moved)
-
-    def _settled_incarnation(self) -> str | None:
-        """Return the incarnation once it has stood for a moment, else None: spare the former.
-
-        What was sent under a former one can no longer start, but may be under way; its worker
-        says so before the moment is over.
-        """
-        incarnation, now = guard.current_incarnation(), time.monotonic()
-        if incarnation != self._incarnation[0]:
-            self._incarnation = (incarnation, now)
-        settled = now - self._incarnation[1] >= _INCARNATION_GRACE_SECONDS
-        return incarnation if settled else None
 
     def _rescue_running(self, bounds: dict[str, Any]) -> int:
         named = {row[0] for row in rows("rescue/running_workers", bounds)}

@@ -18,7 +18,7 @@ from typing import Any
 import redis
 
 from executions.engine import destination_key, guard
-from executions.engine.held import Flying, Held, Question, Reports, internal_failure
+from executions.engine.held import Flying, Held, Place, Question, Reports, internal_failure
 from executions.engine.lanes import LOOK_SECONDS, Lanes
 from executions.workers.clock import WorkerClock
 from executions.workers.outbox import Outbox
@@ -68,7 +68,7 @@ class Runner:
         self._deliver = deliver
         self._ask_guard = ask_guard
         self._reports = reports
-        self._waiting: list[Held] = []
+        self._waiting: list[Place] = []
         self._lanes = Lanes()
         self._bytes = 0
         self._asking = 0
@@ -104,7 +104,7 @@ class Runner:
             Held(entry["due"], entry["band"], entry["token"], entry, batch, share)
             for entry in entries
         ]:
-            heapq.heappush(self._waiting, held)
+            heapq.heappush(self._waiting, held.place)
             self._bytes += share
         self._tick()
 
@@ -146,7 +146,7 @@ class Runner:
     def stop_taking(self) -> None:
         """Hand back what is held, and from now on whatever still arrives."""
         self.draining = True
-        for held in [*self._waiting, *self._lanes.clear()]:
+        for held in [*(place[-1] for place in self._waiting), *self._lanes.clear()]:
             self._hand_back(held.entry)
         self._waiting.clear()
 
@@ -166,8 +166,8 @@ class Runner:
             self._gathering.cancel()
             self._gathering = None
         now = self._clock.now()
-        while self._waiting and self._waiting[0].due <= now:
-            self._lanes.put(heapq.heappop(self._waiting))
+        while self._waiting and self._waiting[0][0] <= now:
+            self._lanes.put(heapq.heappop(self._waiting)[-1])
         if self._lanes.blocked:
             for held in self._lanes.overdue(now):
                 self._bytes -= held.size
@@ -188,7 +188,7 @@ class Runner:
             self._timer = None
         # Event loops round to milliseconds; half of one more keeps the timer from firing
         # before its time and going round again.
-        delays = [max(0.0, self._waiting[0].due - now) + 0.0005] if self._waiting else []
+        delays = [max(0.0, self._waiting[0][0] - now) + 0.0005] if self._waiting else []
         if self._lanes.blocked:
             delays.append(LOOK_SECONDS)
         if delays:
@@ -252,7 +252,7 @@ class Runner:
             self._lanes.refuse(held, until)
         else:
             held.due = until
-            heapq.heappush(self._waiting, held)
+            heapq.heappush(self._waiting, held.place)
 
     def _retry_later(self, group: Sequence[Held]) -> None:
         """Redis cannot be asked: keep what may still start in time, hand back the rest."""
@@ -264,7 +264,7 @@ class Runner:
                 self._hand_back(held.entry)
             else:
                 held.due = self._clock.now() + _GUARD_RETRY_SECONDS
-                heapq.heappush(self._waiting, held)
+                heapq.heappush(self._waiting, held.place)
 
     async def _run_one(self, flight: Flying) -> None:
         entry = flight.held.entry

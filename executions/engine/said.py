@@ -85,7 +85,7 @@ def understand(row: dict[str, Any], offset: float) -> Said:
     """
     execution_id, token = UUID(row["id"]), int(row["token"])
     if row["verb"] == "started":
-        return Start(execution_id, token, row["worker"], from_epoch(row["at"] - offset))
+        return Start(execution_id, token, str(row["worker"]), from_epoch(row["at"] - offset))
     if row["verb"] == "released":
         return Release(execution_id, token)
     if row["verb"] == "deferred":
@@ -95,24 +95,24 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         return Deferred(execution_id, token, row["reason"], until)
     if row["verb"] == "accepted":
         started, at = from_epoch(row["started"] - offset), from_epoch(row["at"] - offset)
-        return Accepted(execution_id, token, row["worker"], started, at)
+        return Accepted(execution_id, token, str(row["worker"]), started, at)
     if row["verb"] == "progress":
         return Progress(execution_id, token, base64.b64decode(row["sealed"]))
     sealed, result = row.get("sealed"), row.get("result")
     return Finish(
         execution_id=execution_id,
         token=token,
-        number=row["attempt"],
+        number=int(row["attempt"]),
         status=_STATUS_OF[row["verb"]],
         outcome=AttemptOutcome(row["outcome"]),
-        reason=row.get("reason", ""),
-        retry_in=row.get("retry_in", 0.0),
-        worker=row["worker"],
+        reason=str(row.get("reason", "")),
+        retry_in=float(row.get("retry_in", 0.0)),
+        worker=str(row["worker"]),
         started_at=from_epoch(row["started"] - offset),
         finished_at=from_epoch(row["at"] - offset),
-        response_status=row.get("status"),
-        error_code=row.get("error_code", ""),
-        error_message=row.get("error_message", ""),
+        response_status=None if row.get("status") is None else int(row["status"]),
+        error_code=str(row.get("error_code", "")),
+        error_message=str(row.get("error_message", "")),
         timings=orjson.dumps(row.get("timings", {})).decode(),
         sealed_response=base64.b64decode(sealed) if sealed else None,
         lost=1 if row.get("lost") else 0,

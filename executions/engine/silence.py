@@ -1,22 +1,49 @@
 """Which workers are lost: silent, and their last words recorded.
 
 Rescue asks every second. Silence counts only while Redis answers, since nobody can beat without
-it, and an outcome that is already in the stream wins over the loss of its worker.
+it, and while no clock leaps, since beats and leases would look older than they are; an outcome that
+is already in the stream wins over the loss of its worker.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Set
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from executions.engine import stream
+from executions.engine import guard, stream
 from executions.engine.clocks import database_now
 from executions.workers.registry import workers
 from shared.conf import conf
+from shared.redis_client import client
+
+log = logging.getLogger(__name__)
 
 #: Older losses have been dealt with; none of their work is queued any more.
 _LATELY_SECONDS = 60.0
+#: After a restart or a flush of Redis, workers get this long to say what they have started.
+_INCARNATION_GRACE_SECONDS = 2.0
+
+
+class _Clock:
+    """A server's clock, watched for leaps beside our own that only ever goes on."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seen: tuple[float, float] | None = None
+
+    def leap(self, there: float) -> float:
+        """Return how far it has leapt forward since it was last seen, 0 for a little."""
+        here = time.monotonic()
+        before, self._seen = self._seen, (there, here)
+        if before is None:
+            return 0.0
+        leap = (there - before[0]) - (here - before[1])
+        if leap < conf().worker_lost_seconds / 2:
+            return 0.0
+        log.warning("clock_leapt", extra={"clock": self._name, "seconds": round(leap, 3)})
+        return leap
 
 
 class Silence:
@@ -27,6 +54,16 @@ class Silence:
         self._missing: dict[str, tuple[float, stream.Position]] = {}
         self._barrier: tuple[stream.Position, datetime] | None = None
         self._recorded_at = datetime(1970, 1, 1, tzinfo=UTC)
+        self._redis_clock, self._database_clock = _Clock("redis"), _Clock("postgresql")
+        self._leapt = timedelta()
+        self._incarnation: tuple[str, float, stream.Position] = ("", 0.0, stream.NOWHERE)
+
+    def listen(self) -> None:
+        """Ask Redis for its time; raise what it raises when it cannot be asked."""
+        seconds, microseconds = client().time()
+        if self._redis_clock.leap(seconds + microseconds / 1e6):
+            self.interrupted()
+        self._answering(time.monotonic())
 
     def interrupted(self) -> None:
         """Forget how long Redis has been answering: it has just failed to."""
@@ -78,12 +115,34 @@ class Silence:
     def recorded_until(self) -> datetime:
         """Return a moment before which every outcome that reached the stream is recorded.
 
-        While recorders are behind, an expired lease proves nothing: its outcome may wait.
+        While recorders are behind, an expired lease proves nothing: its outcome may wait. Nor while
+        Redis has just been away: the outcome may wait with its worker.
         """
+        if not self._answering(time.monotonic()):
+            return self._recorded_at
         if self._barrier is None:
             now = database_now()  # before the question: what arrives in between is covered
-            self._barrier = (stream.end(), now)
+            # Leases that were given before a leap run out that much later.
+            self._leapt += timedelta(seconds=self._database_clock.leap(now.timestamp()))
+            self._barrier = (stream.end(), now - self._leapt)
         if stream.recorded(self._barrier[0]):
             self._recorded_at = self._barrier[1]
             self._barrier = None
         return self._recorded_at
+
+    def incarnation(self) -> tuple[str, bool]:
+        """Return the incarnation, and whether nothing more can be heard of the former.
+
+        What was sent under a former one can no longer start, but may be under way; its worker
+        says so within a moment, and what it says has to be recorded.
+        """
+        found, now = guard.current_incarnation(), time.monotonic()
+        if found != self._incarnation[0]:
+            self._incarnation = (found, now, stream.NOWHERE)
+        _, since, barrier = self._incarnation
+        if now - since < _INCARNATION_GRACE_SECONDS:
+            return found, False
+        if barrier == stream.NOWHERE:
+            barrier = stream.end()
+            self._incarnation = (found, since, barrier)
+        return found, stream.recorded(barrier)

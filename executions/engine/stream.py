@@ -13,7 +13,7 @@ from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 
 #: The id of an entry: milliseconds and a number.
 Position = tuple[int, int]
-_NOTHING: Position = (0, 0)
+NOWHERE: Position = (0, 0)
 
 
 def end() -> Position:
@@ -21,7 +21,7 @@ def end() -> Position:
     try:
         info = client().xinfo_stream(OUTCOME_STREAM)
     except redis.ResponseError:
-        return _NOTHING  # no stream: nothing waits to be recorded
+        return NOWHERE  # no stream: nothing waits to be recorded
     return _position(info["last-generated-id"])
 
 
@@ -32,7 +32,7 @@ def recorded(barrier: Position) -> bool:
     end that could still come.
     """
     wanted = min(barrier, end())
-    if wanted == _NOTHING:
+    if wanted == NOWHERE:
         return True
     try:
         groups = client().xinfo_groups(OUTCOME_STREAM)

@@ -91,6 +91,22 @@ WITH outcomes AS (
 )
 SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed FROM moved
 
+-- name: lock_free
+-- Locks the executions, and their tasks, that nobody changes in this moment, and waits for none;
+-- answers the executions that are left. Primary keys.
+WITH free AS MATERIALIZED (
+    SELECT e.id, e.task_id FROM executions e
+    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+    ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
+), free_tasks AS MATERIALIZED (
+    SELECT t.id FROM tasks t WHERE t.id IN (SELECT task_id FROM free)
+    ORDER BY t.id FOR NO KEY UPDATE SKIP LOCKED
+)
+SELECT e.id FROM executions e
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+  AND NOT EXISTS (
+      SELECT FROM free f JOIN free_tasks t ON t.id = f.task_id WHERE f.id = e.id)
+
 -- name: note_progress
 -- How far running work has come, under its token; no state changes. Of an execution that started
 -- and reported within one batch of the recorder the start may not be recorded yet.

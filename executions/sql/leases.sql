@@ -42,18 +42,20 @@ FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition
 WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
 
 -- name: acquire
--- Takes unowned or expired partitions and raises their epoch, which fences the former owner;
--- answers also since when nobody owned them. Skips rows that another scheduler is taking in
--- this very moment.
+-- Takes unowned or expired partitions, also those of its own that it does not know of, and raises
+-- their epoch, which fences the former owner; answers also since when nobody owned them, and
+-- whether they were another's until their lease ran out. Skips rows that another scheduler is
+-- taking in this very moment.
 UPDATE partition_leases l
 SET owner = %(node)s, epoch = l.epoch + 1, expires_at = now() + %(ttl)s * interval '1 second'
 FROM (
-    SELECT partition, expires_at FROM partition_leases
-    WHERE partition = ANY(%(partitions)s) AND (owner IS NULL OR expires_at <= now())
+    SELECT partition, owner, expires_at FROM partition_leases
+    WHERE partition = ANY(%(partitions)s)
+      AND (owner IS NULL OR owner = %(node)s OR expires_at <= now())
     ORDER BY partition FOR NO KEY UPDATE SKIP LOCKED
 ) AS free
 WHERE l.partition = free.partition
-RETURNING l.partition, l.epoch, free.expires_at, now()
+RETURNING l.partition, l.epoch, free.expires_at, now(), coalesce(free.owner <> %(node)s, false)
 
 -- name: next_expiry
 -- Seconds until the first lease of another owner runs out, so that a dead scheduler's partitions

@@ -1,14 +1,20 @@
 -- name: expired_queued
--- Released work that nobody started in time, that was sent under a former incarnation of Redis
--- (none given: those are spared), or that was queued for a pool before it lost a worker. What was
--- leased over the API has been started by its lease, and is judged by callback/expired. Index
--- executions_leased_idx.
+-- Released work that nobody started in time, that was queued for a pool before it lost a worker,
+-- or in a partition before its scheduler was lost, which may not have sent it; and what was sent
+-- under a former incarnation of Redis, once that is settled. What was leased over the API has been
+-- started by its lease, and is judged by callback/expired. Index executions_leased_idx.
 SELECT e.id, e.fencing_token FROM executions e
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
   AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
-  AND (e.lease_expires_at < now() OR e.incarnation <> %(incarnation)s::text OR EXISTS (
-      SELECT FROM unnest(%(pools)s::text[], %(lost_ago)s::float8[]) AS l (pool, ago)
-      WHERE e.pool = l.pool AND e.queued_at < now() - l.ago * interval '1 second'))
+  AND CASE WHEN e.incarnation <> %(incarnation)s THEN %(settled)s
+      ELSE e.lease_expires_at < now() OR EXISTS (
+          SELECT FROM unnest(%(pools)s::text[], %(lost_ago)s::float8[]) AS l (pool, ago)
+          WHERE e.pool = l.pool AND e.queued_at < now() - l.ago * interval '1 second'
+      ) OR EXISTS (
+          SELECT FROM unnest(%(inherited)s::smallint[], %(since)s::timestamptz[])
+              AS i (partition, since)
+          WHERE e.partition = i.partition AND e.queued_at < i.since
+      ) END
 ORDER BY e.lease_expires_at LIMIT %(limit)s
 
 -- name: lost_running

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import secrets
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Sequence
@@ -63,7 +64,9 @@ class WorkerLoop:
     def __init__(self, pool: str = "default", on_fault: Callable[[], None] = stop_process) -> None:
         self.pool = pool
         name = os.environ.get("PROCESS_NAME", "worker")
-        self.worker = f"{name}@{socket.gethostname()}:{os.getpid()}"
+        # A container that starts again has the same name and process id as before.
+        one = secrets.token_hex(3)
+        self.worker = f"{name}@{socket.gethostname()}:{os.getpid()}-{one}"
         self._on_fault = on_fault
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="worker-loop", daemon=True)

@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.beat import PunctualScheduler
-from executions.broker import CHECK_ZONES
+from executions.broker import AT_ONCE, CHECK_ZONES
 from executions.models import PartitionLease
 from scheduler_site.celery import app
 from shared.sql import run
@@ -149,3 +149,5 @@ def test_a_lost_listener_is_opened_again(scheduler: PunctualScheduler) -> None:
 def test_publishing_does_not_wait_for_the_broker_beforehand(scheduler: PunctualScheduler) -> None:
     assert scheduler._ensure_connected() is scheduler.connection
     assert not scheduler.connection.connected
+    # Nor for long while it publishes.
+    assert AT_ONCE.items() <= scheduler.connection.transport_options.items()

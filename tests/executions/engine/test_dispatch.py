@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 import pytest
 import redis
+from django.db import OperationalError
 from django.db.models import F
 
 from executions.engine import guard, materialize, transitions
@@ -18,6 +19,7 @@ from executions.engine.partitions import Partitions
 from executions.models import Execution
 from executions.services.triggering import Override, run_task
 from shared.conf import conf
+from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
@@ -367,6 +369,46 @@ def test_a_fault_in_the_middle_hands_back_what_was_claimed(alpha: Tenant, dispat
         dispatcher.run_once()
 
     assert statuses() == ["PENDING"]
+
+
+def test_what_could_not_be_taken_back_at_once_is_owed(
+    alpha: Tenant, dispatcher: Dispatcher, broker: Broker, monkeypatch: pytest.MonkeyPatch
+):
+    beat("w1", slots=100)
+    due(dispatcher, alpha, 5, 1)
+    broker.broken = True
+
+    def away(tokens: Sequence[int]) -> list[str]:
+        raise Unavailable("away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(guard, "void", away)
+        dispatcher.run_once()
+    # One was claimed; without Redis no other is.
+    assert sorted(statuses()) == ["PENDING", "QUEUED"]
+    broker.broken = False
+
+    assert dispatcher.run_once().done == 2
+
+
+def test_a_fault_of_a_later_claim_leaves_the_earlier_one_published(
+    alpha: Tenant, dispatcher: Dispatcher, broker: Broker, monkeypatch: pytest.MonkeyPatch
+):
+    beat("w1", slots=100)
+    due(dispatcher, alpha, 1, 5)
+    mark_queued = transitions.mark_queued
+
+    def fails_for_the_second(parameters: dict[str, Any]) -> tuple[list[Any], int]:
+        if parameters["band"] == 1:
+            raise OperationalError("gone")
+        return mark_queued(parameters)
+
+    monkeypatch.setattr(transitions, "mark_queued", fails_for_the_second)
+    with pytest.raises(OperationalError):
+        dispatcher.run_once()
+
+    assert len(broker.entries) == 1
+    assert sorted(statuses()) == ["PENDING", "QUEUED"]
 
 
 def test_nothing_is_claimed_when_redis_is_away(

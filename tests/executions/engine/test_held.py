@@ -18,11 +18,14 @@ def test_the_sooner_comes_first_then_the_more_urgent_then_the_older() -> None:
     ordered = [held(1.0, 2, 9), held(2.0, 0, 5), held(2.0, 1, 3), held(2.0, 1, 4)]
     mixed = random.sample(ordered, len(ordered))
 
-    assert [one.token for one in sorted(mixed)] == [9, 5, 3, 4]
+    assert [place[-1].token for place in sorted(one.place for one in mixed)] == [9, 5, 3, 4]
 
 
 def test_two_copies_of_a_message_are_told_apart() -> None:
-    assert held(1.0, 1, 7).nonce != held(1.0, 1, 7).nonce
+    first, second = held(1.0, 1, 7), held(1.0, 1, 7)
+
+    assert first.nonce != second.nonce
+    assert sorted([second.place, first.place]) == [first.place, second.place]
 
 
 @pytest.mark.parametrize(("attempt", "verb"), [(1, "retrying"), (2, "retrying"), (3, "failed")])

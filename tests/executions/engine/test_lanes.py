@@ -172,3 +172,9 @@ def test_nothing_is_lost_and_no_more_slots_are_taken_than_there_are(steps):
         steps.append(("", ""))
         flying += lanes.take(slots - len(flying), NOW + 1000 + len(steps))
         lanes.ended(flying.pop().lane)
+
+
+def test_two_copies_of_a_message_may_wait_beside_each_other():
+    lanes = filled(held(1), held(1))
+
+    assert tokens(lanes.take(2, NOW)) == [1, 1]

@@ -70,6 +70,24 @@ def test_entries_of_a_dead_consumer_are_taken_over_and_not_before(
     assert [entry.data for entry in consumer("heir").read(5)] == [b"1"]
 
 
+def test_what_is_postponed_holds_nothing_up_and_comes_again_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ensure_group()
+    add("1", "2")
+    one = consumer("a")
+    one.postpone(one.read(1))
+
+    new = one.read(5)
+    one.acknowledge(new)
+    monkeypatch.setattr(outcome_stream, "_CLAIM_AFTER_MS", 0)
+    monkeypatch.setattr(outcome_stream, "_CLAIM_EVERY_SECONDS", 0.0)
+    late = consumer("b").read(5)
+
+    assert [entry.data for entry in new] == [b"2"]
+    assert [entry.data for entry in late] == [b"1"]
+
+
 def test_an_entry_that_somebody_else_deleted_has_no_data() -> None:
     ensure_group()
     add("1")

@@ -9,13 +9,14 @@ import redis
 from django.db import OperationalError, transaction
 from django.db.models import F
 
-from executions.engine import expiry, guard, rescue, silence
+from executions.engine import expiry, guard, silence
 from executions.engine.clocks import database_now
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import ensure_group
 from executions.engine.partitions import Partitions
 from executions.engine.rescue import Rescuer
-from executions.models import Attempt, DeadLetter, Execution
+from executions.models import Attempt, DeadLetter, Execution, PartitionLease, SchedulerNode
+from executions.workers import registry
 from shared.conf import conf
 from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM, client
 from tenants.models import Tenant
@@ -37,10 +38,24 @@ class Time:
         return self.now
 
 
+class Leapt:
+    """Redis with a clock that is some seconds ahead."""
+
+    def __init__(self, real: Any, ahead: float) -> None:
+        self._real = real
+        self.ahead = ahead
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def time(self) -> tuple[int, int]:
+        seconds, microseconds = self._real.time()
+        return seconds + int(self.ahead), microseconds
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
     clock = Time()
-    monkeypatch.setattr(rescue, "time", clock)
     monkeypatch.setattr(silence, "time", clock)
     return clock
 
@@ -69,7 +84,7 @@ def run(rescuer: Rescuer) -> int:
     return rescuer.run_once().done
 
 
-def expire(execution: Execution, seconds: float = 60.0) -> None:
+def expire(execution: Execution, seconds: float = 120.0) -> None:
     Execution.objects.filter(id=execution.id).update(
         lease_expires_at=F("lease_expires_at") - timedelta(seconds=seconds)
     )
@@ -138,6 +153,64 @@ def test_work_of_a_former_incarnation_comes_back_before_its_lease_ends(
 
     execution.refresh_from_db()
     assert execution.status == "PENDING"
+
+
+def test_work_of_a_former_incarnation_waits_for_what_its_worker_said_of_it(
+    alpha: Tenant, rescuer: Rescuer, clock: Time
+):
+    make_execution(alpha, "QUEUED")
+    client().delete(INCARNATION_KEY)
+    run(rescuer)
+    clock.now += 2.1
+    say_something()
+
+    assert run(rescuer) == 0
+    record_everything()
+
+    assert run(rescuer) == 1
+
+
+def test_the_end_of_a_lease_is_no_reason_while_redis_may_have_lost_what_started(
+    alpha: Tenant, rescuer: Rescuer, clock: Time
+):
+    execution = make_execution(alpha, "QUEUED")
+    expire(execution)
+    client().delete(INCARNATION_KEY)
+
+    assert run(rescuer) == 0
+    clock.now += 2.1
+
+    assert run(rescuer) == 1
+
+
+def test_what_a_lost_scheduler_claimed_comes_back_once(alpha: Tenant, rescuer: Rescuer):
+    before, after = (make_execution(alpha, "QUEUED") for _ in range(2))
+    lost = Partitions()
+    lost.run_once()
+    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
+    SchedulerNode.objects.filter(id=lost.node).delete()
+    take_partitions(rescuer)
+    earlier = F("queued_at") - timedelta(seconds=1)
+    Execution.objects.filter(id=before.id).update(queued_at=earlier)
+
+    assert rescuer.run_once().done == 1
+    assert rescuer.run_once().done == 0
+
+    before.refresh_from_db()
+    after.refresh_from_db()
+    assert (before.status, after.status) == ("PENDING", "QUEUED")
+
+
+def test_what_a_scheduler_gave_up_in_order_stays_with_its_workers(alpha: Tenant, rescuer: Rescuer):
+    execution = make_execution(alpha, "QUEUED")
+    stopped = Partitions()
+    stopped.run_once()
+    stopped.release_all()
+
+    assert run(rescuer) == 0
+
+    execution.refresh_from_db()
+    assert execution.status == "QUEUED"
 
 
 def test_work_that_a_lost_worker_may_hold_comes_back_before_its_lease_ends(
@@ -369,6 +442,67 @@ def test_a_worker_that_stays_silent_after_redis_returned_is_lost(
     clock.now += conf().worker_lost_seconds + 0.1
 
     assert run(rescuer) == 1
+
+
+def test_a_leap_of_a_clock_makes_nobody_lost(
+    alpha: Tenant, rescuer: Rescuer, clock: Time, monkeypatch: pytest.MonkeyPatch
+):
+    make_execution(alpha, "RUNNING")
+    beat(WORKER)
+    run(rescuer)
+    # Redis' clock goes five minutes ahead, and so looks every beat that much older.
+    real, ahead = client(), 300
+    leapt = Leapt(real, ahead)
+    monkeypatch.setattr(silence, "client", lambda: leapt)
+    monkeypatch.setattr(registry, "client", lambda: leapt)
+
+    assert run(rescuer) == 0
+    clock.now += conf().worker_lost_seconds + 0.1
+    leapt.ahead += conf().worker_lost_seconds + 0.1
+
+    # Whoever lives has beaten meanwhile; this one has not.
+    assert run(rescuer) == 1
+
+
+def test_leases_given_before_a_leap_of_the_databases_clock_last_as_long(
+    alpha: Tenant, rescuer: Rescuer, monkeypatch: pytest.MonkeyPatch
+):
+    execution = make_execution(alpha, "RUNNING")
+    beat(WORKER)
+    run(rescuer)
+    monkeypatch.setattr(silence, "database_now", lambda: database_now() + timedelta(minutes=20))
+
+    assert run(rescuer) == 0
+
+    execution.refresh_from_db()
+    assert execution.status == "RUNNING"
+
+
+def test_an_expired_lease_proves_nothing_while_redis_has_just_been_away(
+    alpha: Tenant, rescuer: Rescuer, clock: Time
+):
+    execution = make_execution(alpha, "RUNNING")
+    beat(WORKER)
+    expire(execution)
+    rescuer.silence.interrupted()
+
+    assert run(rescuer) == 0
+    clock.now += conf().worker_lost_seconds + 0.1
+
+    assert run(rescuer) == 1
+
+
+def test_one_that_owned_nothing_so_far_knows_already_who_is_silent(
+    alpha: Tenant, clock: Time, db: None
+):
+    ensure_group()
+    make_execution(alpha, "RUNNING")
+    silent(WORKER, 60)
+    fresh = Rescuer(Partitions())
+    fresh.run_once()
+    clock.now += conf().worker_lost_seconds + 0.1
+
+    assert run(fresh) == 1
 
 
 def test_only_held_partitions_are_rescued(alpha: Tenant, rescuer: Rescuer):

@@ -93,18 +93,32 @@ def test_a_worker_with_nothing_running_is_forgotten(clock: Time):
     assert silence.lost({"w1"}) == []
 
 
-def test_everything_up_to_now_is_recorded_when_the_stream_is_read():
+def listening(clock: Time) -> Silence:
+    """Return one that has heard Redis for long enough."""
+    silence = Silence()
+    silence.listen()
+    clock.now += conf().worker_lost_seconds
+    return silence
+
+
+def test_everything_up_to_now_is_recorded_when_the_stream_is_read(clock: Time):
     ensure_group()
     before = database_now()
 
-    found = Silence().recorded_until()
+    found = listening(clock).recorded_until()
 
     assert before <= found <= database_now()
 
 
-def test_the_moment_stands_still_while_recorders_are_behind():
+def test_nothing_is_known_to_be_recorded_before_redis_has_answered_for_a_while(clock: Time):
     ensure_group()
-    silence = Silence()
+
+    assert Silence().recorded_until().year == 1970
+
+
+def test_the_moment_stands_still_while_recorders_are_behind(clock: Time):
+    ensure_group()
+    silence = listening(clock)
     reached = silence.recorded_until()
     client().xadd(OUTCOME_STREAM, {"d": b"{}"})
 
@@ -113,7 +127,7 @@ def test_the_moment_stands_still_while_recorders_are_behind():
 
 
 def test_the_moment_lies_before_the_question_for_the_streams_end(
-    monkeypatch: pytest.MonkeyPatch,
+    clock: Time, monkeypatch: pytest.MonkeyPatch
 ):
     asked = []
 
@@ -123,4 +137,4 @@ def test_the_moment_lies_before_the_question_for_the_streams_end(
 
     monkeypatch.setattr(stream, "end", end)
 
-    assert Silence().recorded_until() < asked[0] < database_now() + timedelta(seconds=1)
+    assert listening(clock).recorded_until() < asked[0] < database_now() + timedelta(seconds=1)

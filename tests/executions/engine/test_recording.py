@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from psycopg import errors
+
+from executions.engine import recording, transitions
+from executions.engine.recording import record_in_batches
+from executions.engine.said import Release
+from executions.engine.transitions import Finish
+from executions.models import Execution
+from tenants.models import Tenant
+from tests.factories import make_task, once, prepare, release
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def finished(tenant: Tenant, count: int) -> list[Finish]:
+    """Return that new executions have succeeded."""
+    for _ in range(count):
+        make_task(tenant, once())
+    prepare()
+    return [
+        Finish(one.id, one.token, 1, "SUCCEEDED", "SUCCEEDED", started_at=NOW, finished_at=NOW)
+        for one in release()
+    ]
+
+
+def statuses() -> list[str]:
+    return sorted(Execution.objects.values_list("status", flat=True))
+
+
+def fails_once(monkeypatch: pytest.MonkeyPatch, cause: Exception) -> None:
+    """Let the first statement that ends attempts fail as the database lets it fail."""
+    real = transitions.finish
+    failed: list[bool] = []
+
+    def finish(finishes: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            raise OperationalError("failed") from cause
+        return real(finishes)
+
+    monkeypatch.setattr(transitions, "finish", finish)
+
+
+@pytest.mark.parametrize("cause", [errors.LockNotAvailable(), errors.DeadlockDetected()])
+def test_what_failed_for_a_lock_is_recorded_without_waiting(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, cause: Exception
+):
+    said = finished(alpha, 3)
+    fails_once(monkeypatch, cause)
+
+    result = record_in_batches(said)
+
+    assert (result.done, result.refused, result.locked) == (3, 0, set())
+    assert statuses() == ["SUCCEEDED"] * 3
+
+
+def test_another_fault_of_the_database_is_the_callers(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    said = finished(alpha, 1)
+    fails_once(monkeypatch, errors.AdminShutdown())
+
+    with pytest.raises(OperationalError):
+        record_in_batches(said)
+
+    assert statuses() == ["QUEUED"]
+
+
+def test_a_stale_outcome_is_counted_also_where_locks_are_not_waited_for(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    [said] = finished(alpha, 1)
+    record_in_batches([said])
+    fails_once(monkeypatch, errors.LockNotAvailable())
+
+    result = record_in_batches([said])
+
+    assert (result.done, result.refused, result.locked) == (0, 1, set())
+
+
+def test_marks_are_settled_of_what_has_ended_and_is_recorded(alpha: Tenant):
+    ended, released = finished(alpha, 2)
+
+    result = record_in_batches([ended, Release(released.execution_id, released.token)])
+
+    assert result.settled == [ended.token]
+    assert recording.Recorded().settled == []
