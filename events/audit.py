@@ -22,6 +22,7 @@ from events import outbox
 from events.models import AuditChain, AuditEntry
 from shared.actor import Actor
 from shared.redaction import redact
+from shared.sql import rows, run
 
 _START = bytes(32)
 #: Kinds of objects whose changes are events too.
@@ -63,21 +64,22 @@ def record(
     return record_many(tenant_id, actor, [change])[0]
 
 
-@transaction.atomic
+# No savepoint: nobody goes on behind a change that could not be recorded.
+@transaction.atomic(savepoint=False)
 def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> list[AuditEntry]:
     """Append many entries at the price of one."""
     if not changes:
         return []
     _tell(tenant_id, changes)
-    chain = _locked_chain(tenant_id)
+    sequence, last = _locked_end(tenant_id)
     entries = []
     for change in changes:
         entry = _entry(tenant_id, _as_actor(actor), change)
-        entry.sequence = chain.sequence = chain.sequence + 1
-        entry.hash = chain.hash = _hash(bytes(chain.hash), entry)
+        sequence += 1
+        entry.sequence = sequence
+        entry.hash = last = _hash(last, entry)
         entries.append(entry)
-    AuditEntry.objects.bulk_create(entries, batch_size=1000)
-    chain.save(update_fields=["sequence", "hash"])
+    _append(tenant_id, entries)
     return entries
 
 
@@ -106,15 +108,38 @@ def _tell(tenant_id: UUID, changes: Sequence[Change]) -> None:
         outbox.append_many(tenant_id, f"{kind}.changed", subjects)
 
 
-def _locked_chain(tenant_id: UUID) -> AuditChain:
-    # The race: two writers that read the same end would both follow it, and fork the chain.
-    chains = AuditChain.objects.select_for_update(no_key=True)
-    chain = chains.filter(tenant_id=tenant_id).first()
-    if chain is not None:
-        return chain
-    first = AuditChain(tenant_id=tenant_id, hash=_START)
-    AuditChain.objects.bulk_create([first], ignore_conflicts=True)
-    return chains.get(tenant_id=tenant_id)
+def _locked_end(tenant_id: UUID) -> tuple[int, bytes]:
+    """Return number and hash of the tenant's last entry; its chain is locked."""
+    found = rows("audit/lock_chain", {"tenant": tenant_id})
+    if not found:
+        run("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
+        found = rows("audit/lock_chain", {"tenant": tenant_id})
+    [(sequence, last)] = found
+    return sequence, bytes(last)
+
+
+def _append(tenant_id: UUID, entries: Sequence[AuditEntry]) -> None:
+    last = entries[-1]
+    constants = {
+        "tenant": tenant_id,
+        "sequence": last.sequence,
+        "hash": last.hash,
+        "actor": last.actor,
+        "address": last.address,
+        "trace_id": last.trace_id,
+    }
+    columns: dict[str, list[Any]] = {
+        "ids": [entry.id for entry in entries],
+        "sequences": [entry.sequence for entry in entries],
+        "moments": [entry.at for entry in entries],
+        "actions": [entry.action for entry in entries],
+        "kinds": [entry.object_kind for entry in entries],
+        "objects": [entry.object_id for entry in entries],
+        "befores": [entry.before for entry in entries],
+        "afters": [entry.after for entry in entries],
+        "hashes": [entry.hash for entry in entries],
+    }
+    run("audit/append", {**constants, **columns})
 
 
 def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:

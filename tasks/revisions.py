@@ -6,7 +6,7 @@ plain JSON, so that the loop's statements can read timeouts and limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -27,17 +27,16 @@ def context_of(task_id: UUID, version: int) -> bytes:
 
 def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskRevision:
     """Store the definition as the task's current version."""
-    return write_revisions([task], [definition], changed_by)[0]
-
-
-def write_revisions(
-    tasks: Sequence[Task], definitions: Sequence[Definition], changed_by: str
-) -> list[TaskRevision]:
-    """Store each task's definition as its current version, in one statement."""
-    pairs = zip(tasks, definitions, strict=True)
-    return TaskRevision.objects.bulk_create(
-        [_revision(task, definition, changed_by) for task, definition in pairs]
+    plain, sealed = stored_parts(task, definition)
+    return TaskRevision.objects.create(
+        task=task, version=task.version, definition=plain, sealed=sealed, changed_by=changed_by
     )
+
+
+def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], bytes]:
+    """Return how the definition is stored as the task's current version: plain part and sealed."""
+    plain, secret = _split(definition)
+    return plain, seal_json(secret, context_of(task.id, task.version))
 
 
 def read_definition(task: Task, version: int | None = None) -> Definition:
@@ -61,17 +60,6 @@ def open_payload(task_id: UUID, version: int) -> Any:
     if found is None:
         raise NotFound("There is no such version.")
     return open_json(bytes(found.sealed), context_of(task_id, version))["payload"]
-
-
-def _revision(task: Task, definition: Definition, changed_by: str) -> TaskRevision:
-    plain, secret = _split(definition)
-    return TaskRevision(
-        task=task,
-        version=task.version,
-        definition=plain,
-        sealed=seal_json(secret, context_of(task.id, task.version)),
-        changed_by=changed_by,
-    )
 
 
 def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -19,13 +19,13 @@ from shared.conf import conf
 from shared.exceptions import Conflict
 from shared.ids import new_id, partition_of
 from shared.notify import wake_schedulers_on_commit
-from tasks import standing_pauses
+from tasks import insertion, standing_pauses
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, destination_of, pool_of
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
-from tasks.revisions import write_revision, write_revisions
+from tasks.revisions import write_revision
 from tasks.schedules.base import Spec
 
 _JUST_BEFORE = timedelta(microseconds=1)
@@ -83,11 +83,13 @@ def create_task(
     Runs inside the caller's transaction, if there is one: it commits or rolls back with it (A17).
     Raise IntegrityError for a ``task_id`` that is taken; without one the task gets a new id.
     """
-    ids = [task_id or new_id()]
-    return create_tasks(tenant_id, [definition], actor=actor, now=now, ids=ids)[0]
+    # A caller that finds its id taken goes on in its transaction: that needs a savepoint.
+    with transaction.atomic(savepoint=task_id is not None):
+        ids = [task_id or new_id()]
+        return create_tasks(tenant_id, [definition], actor=actor, now=now, ids=ids)[0]
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def create_tasks(
     tenant_id: UUID,
     definitions: Sequence[Definition],
@@ -108,9 +110,8 @@ def create_tasks(
             ids or [new_id() for _ in definitions], definitions, strict=True
         )
     ]
-    Task.objects.bulk_create(tasks)
-    _go_under_pauses(tenant_id, tasks, now)
-    write_revisions(tasks, definitions, actor.name)
+    if insertion.insert(tenant_id, tasks, definitions, changed_by=actor.name, now=now):
+        _go_under_pauses(tenant_id, tasks, now)
     changes = [audit.Change("task.created", "task", task.id, after=_facts(task)) for task in tasks]
     audit.record_many(tenant_id, actor, changes)
     instants = [task.next_run_at for task in tasks if task.next_run_at is not None]

@@ -1,0 +1,28 @@
+-- name: insert_tasks
+-- Inserts new tasks of a tenant, each with its first revision; whether the tenant has an open
+-- pause that may cover them. The caller shares the tenant's pauses, so that none begins until it
+-- commits.
+WITH given AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(names)s::text[], %(types)s::text[], %(statuses)s::text[],
+        %(partitions)s::smallint[], %(priorities)s::smallint[], %(schedules)s::text[],
+        %(labels)s::text[], %(pools)s::text[], %(destinations)s::text[],
+        %(next_run_at)s::timestamptz[], %(pause_after_failures)s::integer[],
+        %(definitions)s::text[], %(sealed)s::bytea[]
+    ) AS g (id, name, type, status, partition, priority, schedule, labels, pool, destination,
+            next_run_at, pause_after_failures, definition, sealed)
+), made AS (
+    INSERT INTO tasks (
+        id, tenant_id, name, type, status, version, partition, priority, schedule, labels, pool,
+        destination, next_run_at, occurrence_count, pause_note, on_resume, failure_streak,
+        pause_after_failures, last_execution_status, created_at, updated_at
+    )
+    SELECT id, %(tenant)s, name, type, status, 1, partition, priority, schedule::jsonb,
+           labels::jsonb, pool, destination, next_run_at, 0, '', 'skip', 0,
+           pause_after_failures, '', %(now)s, %(now)s
+    FROM given
+), revised AS (
+    INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by, created_at)
+    SELECT id, 1, definition::jsonb, sealed, %(changed_by)s, %(now)s FROM given
+)
+SELECT EXISTS (SELECT FROM pauses p WHERE p.tenant_id = %(tenant)s AND p.ended_at IS NULL)

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from events.models import AuditEntry, Event
+from tasks import services
+from tasks.models import Pause, Task, TaskRevision
+from tasks.revisions import read_definition
+from tasks.validation import parse_create
+from tenants.models import Tenant
+from tests.factories import ACTOR, daily, once
+from tests.tasks.bodies import LIMITS, NOW
+
+pytestmark = pytest.mark.django_db
+
+
+def definitions(*bodies: dict[str, Any]) -> list[Any]:
+    return [parse_create(body, now=NOW, limits=LIMITS) for body in bodies]
+
+
+def create(tenant: Tenant, *bodies: dict[str, Any]) -> list[Task]:
+    return services.create_tasks(tenant.id, definitions(*bodies), actor=ACTOR, now=NOW)
+
+
+def test_what_is_returned_is_what_is_stored(alpha: Tenant):
+    made = create(alpha, once(labels={"team": "ünits"}, priority=2), daily())
+
+    for task in made:
+        stored = Task.objects.get(id=task.id)
+        for field in Task._meta.concrete_fields:
+            assert getattr(task, field.attname) == getattr(stored, field.attname), field.name
+
+
+def test_each_task_has_its_first_revision_sealed(alpha: Tenant):
+    wanted = definitions(once(payload={"secret": "s3cret"}), daily(payload=[1, None]))
+    made = services.create_tasks(alpha.id, wanted, actor=ACTOR, now=NOW)
+
+    for task, definition in zip(made, wanted, strict=True):
+        assert read_definition(task) == definition
+        revision = TaskRevision.objects.get(task=task)
+        assert (revision.version, revision.changed_by) == (1, ACTOR.name)
+        assert b"s3cret" not in bytes(revision.sealed)
+
+
+def test_any_number_takes_the_same_few_statements(alpha: Tenant, django_assert_num_queries: Any):
+    create(alpha, once())
+    with django_assert_num_queries(5):  # shared pauses, tasks, events, the chain's end, entries
+        create(alpha, *[once(name=str(number)) for number in range(20)])
+
+    assert AuditEntry.objects.filter(action="task.created").count() == 21
+    assert Event.objects.filter(name="task.changed").count() == 21
+
+
+def test_an_open_pause_takes_the_new_tasks_that_it_covers(alpha: Tenant):
+    pause = Pause.objects.create(
+        tenant=alpha, scope="label", value="team:a", created_by="x", created_at=NOW
+    )
+
+    held, free = create(alpha, once(labels={"team": "a"}), once(labels={"team": "b"}))
+
+    assert (held.status, held.pause_id) == ("PAUSED", pause.id)
+    assert Task.objects.get(id=held.id).status == "PAUSED"
+    assert free.status == Task.objects.get(id=free.id).status == "SCHEDULED"
+
+
+def test_a_caller_whose_id_is_taken_goes_on_in_its_transaction(alpha: Tenant):
+    [definition] = definitions(once())
+    known = uuid4()
+
+    def make() -> None:
+        services.create_task(alpha.id, definition, actor=ACTOR, now=NOW, task_id=known)
+
+    with transaction.atomic():
+        make()
+        with pytest.raises(IntegrityError):
+            make()
+
+        assert Task.objects.filter(id=known).count() == 1
+
+
+def test_nothing_is_created_of_nothing(alpha: Tenant):
+    assert create(alpha) == []
+    assert not Task.objects.exists()
