@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,46 @@ of the ledger is broken.
 """
 
 
+_STORMS = """
+## Storms
+
+`manage.py storm`: two schedulers, workers and recorders under load, and something dies every ten to
+twenty seconds, for as long as it is told. Stored by its `--json`; the slowest is the
+takeover after any strike.
+
+| day | min | rate | strikes | expected | missed | early | doubled (in flight) | slowest | result |
+|---|---|---|---|---|---|---|---|---|---|
+"""
+
+
 def write(results: Path) -> str:
     """Return the page; a fault without a stored run says so."""
     runs = _runs(results)
     lines = [_line(one.fault, one.how, one.invariant, runs.get(one.id, ())) for one in EXPERIMENTS]
-    return _HEAD + "\n".join(lines) + "\n"
+    page = _HEAD + "\n".join(lines) + "\n"
+    storms = [_storm(path) for path in sorted(results.glob("*-storm.json"))]
+    return page + _STORMS + "\n".join(storms) + "\n" if storms else page
+
+
+def _storm(path: Path) -> str:
+    told = json.loads(path.read_text(encoding="utf-8"))
+    struck = Counter(strike["kind"] for strike in told["strikes"])
+    strikes = ", ".join(f"{count} {kind}" for kind, count in sorted(struck.items()))
+    doubled = f"{told['duplicate']} ({told['in_flight_at_strikes']})"
+    result = "kept" if told["kept"] else "broken: " + "; ".join(told["broken"])
+    figures = (
+        path.name[:10],
+        f"{told['seconds'] / 60:g}",
+        told["rate"],
+        strikes,
+        told["expected"],
+        told["missed"],
+        told["early"],
+        doubled,
+        f"{told['slowest_takeover_seconds']} s",
+        result,
+    )
+    return f"| {' | '.join(str(figure) for figure in figures)} |"
 
 
 def _runs(results: Path) -> dict[str, list[dict[str, Any]]]:

@@ -218,6 +218,5 @@ EXPERIMENTS = (
         stand=with_handlers,
         seconds=20.0,
         latest_start_seconds=5.0,
-        quick=True,
     ),
 )

@@ -63,3 +63,26 @@ def test_a_fault_without_a_verdict_is_not_called_kept(tmp_path: Path, key: str, 
     (tmp_path / "2026-01-01T000000Z-chaos.json").write_text(stored)
 
     assert line(tmp_path).endswith(f"| {told}: hosts need root |")
+
+
+def test_storms_stand_below(tmp_path: Path):
+    assert "Storms" not in page.write(tmp_path)
+    told = {
+        "kept": False,
+        "broken": ["1 never ran"],
+        "seconds": 3600,
+        "rate": 200,
+        "strikes": [{"kind": "worker"}, {"kind": "redis"}, {"kind": "worker"}],
+        "expected": 720,
+        "missed": 1,
+        "early": 0,
+        "duplicate": 3,
+        "in_flight_at_strikes": 9,
+        "slowest_takeover_seconds": 7.1,
+    }
+    (tmp_path / "2026-01-03T000000Z-storm.json").write_text(json.dumps(told))
+
+    last = page.write(tmp_path).splitlines()[-1]
+
+    figures = "| 720 | 1 | 0 | 3 (9) | 7.1 s | broken: 1 never ran |"
+    assert last == "| 2026-01-03 | 60 | 200 | 1 redis, 2 worker " + figures
