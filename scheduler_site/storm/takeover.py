@@ -1,9 +1,10 @@
 """How long after each strike its work went on elsewhere, from the receiver's ledger alone.
 
 Watched are the crons of every second, which are spread over the partitions. Of the instants that
-such a task is due at after a strike and before the next, the first that began late shows the gap;
-the takeover time is from the strike to its arrival, of the task that waited longest. Where none
-began late, it is the arrival of the first instant: below two seconds, nobody noticed.
+such a task is due at between a strike and the next, the first that began late shows the gap; the
+takeover time is from the strike to its arrival, of the task that waited longest. What a strike found
+not begun, and not late yet, is laid to it and not to the one before. Where none began late, it is
+the arrival of the first instant: below two seconds, nobody noticed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from scheduler_site.proof.oracle import Target
 
 #: An instant that begins this much after its time was held up.
 LATE_MS = 1000
+_MS = 1_000_000
 #: Instants due later after a strike are not laid to it.
 REACH_MS = 15_000
 #: The promise where another process of the kind goes on.
@@ -82,7 +84,7 @@ def takeovers(
     moments = [strike.at_ns for strike in strikes]
     found = []
     for number, strike in enumerate(strikes):
-        until_ns = min([*moments[number + 1 : number + 2], strike.at_ns + REACH_MS * 1_000_000])
+        until_ns = min([*moments[number + 1 : number + 2], strike.at_ns + REACH_MS * _MS])
         ends = [
             end
             for instants in pulses.values()
@@ -108,11 +110,12 @@ def _pulses(targets: Iterable[Target], arrivals: Iterable[Arrival]) -> dict[str,
             first[key] = min(arrival.wall_ns, first.get(key, arrival.wall_ns))
     found: dict[str, list[Instant]] = {}
     for (task_id, at_ms), wall_ns in sorted(first.items()):
-        found.setdefault(task_id, []).append(Instant(task_id, at_ms * 1_000_000, wall_ns))
+        found.setdefault(task_id, []).append(Instant(task_id, at_ms * _MS, wall_ns))
     return found
 
 
 def _went_on(instants: Sequence[Instant], from_ns: int, until_ns: int) -> Instant | None:
-    due = [one for one in instants if from_ns <= one.due_ns < until_ns]
-    late = (one for one in due if one.began_ns - one.due_ns > LATE_MS * 1_000_000)
-    return next(late, due[0] if due else None)
+    late = LATE_MS * _MS
+    due = [one for one in instants if from_ns - late <= one.due_ns < until_ns - late]
+    went_on = [one for one in due if one.began_ns - one.due_ns > late]
+    return next(iter(went_on or [one for one in due if one.due_ns >= from_ns]), None)

@@ -78,6 +78,18 @@ def test_a_further_strike_before_the_work_went_on_may_prolong_it():
     assert (second.most_seconds, second.kept) == (10, True)
 
 
+def test_what_was_not_late_yet_at_a_strike_is_laid_to_that_one():
+    found = targets()
+
+    # Everything went on after the first; what was due shortly before the second waited for it.
+    first, second = takeovers([strike(10.2), strike(20.2)], found, held_up(found, 19.9, 26))
+
+    assert first.seconds is not None
+    assert second.seconds is not None
+    assert first.seconds < 2
+    assert 5.8 <= second.seconds <= 5.9
+
+
 def test_without_a_watched_instant_there_is_no_figure():
     found = targets()
 
