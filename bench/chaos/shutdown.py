@@ -53,7 +53,7 @@ def _answers(site: Site, pid: int) -> bool:
 
 def _beats(site: Site, pid: int) -> bool:
     with site.valkey() as client:
-        return any(name.endswith(f":{pid}".encode()) for name in client.zrange(WORKERS_KEY, 0, -1))
+        return any(f":{pid}-".encode() in name for name in client.zrange(WORKERS_KEY, 0, -1))
 
 
 def _owns(site: Site, pid: int) -> bool:

@@ -104,7 +104,7 @@ def runs_something(site: Site, pid: int, seconds: float = 0.0) -> bool:
     return bool(
         site.rows(
             "SELECT 1 FROM executions WHERE status = 'RUNNING' AND worker LIKE %s LIMIT 1",
-            (f"%:{pid}",),
+            (f"%:{pid}-%",),
         )
     )
 
@@ -114,7 +114,7 @@ def worker_is_lost(site: Site, pid: int) -> bool:
     return bool(
         site.rows(
             "SELECT 1 FROM attempts WHERE outcome = 'WORKER_LOST' AND worker LIKE %s LIMIT 1",
-            (f"%:{pid}",),
+            (f"%:{pid}-%",),
         )
     )
 

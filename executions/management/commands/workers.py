@@ -72,7 +72,7 @@ class Command(VerbCommand):
         Verb(
             "show",
             "show one worker and its last minutes",
-            ("workers show worker-1@host:4242",),
+            ("workers show worker-1@host:4242-9f3c1a",),
             _show,
             _add_id,
         ),
