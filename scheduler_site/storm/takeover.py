@@ -2,9 +2,9 @@
 
 Watched are the crons of every second, which are spread over the partitions. Of the instants that
 such a task is due at between a strike and the next, the first that began late shows the gap; the
-takeover time is from the strike to its arrival, of the task that waited longest. What a strike found
-not begun, and not late yet, is laid to it and not to the one before. Where none began late, it is
-the arrival of the first instant: below two seconds, nobody noticed.
+takeover time is from the strike to its arrival, of the task that waited longest. What a strike
+found not begun, and not late yet, is laid to it and not to the one before. Where none began late,
+it is the arrival of the first instant: below two seconds, nobody noticed.
 """
 
 from __future__ import annotations
