@@ -221,7 +221,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         fault="Valkey is restarted",
         how="SIGTERM; the supervisor starts it again",
         invariant=f"every consumer goes on; {_CREATES}",
-        quick=True,
     ),
     probed(
         _killed,

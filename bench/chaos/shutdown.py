@@ -192,7 +192,6 @@ EXPERIMENTS = (
         seconds=20.0,
         slow_share=0.4,
         latest_start_seconds=5.0,
-        quick=True,
     ),
     Experiment(
         id="rolling-restart",

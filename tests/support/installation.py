@@ -20,7 +20,7 @@ from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What a developer's or a test run's environment must not lend to it.
-_FOREIGN = ("DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ENCRYPTION_KEYS")
+FOREIGN = ("DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ENCRYPTION_KEYS")
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Installation:
         return self.data_dir / "up.log"
 
     def _environment(self, extra: dict[str, str]) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+        kept = {name: value for name, value in os.environ.items() if name not in FOREIGN}
         return {
             **kept,
             "DATA_DIR": str(self.data_dir),
