@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,21 +13,9 @@ from executions.engine.transitions import Finish
 from executions.models import Execution
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.factories import make_task, once, prepare, release
+from tests.executions.engine.test_recording import finished
 
 Beside = Callable[[Callable[[], Any]], Any]
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-def finished(tenant: Tenant, count: int) -> list[Finish]:
-    """Return that new executions have succeeded."""
-    for _ in range(count):
-        make_task(tenant, once())
-    prepare()
-    return [
-        Finish(one.id, one.token, 1, "SUCCEEDED", "SUCCEEDED", started_at=NOW, finished_at=NOW)
-        for one in release()
-    ]
 
 
 def record_impatiently(said: list[Finish]) -> Recorded:
