@@ -13,6 +13,7 @@ from uuid import UUID
 import orjson
 
 from shared.sql import rows
+from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import stored_parts
@@ -36,21 +37,21 @@ def insert(
     parts = [
         stored_parts(task, definition) for task, definition in zip(tasks, definitions, strict=True)
     ]
-    columns: dict[str, list[Any]] = {
-        "ids": [task.id for task in tasks],
-        "names": [task.name for task in tasks],
-        "types": [task.type for task in tasks],
-        "statuses": [task.status for task in tasks],
-        "partitions": [task.partition for task in tasks],
-        "priorities": [task.priority for task in tasks],
-        "schedules": [_json(task.schedule) for task in tasks],
-        "labels": [_json(task.labels) for task in tasks],
-        "pools": [task.pool for task in tasks],
-        "destinations": [task.destination for task in tasks],
-        "next_run_at": [task.next_run_at for task in tasks],
-        "pause_after_failures": [task.pause_after_failures for task in tasks],
-        "definitions": [_json(plain) for plain, _ in parts],
-        "sealed": [sealed for _, sealed in parts],
+    columns = {
+        "ids": of_uuids([task.id for task in tasks]),
+        "names": of_texts([task.name for task in tasks]),
+        "types": of_texts([task.type for task in tasks]),
+        "statuses": of_texts([task.status for task in tasks]),
+        "partitions": of_numbers([task.partition for task in tasks]),
+        "priorities": of_numbers([task.priority for task in tasks]),
+        "schedules": of_texts([_json(task.schedule) for task in tasks]),
+        "labels": of_texts([_json(task.labels) for task in tasks]),
+        "pools": of_texts([task.pool for task in tasks]),
+        "destinations": of_texts([task.destination for task in tasks]),
+        "next_run_at": of_moments([task.next_run_at for task in tasks]),
+        "pause_after_failures": of_numbers([task.pause_after_failures for task in tasks]),
+        "definitions": of_texts([_json(plain) for plain, _ in parts]),
+        "sealed": of_blobs([sealed for _, sealed in parts]),
     }
     constants = {"tenant": tenant_id, "changed_by": changed_by, "now": now}
     pauses_open: bool = rows("creation/insert_tasks", {**columns, **constants})[0][0]

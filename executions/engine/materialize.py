@@ -7,12 +7,14 @@ a reason, as one coalesced row, or as a span row for a long stretch. It never st
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
 
+from executions.choices import Status
 from executions.engine import ledger, neglected
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
@@ -21,10 +23,13 @@ from executions.engine.planning import Due, Planned, Row, plan_tasks
 from shared.conf import conf
 from shared.ids import execution_id
 from shared.sql import rows, run
+from shared.sql_arrays import of_moments, of_numbers, of_texts, of_uuids
 
 log = logging.getLogger(__name__)
 
 _GATHER_SECONDS = 1.0
+#: Tasks that a pass takes of each partition, at least: what is due may lie in a few of them.
+_OF_EACH = 4
 _UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
 
 _Write = Callable[[list[Planned], Partitions, datetime], None]
@@ -69,7 +74,12 @@ def _pass(partitions: Partitions, now: datetime, write: _Write) -> int:
     with transaction.atomic():
         found = rows(
             "materialize/lock_due_tasks",
-            {**partitions.parameters(), "horizon": horizon, "limit": conf().materialize_batch},
+            {
+                **partitions.parameters(),
+                "horizon": horizon,
+                "limit": conf().materialize_batch,
+                "each": max(_OF_EACH, math.ceil(conf().materialize_batch / len(partitions.held))),
+            },
         )
         planned = plan_tasks([Due(*row) for row in found], now, horizon)
         if planned:
@@ -101,8 +111,9 @@ def _write_singly(planned: list[Planned], partitions: Partitions, now: datetime)
 def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> None:
     owner = partitions.parameters()
     found = [row for entry in planned for row in entry.rows]
-    if found:
-        _insert(found, owner, now)
+    made = _insert(found, owner, now) if found else 0
+    # What was there already, because of a repeat, may have ended.
+    began = {row.task for row in found if row.status == Status.PENDING and made == len(found)}
     moved = [entry for entry in planned if entry.readable]
     if moved:
         run(
@@ -110,17 +121,19 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> Non
             {
                 **owner,
                 "floor": ledger.floor_id(),
-                "task_ids": [entry.task for entry in moved],
-                "cursors": [entry.cursor for entry in moved],
-                "next_run_at": [entry.next_run_at for entry in moved],
-                "occurrences": [entry.occurrences for entry in moved],
-                "replayed_until": [entry.replayed_until for entry in moved],
+                "task_ids": of_uuids([entry.task for entry in moved]),
+                "cursors": of_moments([entry.cursor for entry in moved]),
+                "next_run_at": of_moments([entry.next_run_at for entry in moved]),
+                "occurrences": of_numbers([entry.occurrences for entry in moved]),
+                "replayed_until": of_moments([entry.replayed_until for entry in moved]),
+                "open": of_numbers([entry.task in began for entry in moved]),
             },
         )
     _pause([entry.task for entry in planned if not entry.readable])
 
 
-def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> None:
+def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> int:
+    """Insert the rows; return how many were not there yet."""
     ids = [execution_id(row.task, row.at) for row in found]
     if ledger.needs_lower_floor(min(ids), now):
         # First the floor, whose lock keeps housekeeping from dropping a day just found there.
@@ -128,21 +141,22 @@ def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> None:
         missing = ledger.missing_days(row.at for row in found)
         if missing:
             raise _DaysMissing(missing)
-    run(
+    [(made,)] = rows(
         "materialize/insert_executions",
         {
             **owner,
-            "ids": ids,
-            "tasks": list({row.task for row in found}),
-            "task_ids": [row.task for row in found],
-            "scheduled_for": [row.at for row in found],
-            "due_at": [row.due for row in found],
-            "statuses": [row.status for row in found],
-            "reasons": [row.reason for row in found],
-            "span_last": [row.span_last for row in found],
-            "span_count": [row.span_count for row in found],
+            "ids": of_uuids(ids),
+            "tasks": of_uuids({row.task for row in found}),
+            "task_ids": of_uuids([row.task for row in found]),
+            "scheduled_for": of_moments([row.at for row in found]),
+            "due_at": of_moments([row.due for row in found]),
+            "statuses": of_texts([row.status for row in found]),
+            "reasons": of_texts([row.reason for row in found]),
+            "span_last": of_moments([row.span_last for row in found]),
+            "span_count": of_numbers([row.span_count for row in found]),
         },
     )
+    return int(made)
 
 
 def _pause(tasks: list[UUID]) -> None:

@@ -6,8 +6,8 @@ everything secret is still encrypted.
 
 from __future__ import annotations
 
-import base64
 import math
+from binascii import b2a_base64
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -18,7 +18,6 @@ import orjson
 from executions.engine.destination_key import limits_text
 from executions.engine.transitions import Claimed
 from shared.conf import conf
-from shared.sql import json_value
 
 #: What an execution takes in a message beside its texts and blobs.
 _FRAME_BYTES = 768
@@ -48,7 +47,11 @@ def weight(row: Claimed) -> int:
 
 def _length(part: Any) -> int:
     """Return the bytes of a jsonb column, which sessions answer as text."""
-    return len(part.encode() if isinstance(part, str) else orjson.dumps(part))
+    if part is None:
+        return 0
+    if isinstance(part, str):
+        return len(part) if part.isascii() else len(part.encode())
+    return len(orjson.dumps(part))
 
 
 def message(
@@ -57,7 +60,10 @@ def message(
     secrets: dict[UUID, list[bytes]],
     offset: float,
 ) -> dict[str, Any]:
-    """Return the message of these executions; ``offset`` is Redis time minus database time."""
+    """Return the message of these executions; ``offset`` is Redis time minus database time.
+
+    For orjson, which writes ids and documents as they are: what the database has as text stays it.
+    """
     tenants = {row.tenant_id for row in part}
     return {
         "incarnation": incarnation,
@@ -73,9 +79,9 @@ def message(
 def _entry(row: Claimed, offset: float) -> dict[str, Any]:
     start_by = row.lease_expires_at - timedelta(seconds=1)
     return {
-        "id": str(row.id),
-        "tenant": str(row.tenant_id),
-        "task": str(row.task_id),
+        "id": row.id,
+        "tenant": row.tenant_id,
+        "task": row.task_id,
         "revision": row.revision,
         "token": row.token,
         "attempt": row.attempt + 1,
@@ -84,16 +90,21 @@ def _entry(row: Claimed, offset: float) -> dict[str, Any]:
         "due": row.due_at.timestamp() + offset,
         "start_by": math.floor(start_by.timestamp() * 1000 + offset * 1000),
         "scheduled_for": row.scheduled_for.timestamp(),
-        "target": json_value(row.target),
-        "retry_policy": json_value(row.retry_policy),
+        "target": _document(row.target),
+        "retry_policy": _document(row.retry_policy),
         "sealed": _text(row.sealed),
         "payload": _text_or_none(row.sealed_payload),
         "destination": row.destination,
         "limits": limits_text(row.max_in_flight, row.rate_per_second, row.breaker),
         "lost": row.lost_count,
         "progress": _text_or_none(row.sealed_progress),
-        "named": json_value(row.named),
+        "named": _document(row.named),
     }
+
+
+def _document(part: Any) -> Any:
+    """Return a jsonb column in a form that orjson writes without reading it."""
+    return orjson.Fragment(part) if isinstance(part, str) else part
 
 
 def _text_or_none(blob: bytes | None) -> str | None:
@@ -101,4 +112,4 @@ def _text_or_none(blob: bytes | None) -> str | None:
 
 
 def _text(blob: bytes) -> str:
-    return base64.b64encode(bytes(blob)).decode()
+    return b2a_base64(blob, newline=False).decode()

@@ -54,7 +54,7 @@ def record_in_batches(said: Sequence[Said]) -> Recorded:
 def _record(said: Sequence[Said]) -> tuple[int, int]:
     """Write it in one transaction; return how many attempts ended and how many were stale."""
     # In the order of their ids, as every recorder locks them.
-    said = sorted(said, key=attrgetter("execution_id"))
+    said = sorted(said, key=attrgetter("execution_id.int"))
     ended = {one.token: one for one in said if isinstance(one, Finish)}
     started = [one for one in said if isinstance(one, Start) and one.token not in ended]
     with transaction.atomic():

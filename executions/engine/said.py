@@ -6,7 +6,7 @@ no sense raises an error of ``NONSENSE`` and is set aside.
 
 from __future__ import annotations
 
-import base64
+from binascii import a2b_base64
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -24,6 +24,7 @@ _STATUS_OF = {
     "failed": Status.FAILED,
     "cancelled": Status.CANCELLED,
 }
+_OUTCOMES = {outcome.value: outcome for outcome in AttemptOutcome}
 
 
 class Start(NamedTuple):
@@ -97,14 +98,14 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         started, at = from_epoch(row["started"] - offset), from_epoch(row["at"] - offset)
         return Accepted(execution_id, token, str(row["worker"]), started, at)
     if row["verb"] == "progress":
-        return Progress(execution_id, token, base64.b64decode(row["sealed"]))
+        return Progress(execution_id, token, a2b_base64(row["sealed"]))
     sealed, result = row.get("sealed"), row.get("result")
     return Finish(
         execution_id=execution_id,
         token=token,
         number=int(row["attempt"]),
         status=_STATUS_OF[row["verb"]],
-        outcome=AttemptOutcome(row["outcome"]),
+        outcome=_OUTCOMES[row["outcome"]],
         reason=str(row.get("reason", "")),
         retry_in=float(row.get("retry_in", 0.0)),
         worker=str(row["worker"]),
@@ -114,7 +115,7 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         error_code=str(row.get("error_code", "")),
         error_message=str(row.get("error_message", "")),
         timings=orjson.dumps(row.get("timings", {})).decode(),
-        sealed_response=base64.b64decode(sealed) if sealed else None,
+        sealed_response=a2b_base64(sealed) if sealed else None,
         lost=1 if row.get("lost") else 0,
-        sealed_result=base64.b64decode(result) if result else None,
+        sealed_result=a2b_base64(result) if result else None,
     )

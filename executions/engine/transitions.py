@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions.choices import Status
@@ -22,14 +22,14 @@ from shared.conf import conf
 from shared.ids import attempt_id, new_id
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
+from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
 
 _CANCEL_AT_ONCE = 5000
 #: How long work that goes on without a worker of ours may, once it is to be cancelled.
 CANCEL_GRACE_SECONDS = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(NamedTuple):
     """What came of one attempt; ``status`` is the state that the execution moves to.
 
     ``retry_in`` seconds count from the database's now. ``lost`` is 1 when the worker died while
@@ -55,8 +55,7 @@ class Finish:
     sealed_result: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(NamedTuple):
     """A row of the claim statement: everything that the message needs."""
 
     id: UUID
@@ -104,7 +103,7 @@ def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
     Return also how many were parked instead: their destinations have no room.
     """
     found = rows("dispatch/claim_due", parameters)
-    return [Claimed(*row[:-1]) for row in found if row[0] is not None], found[0][-1]
+    return [Claimed._make(row[:-1]) for row in found if row[0] is not None], found[0][-1]
 
 
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
@@ -343,25 +342,25 @@ def signature(entry: Finish) -> str:
 
 def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
     return {
-        "ids": [entry.execution_id for entry in finishes],
-        "tokens": [entry.token for entry in finishes],
-        "statuses": [entry.status for entry in finishes],
-        "reasons": [entry.reason for entry in finishes],
-        "delays": [entry.retry_in for entry in finishes],
-        "attempt_ids": [
-            attempt_id(entry.execution_id, entry.number, entry.token) for entry in finishes
-        ],
-        "outcomes": [entry.outcome for entry in finishes],
-        "workers": [entry.worker for entry in finishes],
-        "started_at": [entry.started_at for entry in finishes],
-        "finished_at": [entry.finished_at for entry in finishes],
-        "response_status": [entry.response_status for entry in finishes],
-        "error_codes": [entry.error_code for entry in finishes],
-        "error_messages": [entry.error_message[:1000] for entry in finishes],
-        "timings": [entry.timings for entry in finishes],
-        "sealed": [entry.sealed_response for entry in finishes],
-        "lost": [entry.lost for entry in finishes],
-        "results": [entry.sealed_result for entry in finishes],
+        "ids": of_uuids([entry.execution_id for entry in finishes]),
+        "tokens": of_numbers([entry.token for entry in finishes]),
+        "statuses": of_texts([entry.status for entry in finishes]),
+        "reasons": of_texts([entry.reason for entry in finishes]),
+        "delays": of_numbers([entry.retry_in for entry in finishes]),
+        "attempt_ids": of_uuids(
+            [attempt_id(entry.execution_id, entry.number, entry.token) for entry in finishes]
+        ),
+        "outcomes": of_texts([entry.outcome for entry in finishes]),
+        "workers": of_texts([entry.worker for entry in finishes]),
+        "started_at": of_moments([entry.started_at for entry in finishes]),
+        "finished_at": of_moments([entry.finished_at for entry in finishes]),
+        "response_status": of_numbers([entry.response_status for entry in finishes]),
+        "error_codes": of_texts([entry.error_code for entry in finishes]),
+        "error_messages": of_texts([entry.error_message[:1000] for entry in finishes]),
+        "timings": of_texts([entry.timings for entry in finishes]),
+        "sealed": of_blobs([entry.sealed_response for entry in finishes]),
+        "lost": of_numbers([entry.lost for entry in finishes]),
+        "results": of_blobs([entry.sealed_result for entry in finishes]),
     }
 
 

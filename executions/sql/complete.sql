@@ -14,7 +14,7 @@ WITH moved AS (
     FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[]
     ) AS o (id, token, worker, started_at)
-    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
     RETURNING e.id, e.tenant_id, e.task_id
 ), logged AS (
@@ -36,9 +36,6 @@ WITH outcomes AS (
         %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[], %(results)s::bytea[]
     ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
             finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
-), before AS (
-    SELECT e.id, e.due_at FROM executions e
-    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
 ), moved AS (
     UPDATE executions e
     SET status = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NOT NULL
@@ -66,10 +63,11 @@ WITH outcomes AS (
         error_code = o.error_code, error_message = o.error_message,
         sealed_result = coalesce(o.result, e.sealed_result)
     FROM outcomes o
-    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+    -- By their ids: one old execution among them makes the bounds wide.
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s
       AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
     RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
-              e.start_delay_ms,
+              e.start_delay_ms, old.due_at AS was_due,
               date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
               CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed
 ), tried AS (
@@ -78,12 +76,11 @@ WITH outcomes AS (
         finished_at, outcome, error_code, error_message, response_status, timings,
         sealed_response
     )
-    SELECT o.attempt_id, m.id, m.tenant_id, m.attempt, m.fencing_token, m.worker, b.due_at,
+    SELECT o.attempt_id, m.id, m.tenant_id, m.attempt, m.fencing_token, m.worker, m.was_due,
            o.started_at, coalesce(o.finished_at, now()), o.outcome, o.error_code,
            o.error_message, o.response_status, o.timings::jsonb, o.sealed
     FROM moved m
     JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
-    JOIN before b ON b.id = m.id
     ON CONFLICT (id) DO NOTHING
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
@@ -200,30 +197,34 @@ ON CONFLICT (execution_id) DO NOTHING
 -- Notes the last execution of each task, and ends tasks that have nothing left to run: a
 -- one-time task with its execution's result, a recurring one after its last occurrence. Counts
 -- the failures since the last success, by when they ended. Locks in order of id, which closes
--- the deadlock of two recorders that share tasks.
+-- the deadlock of two recorders that share tasks. One row per task before tasks are read: lists
+-- that are joined with each other would be compared row by row.
 WITH batch AS (
     SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
            max(e.finished_at) FILTER (WHERE e.status = 'SUCCEEDED')
-               OVER (PARTITION BY e.task_id) AS succeeded_at
+               OVER (PARTITION BY e.task_id) AS succeeded_at,
+           row_number() OVER (
+               PARTITION BY e.task_id ORDER BY e.trigger IN ('schedule', 'retry') DESC, e.id DESC
+           ) AS place
     FROM executions e
     WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
 ), ended AS (
-    SELECT DISTINCT ON (task_id) task_id, id AS execution_id, status, trigger
-    FROM batch ORDER BY task_id, (trigger IN ('schedule', 'retry')) DESC, id DESC
-), failures AS (
     SELECT task_id, max(succeeded_at) AS succeeded_at,
+           min(id::text) FILTER (WHERE place = 1)::uuid AS execution_id,
+           min(status) FILTER (WHERE place = 1) AS status,
+           min(trigger) FILTER (WHERE place = 1) AS trigger,
            count(*) FILTER (
                WHERE status = 'FAILED' AND (succeeded_at IS NULL OR finished_at > succeeded_at)
            ) AS streak
     FROM batch GROUP BY task_id
-), locked AS (
-    SELECT t.id FROM tasks t JOIN ended ON ended.task_id = t.id
+), locked AS MATERIALIZED (
+    SELECT s.* FROM tasks t JOIN ended s ON t.id = s.task_id
     ORDER BY t.id FOR NO KEY UPDATE OF t
 )
 UPDATE tasks t
 SET last_execution_id = s.execution_id, last_execution_status = s.status,
-    last_execution_at = now(), last_success_at = greatest(t.last_success_at, f.succeeded_at),
-    failure_streak = f.streak + CASE WHEN f.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
+    last_execution_at = now(), last_success_at = greatest(t.last_success_at, s.succeeded_at),
+    failure_streak = s.streak + CASE WHEN s.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
     status = CASE
         WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
              AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
@@ -238,7 +239,7 @@ SET last_execution_id = s.execution_id, last_execution_status = s.status,
             WHERE e.task_id = t.id AND e.id >= %(floor)s AND e.trigger IN ('schedule', 'retry')
               AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')) THEN t.status
         ELSE 'COMPLETED' END
-FROM ended s JOIN locked ON locked.id = s.task_id JOIN failures f ON f.task_id = s.task_id
+FROM locked s
 WHERE t.id = s.task_id
 
 -- name: run_one_time_tasks

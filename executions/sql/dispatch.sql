@@ -5,6 +5,8 @@
 -- claim does not meet it. Skips rows that somebody else changes in this moment. Indexes
 -- executions_due_idx and executions_parked_idx; ids are bounded so that only days with unfinished
 -- work are touched. A first row without id when nothing moved; the last column counts the parked.
+-- Rows are updated by arrays of their ids: of a day that has just begun the planner expects a
+-- handful of rows, and would compare each of the day with each that is chosen.
 WITH rooms AS (
     SELECT * FROM unnest(
         %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[]
@@ -51,7 +53,7 @@ WITH rooms AS (
     UPDATE executions e
     SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
     FROM judged j
-    WHERE NOT j.fits AND NOT j.parked
+    WHERE e.id = ANY(ARRAY(SELECT id FROM judged WHERE NOT fits AND NOT parked))
       AND e.id = j.id AND e.id >= %(low)s AND e.id < %(high)s
     RETURNING e.id
 ), moved AS (
@@ -61,8 +63,7 @@ WITH rooms AS (
         reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate',
                                         'destination_in_flight') THEN '' ELSE e.reason END,
         lease_expires_at = greatest(now(), e.due_at) + %(margin)s * interval '1 second'
-    FROM chosen
-    WHERE e.id = chosen.id AND e.id >= %(low)s AND e.id < %(high)s
+    WHERE e.id = ANY(ARRAY(SELECT id FROM chosen)) AND e.id >= %(low)s AND e.id < %(high)s
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress

@@ -1,20 +1,26 @@
 -- name: lock_due_tasks
--- Tasks of the held partitions whose next instant falls within the horizon, soonest first.
--- The row lock closes the race with an edit, pause or delete of the same task; another
--- scheduler's lock is skipped, not waited for. Index tasks_due_idx. A lease that has run out
--- gives nothing: whoever plans must own when the transaction begins.
-SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
-       t.created_at, t.resumed_at, t.on_resume, t.replayed_until
-FROM tasks t
-JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-  ON held.partition = t.partition
+-- Tasks of the held partitions whose next instant falls within the horizon, soonest first; of each
+-- partition its first few, so that a pass does not read all that is due. The row lock closes the
+-- race with an edit, pause or delete of the same task; another scheduler's lock is skipped, not
+-- waited for. Index tasks_due_idx. A lease that has run out gives nothing: whoever plans must own
+-- when the transaction begins.
+SELECT d.*
+FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
 JOIN partition_leases l
   ON l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
      AND l.expires_at > now()
-WHERE t.status = 'SCHEDULED' AND t.next_run_at <= %(horizon)s
-ORDER BY t.next_run_at
+CROSS JOIN LATERAL (
+    SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
+           t.created_at, t.resumed_at, t.on_resume, t.replayed_until
+    FROM tasks t
+    WHERE t.partition = held.partition AND t.status = 'SCHEDULED'
+      AND t.next_run_at <= %(horizon)s
+    ORDER BY t.next_run_at
+    LIMIT %(each)s
+    FOR NO KEY UPDATE SKIP LOCKED
+) AS d
+ORDER BY d.next_run_at
 LIMIT %(limit)s
-FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- name: insert_executions
 -- One row per instant, at most once whatever the number of schedulers: the id is derived and
@@ -38,7 +44,7 @@ WITH planned AS (
            OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
     FROM tasks t
     JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
-    WHERE t.id = ANY(%(tasks)s)
+    WHERE t.id = ANY(%(tasks)s::uuid[])
       -- An array: joined, the leases would be taken for one row, and tasks be read for each.
       AND t.partition = ANY(ARRAY(
           SELECT l.partition FROM partition_leases l
@@ -73,13 +79,14 @@ SELECT count(*) FROM made
 -- name: advance_tasks
 -- Moves the cursor of each task past what was written, only where nobody moved it since and
 -- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end;
--- for a one-time task that means that its only instant was skipped. What is being replayed or
--- coalesced goes on at the next look from replayed_until.
+-- for a one-time task that means that its only instant was skipped. ``open`` says of a task that
+-- unfinished work has just been written. What is being replayed or coalesced goes on at the next
+-- look from replayed_until.
 UPDATE tasks t
 SET next_run_at = p.next_run_at,
     occurrence_count = t.occurrence_count + p.occurrences,
     replayed_until = p.replayed_until,
-    status = CASE WHEN p.next_run_at IS NULL AND NOT EXISTS (
+    status = CASE WHEN p.next_run_at IS NULL AND NOT p.open AND NOT EXISTS (
                  SELECT 1 FROM executions e
                  WHERE e.task_id = t.id AND e.id >= %(floor)s
                    AND e.trigger IN ('schedule', 'retry')
@@ -87,17 +94,16 @@ SET next_run_at = p.next_run_at,
              THEN 'COMPLETED' ELSE t.status END
 FROM unnest(
     %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
-    %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[]
-) AS p (task_id, cursor, next_run_at, occurrences, replayed_until)
-WHERE t.id = p.task_id AND t.next_run_at = p.cursor AND t.status = 'SCHEDULED'
-  -- By their ids, which are few: through the index of due tasks every task that waits in these
-  -- partitions would be read, so its column is made one that the index does not have.
-  AND t.id = ANY(%(task_ids)s)
-  AND t.partition + 0 = ANY(ARRAY(
+    %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[], %(open)s::boolean[]
+) AS p (task_id, cursor, next_run_at, occurrences, replayed_until, open)
+WHERE t.id = p.task_id
+  -- In one expression, so that the tasks are found by their ids, which are few: through the index
+  -- of due tasks every task that waits in these partitions would be read.
+  AND CASE WHEN t.next_run_at = p.cursor AND t.status = 'SCHEDULED' AND t.partition = ANY(ARRAY(
       SELECT l.partition FROM partition_leases l
       JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
         ON held.partition = l.partition AND held.epoch = l.epoch
-      WHERE l.owner = %(node)s))
+      WHERE l.owner = %(node)s)) THEN true ELSE false END
 
 -- name: next_due_task
 -- The soonest instant that the held partitions wait for. Index tasks_due_idx.

@@ -208,7 +208,7 @@ def test_a_process_of_a_worker_that_died_counts_as_a_loss(alpha: Tenant) -> None
 
 def test_a_stale_token_changes_nothing_and_is_counted(alpha: Tenant) -> None:
     (claimed,) = queued(alpha)
-    stale = replace(claimed, token=claimed.token + 1000)
+    stale = claimed._replace(token=claimed.token + 1000)
     say(row(stale, "failed"), row(claimed))
 
     counts = recorder().run_once()

@@ -42,7 +42,7 @@ class Broker:
     def publish(self, queue: str, message: dict[str, Any]) -> None:
         if self.broken:
             raise redis.ConnectionError("away")
-        self.sent.append((queue, message))
+        self.sent.append((queue, orjson.loads(orjson.dumps(message))))
 
     @property
     def queues(self) -> list[str]:

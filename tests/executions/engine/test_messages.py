@@ -8,7 +8,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine.messages import message, split, weight
+from executions.engine import messages
+from executions.engine.messages import split, weight
 from executions.engine.transitions import Claimed
 from shared.conf import conf
 
@@ -40,6 +41,12 @@ def claimed(**parts: Any) -> Claimed:
         "named": None,
     }
     return Claimed(**{**defaults, **parts})
+
+
+def message(*arguments: Any) -> dict[str, Any]:
+    """Return a message as it arrives."""
+    arrived: dict[str, Any] = orjson.loads(orjson.dumps(messages.message(*arguments)))
+    return arrived
 
 
 def test_an_entry_holds_what_the_worker_needs():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 from django.db.models import F
 
@@ -42,7 +43,7 @@ class Scheduler:
         self.dispatcher = Dispatcher(partitions, self._publish, active_signing_secrets)
 
     def _publish(self, queue: str, message: dict[str, Any]) -> None:
-        self.sent += message["executions"]
+        self.sent += orjson.loads(orjson.dumps(message))["executions"]
 
     def prepare(self) -> None:
         while not materialize.run_once(self.dispatcher.partitions).next_in:

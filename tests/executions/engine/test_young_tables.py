@@ -1,0 +1,97 @@
+"""A day that has just begun has no statistics: batches are no slower for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection, transaction
+
+from executions.engine import transitions
+from executions.engine.clocks import database_now
+from executions.engine.transitions import Claimed, Finish
+from shared.sql import statement
+from tenants.models import Tenant
+from tests.factories import make_task, once, prepare, release
+
+pytestmark = pytest.mark.django_db
+
+_COUNT = 150
+_STATEMENTS = {
+    statement(path): path
+    for path in (
+        "materialize/lock_due_tasks",
+        "materialize/insert_executions",
+        "materialize/advance_tasks",
+        "dispatch/claim_due",
+        "complete/start",
+        "complete/finish",
+        "complete/settle_tasks",
+    )
+}
+
+
+class Compared:
+    """How many pairs of rows each statement has compared and dropped."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, int] = {}
+
+    def explain(self, execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
+        path = _STATEMENTS.get(sql)
+        if path is not None:
+            with transaction.atomic(), context["connection"].connection.cursor() as cursor:
+                cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + sql, params)
+                answer = cursor.fetchone()[0]
+                transaction.set_rollback(True)
+            parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
+            self.of[path] = max(self.of.get(path, 0), _dropped(parsed[0]["Plan"]))
+        return execute(sql, params, many, context)
+
+
+def _dropped(node: dict[str, Any]) -> int:
+    own = node.get("Rows Removed by Join Filter", 0) * node["Actual Loops"]
+    return int(own) + sum(_dropped(child) for child in node.get("Plans", []))
+
+
+@contextmanager
+def compared() -> Iterator[Compared]:
+    found = Compared()
+    with connection.execute_wrapper(found.explain):
+        yield found
+
+
+def succeeded(row: Claimed) -> Finish:
+    now = database_now()
+    return Finish(
+        row.id,
+        row.token,
+        row.attempt + 1,
+        "SUCCEEDED",
+        "SUCCEEDED",
+        started_at=now,
+        finished_at=now,
+    )
+
+
+def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant):
+    at = database_now() + timedelta(seconds=2)
+    for number in range(_COUNT):
+        make_task(alpha, once(at, name=str(number)))
+
+    with compared() as found:
+        prepare()
+        claimed = release()
+        assert len(claimed) == _COUNT
+        half = claimed[: _COUNT // 2]
+        now = database_now()
+        transitions.mark_running([(row.id, row.token, "w", now) for row in half])
+        assert len(transitions.finish([succeeded(row) for row in claimed])) == _COUNT
+
+    assert set(found.of) == set(_STATEMENTS.values())
+    # Each with each would be more than ten thousand.
+    assert all(count <= _COUNT for count in found.of.values()), found.of
