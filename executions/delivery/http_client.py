@@ -30,7 +30,7 @@ class HttpClient:
         guard: AddressGuard,
         *,
         idle_seconds: float = 30,
-        max_idle_per_host: int = 64,
+        max_idle_per_host: int = 256,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
         self._connector = Connector(guard, ssl_context or ssl.create_default_context())

@@ -8,6 +8,7 @@ waits in its lane and holds up nothing behind it; waiting too long there, it is 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 
 from executions.engine.held import Held
@@ -22,7 +23,8 @@ _AT_ONCE = 64
 #: A look at all that waits costs by its number: not at every end of a request.
 _OVERDUE_EVERY_SECONDS = 0.05
 
-_Row = tuple[int, float, int, int, Held]
+#: Band, due time, token and nonce order what is due; the last is until when it waits in its lane.
+_Row = tuple[int, float, int, int, Held, float]
 
 
 class Lanes:
@@ -31,14 +33,19 @@ class Lanes:
     def __init__(self) -> None:
         self._ready: list[_Row] = []
         self._blocked: dict[str, list[_Row]] = {}
+        self._blocked_count = 0
         self._taken: Counter[str] = Counter()
         #: Lanes that the start guard has no place for until a moment, but for those that left.
         self._refused: dict[str, float] = {}
         self._left: Counter[str] = Counter()
-        self._overdue_from = 0.0
+        #: The moment before which nothing that waits in a lane has waited too long.
+        self._overdue_from = math.inf
+        self._look_from = 0.0
+        # The margin of a start counts from when it could begin.
+        self._patience = 1.0 - conf().start_margin_seconds + PATIENCE_SECONDS
 
     def __len__(self) -> int:
-        return len(self._ready) + sum(len(lane) for lane in self._blocked.values())
+        return len(self._ready) + self._blocked_count
 
     @property
     def blocked(self) -> bool:
@@ -48,18 +55,19 @@ class Lanes:
     def put(self, held: Held) -> None:
         """Add work that is due."""
         if held.lane in self._refused:
-            self._block(held)
+            self._block(self._row(held))
         else:
-            heapq.heappush(self._ready, _row(held))
+            heapq.heappush(self._ready, self._row(held))
 
     def take(self, free: int, now: float) -> list[Held]:
         """Return what may start with so many slots free, in order; each takes its slot."""
         self._let_out(free, now)
         starting: list[Held] = []
         while self._ready and len(starting) < free:
-            held = heapq.heappop(self._ready)[-1]
+            row = heapq.heappop(self._ready)
+            held = row[4]
             if held.lane and self._taken[held.lane] >= max(1, free - len(starting)):
-                self._block(held)
+                self._block(row)
                 continue
             self._taken[held.lane] += 1
             starting.append(held)
@@ -80,19 +88,24 @@ class Lanes:
     def refuse(self, held: Held, until: float) -> None:
         """Take back what the start guard has no place for before a moment."""
         self._refused[held.lane] = until
-        self._block(held)
+        self._block(self._row(held))
 
     def overdue(self, now: float) -> list[Held]:
         """Remove and return what has waited in its lane for too long, once in a while."""
         found: list[Held] = []
-        if now < self._overdue_from:
+        if now <= self._overdue_from or now < self._look_from:
             return found
-        self._overdue_from = now + _OVERDUE_EVERY_SECONDS
+        self._look_from = now + _OVERDUE_EVERY_SECONDS
+        self._overdue_from = math.inf
         for lane, rows in list(self._blocked.items()):
-            staying = [row for row in rows if now <= _patient_until(row[-1])]
-            if len(staying) < len(rows):
-                found += [row[-1] for row in rows if now > _patient_until(row[-1])]
-                self._keep(lane, staying)
+            first = min(row[-1] for row in rows)
+            if first < now:
+                found += [row[4] for row in rows if row[-1] < now]
+                rows = [row for row in rows if row[-1] >= now]
+                first = min((row[-1] for row in rows), default=math.inf)
+                self._keep(lane, rows)
+            self._overdue_from = min(self._overdue_from, first)
+        self._blocked_count -= len(found)
         return found
 
     def clear(self) -> list[Held]:
@@ -100,7 +113,8 @@ class Lanes:
         rows = [*self._ready, *(row for lane in self._blocked.values() for row in lane)]
         self._ready.clear()
         self._blocked.clear()
-        return [row[-1] for row in rows]
+        self._blocked_count = 0
+        return [row[4] for row in rows]
 
     def _let_out(self, free: int, now: float) -> None:
         """Move what may go by its destination's share back to what is ready."""
@@ -111,7 +125,9 @@ class Lanes:
             else:
                 self._refused.pop(lane, None)
                 self._left.pop(lane, None)
-            for _ in range(min(count, len(rows))):
+            count = max(0, min(count, len(rows)))
+            self._blocked_count -= count
+            for _ in range(count):
                 heapq.heappush(self._ready, heapq.heappop(rows))
             if not rows:
                 del self._blocked[lane]
@@ -119,8 +135,10 @@ class Lanes:
             del self._refused[lane]
             self._left.pop(lane, None)
 
-    def _block(self, held: Held) -> None:
-        heapq.heappush(self._blocked.setdefault(held.lane, []), _row(held))
+    def _block(self, row: _Row) -> None:
+        heapq.heappush(self._blocked.setdefault(row[4].lane, []), row)
+        self._blocked_count += 1
+        self._overdue_from = min(self._overdue_from, row[-1])
 
     def _keep(self, lane: str, rows: list[_Row]) -> None:
         if rows:
@@ -129,12 +147,6 @@ class Lanes:
         else:
             del self._blocked[lane]
 
-
-def _row(held: Held) -> _Row:
-    return held.band, held.due, held.token, held.nonce, held
-
-
-def _patient_until(held: Held) -> float:
-    """Return until when it waits: the margin of its start counts from when it could begin."""
-    began = float(held.entry["start_by"]) / 1000 + 1.0 - conf().start_margin_seconds
-    return began + PATIENCE_SECONDS
+    def _row(self, held: Held) -> _Row:
+        patient_until = held.entry["start_by"] / 1000 + self._patience
+        return held.band, held.due, held.token, held.nonce, held, patient_until
