@@ -7,7 +7,6 @@ definitions are equal objects whatever form they came in.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -136,14 +135,24 @@ class Definition:
 
 def schedule_defaults(task_type: str) -> dict[str, Any]:
     """Return every key of a schedule of the type with its default."""
-    if task_type == TaskType.ONE_TIME:
-        return copy.deepcopy(ONE_TIME_SCHEDULE_DEFAULTS)
-    return copy.deepcopy(RECURRING_SCHEDULE_DEFAULTS)
+    one_time = task_type == TaskType.ONE_TIME
+    found: dict[str, Any] = _fresh(
+        ONE_TIME_SCHEDULE_DEFAULTS if one_time else RECURRING_SCHEDULE_DEFAULTS
+    )
+    return found
 
 
 def target_defaults(kind: str) -> dict[str, Any]:
     """Return every key of a target of the kind with its default."""
-    return copy.deepcopy(TARGET_DEFAULTS_BY_KIND[kind])
+    found: dict[str, Any] = _fresh(TARGET_DEFAULTS_BY_KIND[kind])
+    return found
+
+
+def _fresh(value: Any) -> Any:
+    """Return a JSON value in lists and objects of its own; deepcopy takes ten times as long."""
+    if isinstance(value, Mapping):
+        return {key: _fresh(part) for key, part in value.items()}
+    return [_fresh(part) for part in value] if isinstance(value, list) else value
 
 
 def pool_of(target: Mapping[str, Any]) -> str:
@@ -178,12 +187,12 @@ def runtime_seconds(target: Mapping[str, Any]) -> float:
 
 def to_stored(definition: Definition) -> dict[str, Any]:
     """Return the parts as plain JSON values that share nothing with the definition."""
-    return {part.name: copy.deepcopy(getattr(definition, part.name)) for part in fields(Definition)}
+    return {part.name: _fresh(getattr(definition, part.name)) for part in fields(Definition)}
 
 
 def from_stored(stored: Mapping[str, Any]) -> Definition:
     """Return the definition of stored parts; a key that an older version lacked is its default."""
-    parts = copy.deepcopy(dict(stored))
+    parts = _fresh(stored)
     task_type = parts["type"]
     return Definition(
         name=parts["name"],
@@ -192,7 +201,7 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
         target=target_defaults(parts["target"].get("kind", "webhook")) | parts["target"],
         payload=parts.get("payload"),
         priority=parts.get("priority", DEFAULT_PRIORITY),
-        retry_policy=copy.deepcopy(RETRY_DEFAULTS) | parts.get("retry_policy", {}),
+        retry_policy=_fresh(RETRY_DEFAULTS) | parts.get("retry_policy", {}),
         labels=parts.get("labels", {}),
         depends_on=parts.get("depends_on", []),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
-import unicodedata
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +18,9 @@ from shared.exceptions import FieldError, InvalidInput
 MAX_ERRORS = 50
 _SHOWN_KEY = 100
 _ABSENT: Any = object()
+#: What no database or log can hold: NUL and halves of surrogate pairs; and control characters.
+_BROKEN = re.compile("[\0\ud800-\udfff]")
+_UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Errors:
@@ -181,7 +184,7 @@ class FieldReader:
 
 def child(pointer: str, key: str) -> str:
     """Return the pointer to a field; a hostile name is shown cut and without odd characters."""
-    shown = "".join("?" if _unprintable(char) else char for char in str(key)[:_SHOWN_KEY])
+    shown = _UNPRINTABLE.sub("?", str(key)[:_SHOWN_KEY])
     return f"{pointer}/{shown.replace('~', '~0').replace('/', '~1')}"
 
 
@@ -191,9 +194,9 @@ def text_problem(value: str, *, longest: int, printable: bool = True) -> tuple[s
         return "blank", "Must not be empty."
     if len(value) > longest:
         return "too_long", f"Must be at most {longest} characters long."
-    if any(char == "\0" or unicodedata.category(char) == "Cs" for char in value):
+    if _BROKEN.search(value):
         return "invalid_characters", "Must not contain NUL or half of a surrogate pair."
-    if printable and any(_unprintable(char) for char in value):
+    if printable and _UNPRINTABLE.search(value):
         return "invalid_characters", "Must not contain control characters."
     return None
 
@@ -241,7 +244,3 @@ def suggest(word: str, words: Iterable[str]) -> str:
 
 def _by_lower(words: Iterable[str]) -> dict[str, str]:
     return {word.lower(): word for word in words}
-
-
-def _unprintable(char: str) -> bool:
-    return unicodedata.category(char) in ("Cc", "Cs")

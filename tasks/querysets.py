@@ -51,7 +51,11 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         # Keys and values may hold colons themselves: every way of reading it counts.
         for place in (place for place, letter in enumerate(label) if letter == ":"):
             wanted |= Q(labels__contains={label[:place]: label[place + 1 :]})
-        return self.filter(wanted)
+        return self.with_labels().filter(wanted)
+
+    def with_labels(self) -> TaskQuerySet:
+        """Return tasks that have labels; a part of the index tasks_labelled_idx."""
+        return self.exclude(labels={})
 
 
 class PauseQuerySet(TenantQuerySet["Pause"]):

@@ -112,7 +112,8 @@ def import_crontab(
 
 def _known(tenant_id: UUID, source: str) -> dict[str, tuple[Task, Definition]]:
     labels = import_labels(source)
-    tasks = list(Task.objects.for_tenant(tenant_id).filter(labels__contains=labels))
+    found = Task.objects.for_tenant(tenant_id).with_labels()
+    tasks = list(found.filter(labels__contains=labels))
     definitions = read_definitions(tasks)
     return {task.labels.get(_BY_LINE, ""): (task, definitions[task.id]) for task in tasks}
 

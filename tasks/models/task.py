@@ -100,7 +100,8 @@ class Task(models.Model):
                 name="tasks_with_calendars_idx",
                 condition=~Q(schedule__calendars=[]),
             ),
-            GinIndex(fields=["labels"], name="tasks_by_label_idx", opclasses=["jsonb_path_ops"]),
+            # Only those that have labels: TaskQuerySet.labelled asks with the same condition.
+            GinIndex(fields=["labels"], name="tasks_labelled_idx", condition=~Q(labels={})),
         ]
         constraints = [
             models.CheckConstraint(
