@@ -99,7 +99,7 @@ def sent_request(
         attempt=attempt.number,
         scheduled_for=scheduled_for,
         fencing_token=attempt.fencing_token,
-        traceparent=traceparent(execution.id, attempt.number),
+        traceparent=traceparent(str(execution.id), attempt.number),
         user_headers=list(mask_headers(_own_headers(target, known)).items()),
         execution_token=MASK if callback else None,
         callback_url=callback_url_of(str(execution.id)) if callback else None,

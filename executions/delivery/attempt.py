@@ -13,9 +13,9 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import perf_counter
 from typing import Any, Generic, TypeVar
-from uuid import UUID
 
 from executions.another_try import Ended
 from executions.delivery.caller import Caller
@@ -123,14 +123,14 @@ class Deliverer:
     def _request(
         self, entry: dict[str, Any], plan: Plan, batch: dict[str, Any], at: float
     ) -> Request:
-        scheduled_for = format_instant(datetime.fromtimestamp(entry["scheduled_for"], UTC))
+        scheduled_for = _instant_text(entry["scheduled_for"])
         facts = AttemptFacts(
             execution_id=entry["id"],
             task_id=entry["task"],
             attempt=entry["attempt"],
             scheduled_for=scheduled_for,
             fencing_token=entry["token"],
-            traceparent=traceparent(UUID(entry["id"]), entry["attempt"]),
+            traceparent=traceparent(entry["id"], entry["attempt"]),
             user_headers=plan.headers,
             content_type=plan.content_type,
         )
@@ -156,6 +156,12 @@ class Deliverer:
             found = parse_secret(open_sealed(base64.b64decode(blob), context).decode())
             self._secrets.keep(blob, found, len(blob) + len(found))
         return found
+
+
+@lru_cache(maxsize=1024)
+def _instant_text(seconds: float) -> str:
+    """Return a nominal time as text; what is due together shares it."""
+    return format_instant(datetime.fromtimestamp(seconds, UTC))
 
 
 def _own_payload(entry: dict[str, Any]) -> list[Any]:

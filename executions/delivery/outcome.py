@@ -44,7 +44,8 @@ RETRY_WORDS = frozenset(_RETRY_WORDS.values())
 _NOT_STOPPED = frozenset({"false", "0"})
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every attempt: a frozen one takes three times as long.
+@dataclass(slots=True)
 class Outcome:
     """What one attempt came to."""
 

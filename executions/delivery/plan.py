@@ -93,7 +93,8 @@ def read_plan(
     return plan if template else replace(plan, body=plan.body_of(payload), payload=None)
 
 
-@dataclass(frozen=True, slots=True)
+# Made for every attempt: a frozen one takes three times as long.
+@dataclass(slots=True)
 class Moment:
     """What one attempt adds to the plan."""
 

@@ -148,7 +148,7 @@ def _moment(
         attempt=1,
         scheduled_for=scheduled_for,
         fencing_token=0,
-        traceparent=traceparent(execution, 1),
+        traceparent=traceparent(str(execution), 1),
         user_headers=[MARK, *plan.headers],
         content_type=plan.content_type,
     )

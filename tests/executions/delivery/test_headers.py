@@ -93,7 +93,7 @@ def test_every_header_that_is_set_is_reserved_for_users():
 def test_attempts_share_a_trace_and_differ_in_span():
     execution_id = uuid.uuid4()
 
-    first, second = traceparent(execution_id, 1), traceparent(execution_id, 2)
+    first, second = traceparent(str(execution_id), 1), traceparent(str(execution_id), 2)
 
     assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-01", first)
     assert first.split("-")[1] == second.split("-")[1] == execution_id.hex
@@ -101,7 +101,7 @@ def test_attempts_share_a_trace_and_differ_in_span():
 
 
 def test_span_is_never_zero():
-    assert traceparent(uuid.UUID(int=1 << 64 | 5), 5).split("-")[2] == "0000000000000001"
+    assert traceparent(str(uuid.UUID(int=1 << 64 | 5)), 5).split("-")[2] == "0000000000000001"
 
 
 def test_a_callback_goes_to_the_public_url(settings):
