@@ -21,6 +21,7 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
+from typing import Any
 from urllib.parse import quote
 
 Address = IPv4Address | IPv6Address
@@ -177,6 +178,8 @@ _URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)((?:\?[^#]*)?)(?:#.*)?", re.IGNO
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
+#: The same, and the backslash, in ASCII.
+_BAD_ASCII = re.compile(r"[\x00-\x20\x7f\\]")
 #: Everything of ASCII that may stand in a request target; the rest is percent-encoded.
 _TARGET_SAFE = "!$%&'()*+,-./:;=?@[]_~|^"
 
@@ -187,10 +190,20 @@ def _parse_target_url(url: str, allow: AllowList, allowed_low_ports: tuple[int, 
     match = _URL.fullmatch(url)
     if match is None:
         raise UrlError("url_invalid", "The URL must start with http:// or https://.")
-    scheme = match[1].lower()
-    if "@" in match[2]:
+    origin = _parse_origin(match[1].lower(), match[2], allow, allowed_low_ports)
+    path_and_query = quote((match[3] or "/") + match[4], safe=_TARGET_SAFE)
+    return TargetUrl(path_and_query=path_and_query, **origin)
+
+
+# Few hosts have many paths.
+@lru_cache(maxsize=4096)
+def _parse_origin(
+    scheme: str, written: str, allow: AllowList, allowed_low_ports: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return what a target's URL says before its path; not to be changed."""
+    if "@" in written:
         raise UrlError("url_invalid", "The URL must not hold credentials.")
-    parts = _AUTHORITY.fullmatch(match[2])
+    parts = _AUTHORITY.fullmatch(written)
     if parts is None:
         raise UrlError("url_invalid", "The URL has no valid host and port.")
     literal, name = _parse_host(parts[1])
@@ -200,20 +213,25 @@ def _parse_target_url(url: str, allow: AllowList, allowed_low_ports: tuple[int, 
     if literal is not None and classify(literal) and not allow.allows(literal, port):
         raise UrlError("address_forbidden", "The address of the URL is not public.")
     bracketed = f"[{host}]" if ":" in host else host
-    return TargetUrl(
-        scheme=scheme,
-        host=host,
-        port=port,
-        authority=bracketed if port == _DEFAULT_PORTS[scheme] else f"{bracketed}:{port}",
-        path_and_query=quote((match[3] or "/") + match[4], safe=_TARGET_SAFE),
-        literal=literal,
-    )
+    return {
+        "scheme": scheme,
+        "host": host,
+        "port": port,
+        "authority": bracketed if port == _DEFAULT_PORTS[scheme] else f"{bracketed}:{port}",
+        "literal": literal,
+    }
 
 
 def _refuse_bad_characters(url: str) -> None:
     if len(url) > MAX_URL_LENGTH:
         raise UrlError("url_invalid", f"The URL is longer than {MAX_URL_LENGTH} characters.")
-    if "\\" in url or any(unicodedata.category(char) in _FORBIDDEN_CATEGORIES for char in url):
+    if url.isascii():
+        bad = _BAD_ASCII.search(url) is not None
+    else:
+        bad = "\\" in url or any(
+            unicodedata.category(char) in _FORBIDDEN_CATEGORIES for char in url
+        )
+    if bad:
         raise UrlError("url_invalid", "The URL holds white space, a backslash or a control.")
 
 

@@ -38,9 +38,9 @@ class Connection(asyncio.Protocol):
         "_capture_bytes",
         "_closed",
         "_deadline",
-        "_descriptor",
         "_expects_body",
         "_loop",
+        "_poll",
         "_reader",
         "_timer",
         "_transport",
@@ -62,7 +62,8 @@ class Connection(asyncio.Protocol):
         self._capture_bytes = 0
         self._expects_body = True
         self._deadline = 0.0
-        self._descriptor = -1
+        #: Of the descriptor: anything to read.
+        self._poll: select.poll | None = None
         #: Made with the first byte, so that a crowd of waiting requests stays small.
         self._reader: ResponseReader | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -101,11 +102,9 @@ class Connection(asyncio.Protocol):
         yet proves that the next request was never processed, so another connection may take
         it; and bytes that nobody asked for must not become its answer.
         """
-        if not self.usable or self._descriptor < 0:
+        if not self.usable or self._poll is None:
             return False
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        return not poll.poll(0)
+        return not self._poll.poll(0)
 
     def is_drained(self) -> bool:
         """Say whether the whole request has left; an early answer may come before that."""
@@ -183,7 +182,9 @@ class Connection(asyncio.Protocol):
         # uvloop's transports do not inherit from asyncio's.
         self._transport = cast(asyncio.Transport, transport)
         raw = transport.get_extra_info("socket")
-        self._descriptor = -1 if raw is None else raw.fileno()
+        if raw is not None:
+            self._poll = select.poll()
+            self._poll.register(raw.fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
         """Feed the response; bytes that nobody asked for end the connection."""

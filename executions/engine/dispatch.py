@@ -34,8 +34,9 @@ log = logging.getLogger(__name__)
 
 #: Work this much nearer than the release window is gathered into one claim.
 _GATHER_SECONDS = 1.0
-#: How long until the next look for a worker when none can take work.
-_NO_ROOM_SECONDS = 1.0
+#: How long until the next look for room, when work waits for it: at first, and at most, twice as
+#: long each time that none was found.
+_ROOM_SECONDS, _NO_ROOM_SECONDS = 0.05, 1.0
 
 Publish = Callable[[str, dict[str, Any]], None]
 Secrets = Callable[[Sequence[UUID]], dict[UUID, list[bytes]]]
@@ -55,6 +56,7 @@ class Dispatcher:
     offset: ClockOffset = field(default_factory=ClockOffset)
     bands: Bands = field(default_factory=Bands)
     rooms: Rooms = field(default_factory=Rooms)
+    _room_in: float = _ROOM_SECONDS
     #: Claimed, and not known to be published.
     _owed: list[Claimed] = field(default_factory=list)
 
@@ -75,16 +77,19 @@ class Dispatcher:
         bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
         look = self.rooms.look(bounds, capacity_by_pool())
         claimed = 0
-        more = False
+        more = full = False
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
             parameters = {"pool": pool, **bounds, "incarnation": incarnation}
             batch, left = self.bands.share_out(pool, wanted, self._claims(parameters, look, offset))
             claimed += len(batch)
             more = more or (left and room > len(batch))
+            full = full or (left and room <= len(batch))
         if more:
             return Counts(done=claimed, next_in=0.0)
-        return Counts(done=claimed, next_in=self._until_next(bounds, look))
+        self._room_in = _ROOM_SECONDS if claimed else min(_NO_ROOM_SECONDS, 2 * self._room_in)
+        wait = self._until_next(bounds, look)
+        return Counts(done=claimed, next_in=min(wait, self._room_in) if full else wait)
 
     def _claims(
         self, parameters: dict[str, Any], look: Pass, offset: float

@@ -29,8 +29,10 @@ log = logging.getLogger(__name__)
 #: A start is announced only when the request takes longer; a quick one reports its end alone.
 _ANNOUNCE_AFTER_SECONDS = 0.1
 _GUARD_RETRY_SECONDS = 0.2
-#: Slots that come free within so long are given out together: one question to the guard.
-_GATHER_SECONDS = 0.002
+#: Slots that come free within so long, or so many, are given out together: a question to the
+#: guard costs as much as starting several executions.
+_GATHER_SECONDS = 0.01
+_GATHER_SLOTS = 64
 
 Deliver = Callable[[dict[str, Any], dict[str, Any], float], Awaitable[dict[str, Any]]]
 #: A verdict of the guard, with a moment (ms on Redis' clock) where its destination has no room.
@@ -76,6 +78,7 @@ class Runner:
         self._starters: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._gathering: asyncio.TimerHandle | None = None
+        self._freed = 0
         #: What flies and may have to be announced, in order of start.
         self._unannounced: deque[Flying] = deque()
         self._announcer: asyncio.TimerHandle | None = None
@@ -90,8 +93,10 @@ class Runner:
     def accept(self, batch: dict[str, Any], size: int) -> None:
         """Take a batch into the heap, or hand it back at once when beyond the hold."""
         entries = batch["executions"]
+        # As dispatch counts: one destination leaves half of the slots free, and more is held then.
+        in_hand = self.held_count + len(self.flying) + self._asking
         over = (
-            self.held_count + len(entries) > conf().worker_hold
+            in_hand + len(entries) > conf().worker_hold + conf().worker_capacity
             or self._bytes + size > conf().worker_hold_bytes
         )
         if self.draining or over:
@@ -165,6 +170,7 @@ class Runner:
         if self._gathering:
             self._gathering.cancel()
             self._gathering = None
+        self._freed = 0
         now = self._clock.now()
         while self._waiting and self._waiting[0][0] <= now:
             self._lanes.put(heapq.heappop(self._waiting)[-1])
@@ -296,9 +302,12 @@ class Runner:
         self._settle()
 
     def _settle(self) -> None:
-        if len(self._lanes) and self._gathering is None:
-            loop = asyncio.get_running_loop()
-            self._gathering = loop.call_later(_GATHER_SECONDS, self._tick)
+        self._freed += 1
+        if len(self._lanes) and (self._gathering is None or self._freed == _GATHER_SLOTS):
+            if self._gathering:
+                self._gathering.cancel()
+            wait = _GATHER_SECONDS if self._freed < _GATHER_SLOTS else 0.0
+            self._gathering = asyncio.get_running_loop().call_later(wait, self._tick)
         if not self.flying and not self._asking:
             self._idle.set()
 

@@ -18,6 +18,7 @@ from django.db import connections
 from executions.engine.complete import Recorder
 from scheduler_site.news import News
 from shared.clock_watch import ClockWatch
+from shared.garbage import collect_seldom
 from shared.loop import Agenda, Stage
 from shared.redis_client import ConnectionFailed
 
@@ -55,6 +56,7 @@ class Command(BaseCommand):
         )
         news.start()
         ClockWatch("recorder").start()
+        collect_seldom()
         while not stopped.is_set():
             stopped.wait(agenda.run_due())
         log.info("recorder_stops")

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand
 
 from scheduler_site.celery import app
 from shared.clock_watch import ClockWatch
+from shared.garbage import collect_seldom
 
 
 class Command(BaseCommand):
@@ -20,4 +21,5 @@ class Command(BaseCommand):
         """Start beat; its scheduler class comes from the settings."""
         beat = app.Beat(quiet=True, schedule=None, pidfile=None, loglevel="INFO")
         ClockWatch("scheduler").start()
+        collect_seldom()
         beat.run()

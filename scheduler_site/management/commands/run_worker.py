@@ -14,6 +14,7 @@ from executions.choices import BAND_NAMES
 from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
 from shared.clock_watch import ClockWatch
+from shared.garbage import collect_seldom
 
 #: Threads that hand batches to the loop; handing over takes well under a millisecond.
 _HANDOVER_THREADS = 2
@@ -49,7 +50,14 @@ class Command(BaseCommand):
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
         # Celery warns of root because pickle would run anything; only JSON is accepted here.
         warnings.filterwarnings("ignore", category=SecurityWarning)
+        if not system:
+            # A copy of each message until it is acknowledged, which is at once: leases cover it.
+            app.conf.broker_transport_options = {
+                **app.conf.broker_transport_options,
+                "ack_emulation": False,
+            }
         ClockWatch(name).start()
+        collect_seldom()
         app.worker_main(
             [
                 "--quiet",

@@ -218,13 +218,24 @@ async def test_what_the_guard_refuses_is_not_sent(verdict: int, verbs: list[str]
 
 
 async def test_a_batch_beyond_the_hold_is_handed_back_at_once(settings: Settings) -> None:
-    use(settings, worker_hold=1)
+    use(settings, worker_hold=0, worker_capacity=1)
     bench = Bench()
 
     bench.take(entry("a", 1, due=2000.0), entry("b", 2, due=2000.0))
 
     assert [outcome["verb"] for outcome in bench.outbox.outcomes] == ["released", "released"]
     assert bench.runner.held_count == 0
+
+
+async def test_what_leaves_slots_free_is_held_in_their_place(settings: Settings) -> None:
+    use(settings, worker_hold=1, worker_capacity=2)
+    bench = Bench()
+
+    bench.take(*(entry(name, number, due=2000.0) for number, name in enumerate("abc")))
+    bench.take(entry("d", 9, due=2000.0))
+
+    assert [outcome["id"] for outcome in bench.outbox.outcomes] == ["d"]
+    assert bench.runner.held_count == 3
 
 
 async def test_bytes_are_bounded_too(settings: Settings) -> None:
