@@ -23,6 +23,7 @@ from events.models import AuditChain, AuditEntry
 from shared.actor import Actor
 from shared.redaction import redact
 from shared.sql import rows, run
+from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
 
 _START = bytes(32)
 #: Kinds of objects whose changes are events too.
@@ -128,16 +129,16 @@ def _append(tenant_id: UUID, entries: Sequence[AuditEntry]) -> None:
         "address": last.address,
         "trace_id": last.trace_id,
     }
-    columns: dict[str, list[Any]] = {
-        "ids": [entry.id for entry in entries],
-        "sequences": [entry.sequence for entry in entries],
-        "moments": [entry.at for entry in entries],
-        "actions": [entry.action for entry in entries],
-        "kinds": [entry.object_kind for entry in entries],
-        "objects": [entry.object_id for entry in entries],
-        "befores": [entry.before for entry in entries],
-        "afters": [entry.after for entry in entries],
-        "hashes": [entry.hash for entry in entries],
+    columns = {
+        "ids": of_uuids([entry.id for entry in entries]),
+        "sequences": of_numbers([entry.sequence for entry in entries]),
+        "moments": of_moments([entry.at for entry in entries]),
+        "actions": of_texts([entry.action for entry in entries]),
+        "kinds": of_texts([entry.object_kind for entry in entries]),
+        "objects": of_texts([entry.object_id for entry in entries]),
+        "befores": of_texts([entry.before for entry in entries]),
+        "afters": of_texts([entry.after for entry in entries]),
+        "hashes": of_blobs([entry.hash for entry in entries]),
     }
     run("audit/append", {**constants, **columns})
 

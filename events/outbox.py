@@ -19,6 +19,7 @@ from django.db import transaction
 
 from shared.ids import first_id_at
 from shared.sql import json_value, rows, run
+from shared.sql_arrays import of_uuids
 
 log = logging.getLogger(__name__)
 
@@ -108,8 +109,8 @@ def append_many(
     parameters = {
         "tenant": tenant_id,
         "name": name,
-        "subjects": [subject for subject, _ in subjects],
-        "tasks": [task for _, task in subjects],
+        "subjects": of_uuids([subject for subject, _ in subjects]),
+        "tasks": of_uuids([task for _, task in subjects]),
         "data": None if data is None else orjson.dumps(data, default=str).decode(),
     }
     if not run("outbox/append", parameters):

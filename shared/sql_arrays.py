@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 _NULL = "NULL"
 
 
-def of_uuids(values: Iterable[UUID]) -> str:
+def of_uuids(values: Iterable[UUID | None]) -> str:
     """Return the text of a ``uuid[]``."""
-    return "{" + ",".join([value.hex for value in values]) + "}"
+    return "{" + ",".join([_NULL if value is None else value.hex for value in values]) + "}"
 
 
 def of_numbers(values: Iterable[float | None]) -> str:
@@ -29,13 +30,20 @@ def of_moments(values: Iterable[datetime | None]) -> str:
     return "{" + ",".join([_NULL if value is None else f'"{value}"' for value in values]) + "}"
 
 
-def of_texts(values: Iterable[str]) -> str:
+def of_texts(values: Iterable[str | None]) -> str:
     """Return the text of a ``text[]``."""
     parts = list(values)
-    joined = '","'.join(parts)
+    if None in parts:
+        return "{" + ",".join([_NULL if part is None else _quoted(part) for part in parts]) + "}"
+    joined = '","'.join(cast(list[str], parts))
     if "\\" in joined or joined.count('"') > 2 * (len(parts) - 1):
-        joined = '","'.join([part.replace("\\", "\\\\").replace('"', '\\"') for part in parts])
+        return "{" + ",".join([_quoted(part) for part in cast(list[str], parts)]) + "}"
     return f'{{"{joined}"}}' if parts else "{}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def of_blobs(values: Iterable[bytes | None]) -> str:

@@ -56,11 +56,7 @@ class Plan:
 
     def body_of(self, payload: Any) -> bytes:
         """Return how a payload is sent; null is no body, and some methods have none."""
-        if payload is None or self.target["method"] in BODILESS:
-            return b""
-        if self.raw and isinstance(payload, str):
-            return payload.encode()
-        return orjson.dumps(payload)
+        return _body(self.target["method"], payload, raw=self.raw)
 
 
 def read_plan(
@@ -78,19 +74,27 @@ def read_plan(
     """
     ports = conf().webhook_allowed_ports
     template = target.get("template", False)
-    plan = Plan(
+    raw = target.get("body_format", "json") == "raw"
+    return Plan(
         target=target,
         url=None if template else parse_target_url(target["url"], allow, ports),
         headers=tuple(target["headers"].items()),
-        body=None,
-        payload=payload,
-        raw=target.get("body_format", "json") == "raw",
+        body=None if template else _body(target["method"], payload, raw=raw),
+        payload=payload if template else None,
+        raw=raw,
         terms=read_terms(target, policy),
         auth=read_auth(target.get("auth"), allow, ports),
         route=read_route(target, tenant, allow, ports),
         allow=allow,
     )
-    return plan if template else replace(plan, body=plan.body_of(payload), payload=None)
+
+
+def _body(method: str, payload: Any, *, raw: bool) -> bytes:
+    if payload is None or method in BODILESS:
+        return b""
+    if raw and isinstance(payload, str):
+        return payload.encode()
+    return orjson.dumps(payload)
 
 
 # Made for every attempt: a frozen one takes three times as long.

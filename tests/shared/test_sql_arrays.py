@@ -16,7 +16,10 @@ from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uui
 pytestmark = pytest.mark.django_db
 
 _TEXTS = st.lists(
-    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=8
+    st.one_of(
+        st.none(), st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
+    ),
+    max_size=8,
 )
 
 
@@ -28,7 +31,7 @@ def read(text: str, kind: str) -> Any:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(_TEXTS)
-def test_any_text_is_read_as_it_was_written(texts: list[str]):
+def test_any_text_is_read_as_it_was_written(texts: list[str | None]):
     assert read(of_texts(texts), "text") == texts
 
 
@@ -48,7 +51,7 @@ def test_blobs_are_read_as_they_were_written(blobs: list[bytes | None]):
 
 
 def test_numbers_ids_and_moments_are_read_as_they_were_written():
-    ids = [UUID(int=0), UUID(int=2**128 - 1)]
+    ids = [UUID(int=0), None, UUID(int=2**128 - 1)]
     moments = [
         datetime(2026, 11, 22, 1, 2, 3, 456789, tzinfo=UTC),
         None,
