@@ -1,7 +1,8 @@
 """How often a process looks for circles in memory.
 
-Python looks after every 700 new containers. The loops make a hundred for each execution, in no
-circles, and spent a tenth of their time in looking. Called once, when a process has started.
+Python looks after every 700 new containers. The loops make a hundred for each execution, hardly
+any in a circle, and spent a tenth of their time in looking. Called once, when a process has
+started.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ class Deliverer:
             try:
                 result = await self._caller.call(plan, request, entry["tenant"])
             except DeliveryError as error:
-                result = error
+                # Its traceback holds this frame, and with it the whole message.
+                result = error.with_traceback(None)
             now = datetime.fromtimestamp(at + perf_counter() - began, UTC)
             verdict = classify(result, plan.terms, now)
         except DecryptionFailed as error:

@@ -77,17 +77,19 @@ class Dispatcher:
         bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
         look = self.rooms.look(bounds, capacity_by_pool())
         claimed = 0
-        more = full = False
+        more = full = flows = False
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
             parameters = {"pool": pool, **bounds, "incarnation": incarnation}
             batch, left = self.bands.share_out(pool, wanted, self._claims(parameters, look, offset))
             claimed += len(batch)
             more = more or (left and room > len(batch))
-            full = full or (left and room <= len(batch))
+            scarce = left and room <= len(batch)
+            full = full or scarce
+            flows = flows or (scarce and bool(batch))
         if more:
             return Counts(done=claimed, next_in=0.0)
-        self._room_in = _ROOM_SECONDS if claimed else min(_NO_ROOM_SECONDS, 2 * self._room_in)
+        self._room_in = _ROOM_SECONDS if flows else min(_NO_ROOM_SECONDS, 2 * self._room_in)
         wait = self._until_next(bounds, look)
         return Counts(done=claimed, next_in=min(wait, self._room_in) if full else wait)
 

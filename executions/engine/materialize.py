@@ -7,7 +7,6 @@ a reason, as one coalesced row, or as a span row for a long stretch. It never st
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -78,7 +77,7 @@ def _pass(partitions: Partitions, now: datetime, write: _Write) -> int:
                 **partitions.parameters(),
                 "horizon": horizon,
                 "limit": conf().materialize_batch,
-                "each": max(_OF_EACH, math.ceil(conf().materialize_batch / len(partitions.held))),
+                "each": max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1),
             },
         )
         planned = plan_tasks([Due(*row) for row in found], now, horizon)

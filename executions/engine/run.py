@@ -91,19 +91,18 @@ class Runner:
         return len(self._waiting) + len(self._lanes)
 
     def accept(self, batch: dict[str, Any], size: int) -> None:
-        """Take a batch into the heap, or hand it back at once when beyond the hold."""
+        """Take what fits of a batch into the heap, and hand back at once what is beyond the hold."""
         entries = batch["executions"]
         # As dispatch counts: one destination leaves half of the slots free, and more is held then.
         in_hand = self.held_count + len(self.flying) + self._asking
-        over = (
-            in_hand + len(entries) > conf().worker_hold + conf().worker_capacity
-            or self._bytes + size > conf().worker_hold_bytes
-        )
-        if self.draining or over:
-            for entry in entries:
-                self._hand_back(entry)
-            return
+        room = max(0, conf().worker_hold + conf().worker_capacity - in_hand)
+        if self.draining or self._bytes + size > conf().worker_hold_bytes:
+            room = 0
         share = size // max(1, len(entries))
+        # It was made for all workers of the pool: another one may have room for the rest.
+        for entry in entries[room:]:
+            self._hand_back(entry)
+        entries = entries[:room]
         # All or nothing: a message that cannot be read leaves no half of itself behind.
         for held in [
             Held(entry["due"], entry["band"], entry["token"], entry, batch, share)
@@ -303,10 +302,11 @@ class Runner:
 
     def _settle(self) -> None:
         self._freed += 1
-        if len(self._lanes) and (self._gathering is None or self._freed == _GATHER_SLOTS):
+        enough = min(_GATHER_SLOTS, max(1, conf().worker_capacity // 4))
+        if len(self._lanes) and (self._gathering is None or self._freed == enough):
             if self._gathering:
                 self._gathering.cancel()
-            wait = _GATHER_SECONDS if self._freed < _GATHER_SLOTS else 0.0
+            wait = _GATHER_SECONDS if self._freed < enough else 0.0
             self._gathering = asyncio.get_running_loop().call_later(wait, self._tick)
         if not self.flying and not self._asking:
             self._idle.set()

@@ -17,12 +17,7 @@ class Destination(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = models.ForeignKey(
-        "tenants.Tenant",
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_index=False,  # the constraint's index begins with it
-    )
+    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE, related_name="+")
     host = models.CharField(max_length=260)
     max_in_flight = models.PositiveIntegerField(null=True)
     rate_per_second = models.FloatField(null=True)

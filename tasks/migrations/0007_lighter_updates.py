@@ -1,8 +1,7 @@
-# A task is updated with each of its executions: pages keep room for it, the index of labels holds
-# only tasks that have labels, and revisions have no index that another one begins with.
+# A task is updated with each of its executions: pages keep room for it, and the index of labels
+# holds only tasks that have labels.
 
 import django.contrib.postgres.indexes
-import django.db.models.deletion
 from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
 from django.db import migrations, models
 
@@ -15,6 +14,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # Building an index takes as long as the table is large.
+        migrations.RunSQL("SET statement_timeout = 0", "RESET statement_timeout"),
         migrations.RunSQL(
             "ALTER TABLE tasks SET (fillfactor = 75)", "ALTER TABLE tasks RESET (fillfactor)"
         ),
@@ -27,14 +28,5 @@ class Migration(migrations.Migration):
             ),
         ),
         RemoveIndexConcurrently(model_name="task", name="tasks_by_label_idx"),
-        migrations.AlterField(
-            model_name="taskrevision",
-            name="task",
-            field=models.ForeignKey(
-                db_index=False,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="revisions",
-                to="tasks.task",
-            ),
-        ),
+        migrations.RunSQL("RESET statement_timeout", migrations.RunSQL.noop),
     ]

@@ -13,12 +13,7 @@ class TaskRevision(models.Model):
     that part (payload, headers, authentication), encrypted.
     """
 
-    task = models.ForeignKey(
-        "tasks.Task",
-        on_delete=models.CASCADE,
-        related_name="revisions",
-        db_index=False,  # the constraint's index begins with it
-    )
+    task = models.ForeignKey("tasks.Task", on_delete=models.CASCADE, related_name="revisions")
     version = models.PositiveIntegerField()
     definition = models.JSONField()
     sealed = models.BinaryField()

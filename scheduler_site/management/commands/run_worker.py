@@ -50,12 +50,6 @@ class Command(BaseCommand):
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
         # Celery warns of root because pickle would run anything; only JSON is accepted here.
         warnings.filterwarnings("ignore", category=SecurityWarning)
-        if not system:
-            # A copy of each message until it is acknowledged, which is at once: leases cover it.
-            app.conf.broker_transport_options = {
-                **app.conf.broker_transport_options,
-                "ack_emulation": False,
-            }
         ClockWatch(name).start()
         collect_seldom()
         app.worker_main(
