@@ -46,7 +46,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def of_blobs(values: Iterable[bytes | None]) -> str:
+def of_blobs(values: Iterable[bytes | memoryview | None]) -> str:
     """Return the text of a ``bytea[]``."""
     return (
         "{"

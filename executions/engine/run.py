@@ -91,7 +91,7 @@ class Runner:
         return len(self._waiting) + len(self._lanes)
 
     def accept(self, batch: dict[str, Any], size: int) -> None:
-        """Take what fits of a batch into the heap, and hand back at once what is beyond the hold."""
+        """Take what fits of a batch into the heap, and hand back at once what does not."""
         entries = batch["executions"]
         # As dispatch counts: one destination leaves half of the slots free, and more is held then.
         in_hand = self.held_count + len(self.flying) + self._asking
