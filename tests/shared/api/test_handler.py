@@ -35,6 +35,7 @@ async def test_no_part_of_a_request_goes_back_to_the_loop(monkeypatch: pytest.Mo
     await request.send_input({"type": "http.request", "body": b"", "more_body": False})
     start = await request.receive_output(5)
     body = await request.receive_output(5)
+    await request.wait(5)
 
     assert start["status"] == 200
     assert body["type"] == "http.response.body"
