@@ -366,7 +366,7 @@ LEDGER = (
         "materialize moves a cursor that an edit has moved",
         (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
         f"{_SQL}/materialize.sql",
-        " AND t.next_run_at = p.cursor",
+        "t.next_run_at = p.cursor AND ",
         "",
     ),
 )
