@@ -65,20 +65,28 @@ def test_a_zombie_that_was_overtaken_in_its_transaction_writes_no_instant_twice(
     task = make_task(alpha, every_second())
     zombie, heir = Partitions(), Partitions()
     zombie.run_once()
-    run = sql.run
+    moments = {
+        "before the rows": "materialize/insert_executions",
+        "before the cursor": "materialize/advance_tasks",
+    }
+    run, rows_of = sql.run, sql.rows
 
     def take_over() -> None:
         die(zombie)
         heir.run_once()
 
-    def overtaken(path: str, parameters: dict[str, Any]) -> int:
-        before = path == "materialize/insert_executions"
-        if before == (moment == "before the rows") and path.startswith("materialize/"):
-            monkeypatch.setattr(materialize, "run", run)
-            beside(take_over).join()
-        return run(path, parameters)
+    def overtaken(real: Any) -> Any:
+        def call(path: str, parameters: dict[str, Any] | None = None) -> Any:
+            if path == moments[moment]:
+                monkeypatch.setattr(materialize, "run", run)
+                monkeypatch.setattr(materialize, "rows", rows_of)
+                beside(take_over).join()
+            return real(path, parameters)
 
-    monkeypatch.setattr(materialize, "run", overtaken)
+        return call
+
+    monkeypatch.setattr(materialize, "run", overtaken(run))
+    monkeypatch.setattr(materialize, "rows", overtaken(rows_of))
     materialize.run_once(zombie)
     assert reload(task).next_run_at == task.next_run_at
 
