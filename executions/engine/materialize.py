@@ -145,6 +145,7 @@ def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> int:
         {
             **owner,
             "ids": of_uuids(ids),
+            "tasks": of_uuids({row.task for row in found}),
             "task_ids": of_uuids([row.task for row in found]),
             "scheduled_for": of_moments([row.at for row in found]),
             "due_at": of_moments([row.due for row in found]),

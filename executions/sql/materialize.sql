@@ -34,23 +34,23 @@ WITH planned AS (
         %(span_last)s::timestamptz[], %(span_count)s::bigint[]
     ) AS p (id, task_id, scheduled_for, due_at, status, reason, span_last, span_count)
 ), owned AS (
-    -- By the ids of the rows: lists that are joined with each other would be compared row by row.
-    SELECT p.*, t.id AS owner_id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
+    -- By their ids, which are few: joined to each row, they would be read from end to end.
+    SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds,
            coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
            OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
-    FROM planned p
-    JOIN tasks t ON t.id = p.task_id
+    FROM tasks t
     JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
-    -- An array: joined, the leases would be taken for one row, and tasks be read for each.
-    WHERE CASE WHEN t.partition = ANY(ARRAY(
+    WHERE t.id = ANY(%(tasks)s::uuid[])
+      -- An array: joined, the leases would be taken for one row, and tasks be read for each.
+      AND t.partition = ANY(ARRAY(
           SELECT l.partition FROM partition_leases l
           JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
             ON held.partition = l.partition AND held.epoch = l.epoch
-          WHERE l.owner = %(node)s)) THEN true ELSE false END
+          WHERE l.owner = %(node)s))
 ), made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
@@ -58,12 +58,12 @@ WITH planned AS (
         timeout_seconds, incarnation, worker, held, gated, error_code, error_message,
         span_last, span_count, created_at
     )
-    SELECT o.id, o.tenant_id, o.owner_id, o.partition, o.band, o.pool, o.destination,
-           o.version, o.status, o.reason,
-           'schedule', o.scheduled_for, o.due_at, CASE WHEN o.status = 'SKIPPED' THEN now() END,
-           0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited AND o.status = 'PENDING',
-           o.limited AND o.status = 'PENDING', '', '', o.span_last, o.span_count, now()
-    FROM owned o
+    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
+           o.version, p.status, p.reason,
+           'schedule', p.scheduled_for, p.due_at, CASE WHEN p.status = 'SKIPPED' THEN now() END,
+           0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited AND p.status = 'PENDING',
+           o.limited AND p.status = 'PENDING', '', '', p.span_last, p.span_count, now()
+    FROM planned p JOIN owned o ON o.id = p.task_id
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id, status
 ), logged AS (

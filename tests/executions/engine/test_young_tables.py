@@ -25,7 +25,6 @@ _STATEMENTS = {
     statement(path): path
     for path in (
         "materialize/lock_due_tasks",
-        "materialize/insert_executions",
         "materialize/advance_tasks",
         "dispatch/claim_due",
         "complete/start",
