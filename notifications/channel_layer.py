@@ -152,7 +152,9 @@ class Hub:
             await pubsub.subscribe(_PREFIX + group)
             if self._reader is None:
                 self._reader = asyncio.create_task(self._read(pubsub))
-            await asyncio.wait_for(confirmed, _CONFIRM_SECONDS)
+            # wait_for would lose a cancellation that meets the confirmation (Python 3.11).
+            async with asyncio.timeout(_CONFIRM_SECONDS):
+                await confirmed
             if self._pubsub is not pubsub:
                 raise redis.ConnectionError("lost while subscribing")
         except (*ConnectionFailed, TimeoutError, asyncio.CancelledError):

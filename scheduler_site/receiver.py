@@ -148,12 +148,14 @@ class Receiver:
         path = request.path
         if path == "/healthz":
             return answer_json(200, {"status": "ok", "connections": len(self.connections)})
-        if path != "/requests":
+        if path not in ("/requests", "/connections"):
             return None
         # A page of another site that rebinds its name to 127.0.0.1 must not read payloads.
         host = (request.header("host") or "").rpartition(":")[0] or request.header("host")
         if host not in (ADDRESS, "localhost"):
             return answer_json(403, {"error": "only as 127.0.0.1 or localhost"})
+        if path == "/connections":
+            return self._close_connections(request)
         if request.method == "DELETE":
             self._recent.clear()
             return Answer(204)
@@ -163,6 +165,14 @@ class Receiver:
             return answer_json(200, self._recent.listing(request.query))
         except ValueError as error:
             return answer_json(400, {"error": str(error)})
+
+    def _close_connections(self, request: Request) -> Answer:
+        if request.method != "DELETE":
+            return Answer(405, headers=(("Allow", "DELETE"),))
+        closed = list(self.connections)
+        for connection in closed:
+            connection.close_when_idle()
+        return answer_json(200, {"closed": len(closed)})
 
     def _ledger_failed(self, error: OSError) -> None:
         # An answer without its line would make the ledger lie; a closed connection does not.

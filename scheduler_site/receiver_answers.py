@@ -50,6 +50,7 @@ HELP = """Test receiver of Punctual. Every method works on every path.
   &seed=7                   the same trouble every time
 GET /requests?path=&webhook_id=&limit=   what came in, newest first
 DELETE /requests          forgets them
+DELETE /connections       closes what callers keep open, each after its answer
 GET /healthz
 """
 

@@ -3,12 +3,13 @@
 -- partition its first few, so that a pass does not read all that is due. The row lock closes the
 -- race with an edit, pause or delete of the same task; another scheduler's lock is skipped, not
 -- waited for. Index tasks_due_idx. A lease that has run out gives nothing: whoever plans must own
--- when the transaction begins.
+-- when the transaction begins. (What the lease must be is one expression: taken apart, a table of
+-- leases without statistics counts as one row, and each is compared with each.)
 SELECT d.*
 FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
 JOIN partition_leases l
-  ON l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
-     AND l.expires_at > now()
+  ON l.partition = held.partition AND l.epoch = held.epoch
+     AND CASE WHEN l.owner = %(node)s AND l.expires_at > now() THEN true ELSE false END
 CROSS JOIN LATERAL (
     SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
            t.created_at, t.resumed_at, t.on_resume, t.replayed_until
@@ -50,7 +51,7 @@ WITH planned AS (
           SELECT l.partition FROM partition_leases l
           JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
             ON held.partition = l.partition AND held.epoch = l.epoch
-          WHERE l.owner = %(node)s))
+          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
 ), made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
@@ -103,7 +104,7 @@ WHERE t.id = p.task_id
       SELECT l.partition FROM partition_leases l
       JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
         ON held.partition = l.partition AND held.epoch = l.epoch
-      WHERE l.owner = %(node)s)) THEN true ELSE false END
+      WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
 
 -- name: next_due_task
 -- The soonest instant that the held partitions wait for. Index tasks_due_idx.

@@ -98,7 +98,9 @@ class ApiClient:
                 wait = min(MAX_WAIT_SECONDS, 0.1 * 2**number)
                 last = number == self._tries - 1 or not repeatable
                 try:
-                    answer = await asyncio.wait_for(self._exchange(request), CALL_SECONDS)
+                    # wait_for would lose a cancellation that meets the answer (Python 3.11).
+                    async with asyncio.timeout(CALL_SECONDS):
+                        answer = await self._exchange(request)
                 except (OSError, EOFError):
                     if last:
                         raise

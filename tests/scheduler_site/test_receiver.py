@@ -31,6 +31,19 @@ async def test_requests_can_be_looked_up_and_forgotten():
     assert left == []
 
 
+async def test_connections_that_callers_keep_open_are_closed_on_demand():
+    async with running() as receiver:
+        idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", receiver.port)
+        idle_writer.write(b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n")
+        await idle_reader.readuntil(b"}")
+
+        answer = await ask(receiver, "/connections", "DELETE")
+
+        assert answer == (200, {"closed": 2})
+        assert await idle_reader.read() == b""
+        idle_writer.close()
+
+
 async def test_health_is_answered_and_not_recorded():
     async with running() as receiver:
         assert (await ask(receiver, "/healthz"))[0] == 200
@@ -44,6 +57,8 @@ async def test_health_is_answered_and_not_recorded():
         ("/requests", "PUT", "localhost:8001", 405),
         ("/requests", "GET", "evil.example:8001", 403),
         ("/requests", "DELETE", "evil.example", 403),
+        ("/connections", "DELETE", "evil.example", 403),
+        ("/connections", "GET", "127.0.0.1", 405),
     ],
 )
 async def test_looking_up_is_refused_where_it_must_be(

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from scheduler_site.proof.client import ApiClient, ApiError
+from scheduler_site.proof.client import Answer, ApiClient, ApiError
 from tests.scheduler_site.proof.fake_product import fake_product
 
 
@@ -58,3 +60,26 @@ async def test_another_status_than_expected_is_an_error_with_the_answer():
 def test_only_plain_http_addresses_are_accepted():
     with pytest.raises(ValueError, match="http://"):
         ApiClient("https://example.org", "secret")
+
+
+async def test_a_cancellation_that_meets_an_answer_is_not_lost(monkeypatch: pytest.MonkeyPatch):
+    made = 0
+
+    async def answered(*_: object) -> Answer:
+        nonlocal made
+        made += 1
+        assert made == 1, "called again although it was cancelled"
+        # Arrives between the answer and whoever waits for it.
+        asyncio.get_running_loop().call_soon(asking.cancel)
+        return Answer(status=200)
+
+    async def ask_for_ever() -> None:
+        while True:
+            await client.call("GET", "/v1/tasks")
+            await asyncio.sleep(0)
+
+    async with ApiClient("http://127.0.0.1:1", "key") as client:
+        monkeypatch.setattr(client, "_exchange", answered)
+        asking = asyncio.create_task(ask_for_ever())
+        with pytest.raises(asyncio.CancelledError):
+            await asking
