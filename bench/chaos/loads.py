@@ -32,7 +32,8 @@ _BUSY_LOOPS = 8
 #: Shorter than a worker may be silent: nothing is taken back meanwhile.
 _PILE_UP_SECONDS = 3.0
 _OLD_COPIES_AFTER_SECONDS = 12.0
-_FEW_FILES_SECONDS = 6.0
+#: Shorter than five attempts of one execution take, even where the jitter is small.
+_FEW_FILES_SECONDS = 0.7
 #: So many files more than are open may be opened.
 _SPARE_FILES = 1
 
@@ -218,7 +219,7 @@ EXPERIMENTS = (
         id="few-open-files",
         fault="workers can open no more files",
         how="the receiver closes its connections; prlimit of both workers to one more open file "
-        "for six seconds",
+        "for 0.7 seconds",
         invariant="attempts that could not connect are made again; no worker ends",
         inject=_FEW_FILES.inject,
         check=_FEW_FILES.check,

@@ -320,9 +320,12 @@ EXPERIMENTS = (
         _loss,
         id="loss-30",
         fault="30 % of the segments of a scheduler, a worker and a recorder are lost",
-        how="a proxy that delays as retransmissions do, and resets after five",
-        invariant="all three work again by themselves",
-        seconds=40.0,
+        how="a proxy that delays as retransmissions do, and resets after five, for 20 s",
+        invariant="all three work again by themselves; starts may be late by about as long as it "
+        "lasts",
+        # As long again as they may take to work again: who is to be seen at work needs some.
+        seconds=60.0,
+        latest_start_seconds=25.0,
     ),
     watched(
         _latency,
