@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from celery import current_app
+from kombu.exceptions import OperationalError
 from kombu.serialization import dumps, loads
 
 from executions.broker import DELIVER
@@ -31,6 +33,20 @@ def test_our_functions_are_found_under_their_own_names() -> None:
 def test_queues_are_consumed_in_order_and_little_is_fetched_ahead() -> None:
     assert app.conf.broker_transport_options["queue_order_strategy"] == "priority"
     assert app.conf.worker_prefetch_multiplier == 1
+
+
+def test_a_broker_that_comes_back_is_found_within_two_seconds(monkeypatch: pytest.MonkeyPatch):
+    waits: list[float] = []
+    monkeypatch.setattr("kombu.utils.functional.sleep", lambda seconds: None)
+    connection = app.connection_for_read("redis://127.0.0.1:1/0")
+
+    with pytest.raises(OperationalError):
+        connection.ensure_connection(lambda error, wait: waits.append(wait), max_retries=30)
+
+    assert len(waits) == 30
+    assert waits[0] < 0.5
+    assert max(waits) == 2.0
+    assert app.conf.broker_connection_max_retries is None
 
 
 def test_nothing_depends_on_results_or_remote_control() -> None:
