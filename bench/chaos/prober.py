@@ -96,6 +96,7 @@ class Prober:
         self._site = site
         self._prefix = f"probe-{secrets.token_hex(4)}"
         self.seen = Probes()
+        self._over = False
         # The same in every repetition, or it would be another call under the key.
         self._run_at = (datetime.now(UTC) + _RUNS_IN).isoformat()
 
@@ -111,9 +112,10 @@ class Prober:
             try:
                 yield self.seen
             finally:
-                for task in loops:
-                    task.cancel()
-                await asyncio.gather(*loops, return_exceptions=True)
+                # Each call is waited for: one that was cut off would still be under way in the
+                # server when its creation is repeated (409).
+                self._over = True
+                await asyncio.gather(*loops)
             await self._settle(client)
 
     def lost(self) -> list[str]:
@@ -130,12 +132,12 @@ class Prober:
         return await self._create(client, name)
 
     async def _read(self, client: ApiClient) -> None:
-        while True:
+        while not self._over:
             await self._call(client, "GET", "/v1/tasks?limit=1")
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _post(self, client: ApiClient) -> None:
-        while True:
+        while not self._over:
             await self.create(client)
             await asyncio.sleep(_PAUSE_SECONDS)
 

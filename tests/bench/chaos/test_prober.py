@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from bench.chaos.prober import BROKEN, Probe, Probes
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bench.chaos.prober import BROKEN, Probe, Prober, Probes
+from scheduler_site.proof.client import Answer
 
 AWAY = frozenset({200, 201, 503})
 
@@ -48,3 +55,31 @@ def test_a_201_whose_task_is_gone_or_doubled_is_told():
 
 def test_a_task_whose_201_was_lost_on_its_way_may_be_there():
     assert Probes(created={"one": "1"}).kept([("one", "1"), ("unanswered", "9")]) == []
+
+
+async def test_a_creation_under_way_at_the_end_is_waited_for_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    begun, keys = asyncio.Event(), []
+
+    async def call(
+        self: Prober, client: Any, method: str, path: str, body: Any = None, *, key: str = ""
+    ) -> Answer:
+        if method == "POST":
+            keys.append(key)
+            begun.set()
+            # Still under way when the block ends.
+            for _ in range(3):
+                await asyncio.sleep(0)
+        return Answer(status=201, body=b'{"id": "1"}')
+
+    monkeypatch.setattr(Prober, "_call", call)
+    environment = {"RECEIVER_PORT": "1"}
+    product = SimpleNamespace(base_url="http://127.0.0.1:1", api_key="", environment=environment)
+    prober = Prober(SimpleNamespace(product=product))  # type: ignore[arg-type]  # a stand-in
+
+    async with prober.probing() as seen:
+        await begun.wait()
+
+    assert len(keys) == len(set(keys)) == len(seen.created)
+    assert not seen.unanswered
