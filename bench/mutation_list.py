@@ -250,6 +250,14 @@ STREAM = (
 
 START_GUARD = (
     _one(
+        "asking-no-sign-of-life",
+        "a worker that starts work before its next beat is taken for lost",
+        (f"{_ENGINE}/test_silence.py",),
+        f"{_LUA}/start.lua",
+        "redis.call('ZADD', 'punctual:workers', 'XX', 'GT', ",
+        "redis.call('ZADD', 'punctual:workers', 'XX', 'LT', ",
+    ),
+    _one(
         "sent-first",
         "the worker sends before it asks the start guard",
         (f"{_ENGINE}/test_run.py::test_what_the_guard_refuses_is_not_sent",),

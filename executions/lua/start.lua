@@ -5,7 +5,8 @@
 -- named also the number of its own (0: none) and for how long it may run (ms). The nonce tells a
 -- question that is asked again, because its answer was lost, from a second copy of the message.
 -- Limits that have just changed stand in Redis and go before those that are given. What is refused
--- for good is counted.
+-- for good is counted. Asking is a sign of life: a worker that was away and starts at once, before
+-- its next beat, would be taken for lost and have its work run again.
 -- Answers one each: 1 go, 2 go as the probe of a half-open circuit, 3 go in a place of its
 -- destination that is to be given back, as that of a probe, 0 void or started already, -1
 -- other incarnation, -2 too late; or a pair with a moment (ms): -3 its circuit is open until then,
@@ -173,6 +174,7 @@ for i = 3 + places, #ARGV, places > 0 and 5 or 3 do
   end
   answers[#answers + 1] = answer
 end
+redis.call('ZADD', 'punctual:workers', 'XX', 'GT', clock[1] + clock[2] / 1000000, ARGV[2])
 if refusals > 0 then
   redis.call('HINCRBY', 'punctual:refused', 'starts', refusals)
 end

@@ -206,8 +206,10 @@ WITH batch AS (
            row_number() OVER (
                PARTITION BY e.task_id ORDER BY e.trigger IN ('schedule', 'retry') DESC, e.id DESC
            ) AS place
-    FROM executions e
-    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+    FROM unnest(%(ids)s) AS o (id) CROSS JOIN LATERAL (
+        SELECT x.* FROM executions x
+        WHERE x.id = o.id AND x.id >= %(low)s AND x.id <= %(high)s OFFSET 0
+    ) AS e
 ), ended AS (
     SELECT task_id, max(succeeded_at) AS succeeded_at,
            min(id::text) FILTER (WHERE place = 1)::uuid AS execution_id,
@@ -218,8 +220,9 @@ WITH batch AS (
            ) AS streak
     FROM batch GROUP BY task_id
 ), locked AS MATERIALIZED (
-    SELECT s.* FROM tasks t JOIN ended s ON t.id = s.task_id
-    ORDER BY t.id FOR NO KEY UPDATE OF t
+    SELECT s.* FROM (SELECT * FROM ended ORDER BY task_id) AS s CROSS JOIN LATERAL (
+        SELECT FROM tasks t WHERE t.id = s.task_id FOR NO KEY UPDATE
+    ) AS t
 )
 UPDATE tasks t
 SET last_execution_id = s.execution_id, last_execution_status = s.status,
@@ -240,7 +243,7 @@ SET last_execution_id = s.execution_id, last_execution_status = s.status,
               AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')) THEN t.status
         ELSE 'COMPLETED' END
 FROM locked s
-WHERE t.id = s.task_id
+WHERE t.id = s.task_id AND t.id = ANY(ARRAY(SELECT task_id FROM locked))
 
 -- name: run_one_time_tasks
 -- A one-time task whose execution is under way is RUNNING.

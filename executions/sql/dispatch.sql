@@ -83,7 +83,12 @@ SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.at
        d.max_in_flight, d.rate_per_second, d.breaker, p.parked
 FROM (SELECT count(*) AS parked FROM put_by) AS p
 LEFT JOIN moved m ON true
-LEFT JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
+-- OFFSET: each by the index. Joined, a table that was emptied counts as one row until it is
+-- analyzed, and each that moves would be compared with each revision.
+LEFT JOIN LATERAL (
+    SELECT v.definition, v.sealed FROM task_revisions v
+    WHERE v.task_id = m.task_id AND v.version = m.revision OFFSET 0
+) AS r ON true
 LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
 ORDER BY m.due_at
 

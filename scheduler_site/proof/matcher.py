@@ -214,9 +214,12 @@ def _judge(
             verdict.note("late", f"{delay_ms:.0f} ms {_line(first)}")
     repeated = _repeated(target, lines)
     if repeated:
-        hit = any(fault.doubts(repeated) for fault in evidence.faults)
+        doubted = all(
+            any(fault.doubts(line) for fault in evidence.faults)
+            for line in (repeated, *_overtaken(lines))
+        )
         proper = len({line.webhook_id for line in lines}) == 1 and _rising(lines)
-        label = "dup_attributed" if hit and proper else "dup"
+        label = "dup_attributed" if doubted and proper else "dup"
         verdict.note(label, " | ".join(_line(line) for line in lines[:6]))
         return
     verdict.note(_label(target, lines, record), _describe(target, lines, record))
@@ -237,12 +240,25 @@ def _repeated(target: Target, lines: list[Arrival]) -> Arrival | None:
 
 
 def _rising(lines: list[Arrival]) -> bool:
-    """Return whether attempts and fencing tokens rise from request to request."""
-    ordered = sorted(lines, key=lambda line: line.wall_ns)
+    """Return whether no two requests share an attempt or a token, and both rise together."""
+    by_token = sorted(lines, key=lambda line: line.token)
     return all(
         earlier.attempt < later.attempt and earlier.token < later.token
-        for earlier, later in pairwise(ordered)
+        for earlier, later in pairwise(by_token)
     )
+
+
+def _overtaken(lines: list[Arrival]) -> list[Arrival]:
+    """Return requests that came after one with a higher token.
+
+    A worker that is stopped between the start guard and its sending sends when it goes on.
+    """
+    ordered = sorted(lines, key=lambda line: line.wall_ns)
+    return [
+        line
+        for number, line in enumerate(ordered)
+        if any(line.token < former.token for former in ordered[:number])
+    ]
 
 
 def _label(target: Target, lines: list[Arrival], record: Record | None) -> str:

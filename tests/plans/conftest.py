@@ -195,6 +195,8 @@ WHERE tenant_id = %(tenant)s
 
 def _fill(tenant: Any, days: list[datetime]) -> None:
     with connection.cursor() as cursor:
+        # In the gaps that rolled back rows have left, rows would lie in no order of their ids.
+        cursor.execute(f"TRUNCATE {', '.join(_recent(days))}")
         cursor.execute(_TASKS, {"tenant": tenant})
         cursor.execute(_REVISIONS, {"tenant": tenant})
         for ago, day in enumerate(days):

@@ -9,8 +9,10 @@ from executions.engine import stream
 from executions.engine.clocks import database_now
 from executions.engine.outcome_stream import ensure_group
 from executions.engine.silence import Silence
+from executions.workers.registry import workers
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+from tests.executions.engine.test_guard import ask
 from tests.executions.workers.test_registry import beat
 from tests.executions.workers.test_registry import silence as silent
 
@@ -55,6 +57,24 @@ def test_a_silent_worker_is_lost_once_redis_has_answered_for_a_while(clock: Time
     beat("w2")
     silent("w2", conf().worker_lost_seconds + 1)
     assert silence.lost({"w2"}) == ["w2"]
+
+
+def test_a_worker_that_starts_work_before_its_next_beat_is_not_lost(clock: Time):
+    silence = Silence()
+    beat("w1")
+    silent("w1", conf().worker_lost_seconds + 1)
+    silence.lost({"w1"})
+    clock.now += conf().worker_lost_seconds
+
+    ask([7], worker="w1")
+
+    assert silence.lost({"w1"}) == []
+
+
+def test_who_only_asks_to_start_is_no_worker(clock: Time):
+    ask([8], worker="somebody")
+
+    assert workers() == []
 
 
 def test_a_worker_that_beats_again_has_its_whole_time_again(clock: Time):

@@ -144,6 +144,21 @@ def test_a_duplicate_is_not_attributed_without_rising_attempt_and_token_and_one_
     assert counted(verdict) == {"dup": 1}
 
 
+@pytest.mark.parametrize(
+    ("stopped_at_ms", "label"),
+    [(8990, "dup_attributed"), (3000, "dup")],
+)
+def test_a_stopped_worker_may_send_after_the_next_attempt_when_it_goes_on(
+    stopped_at_ms: int, label: str
+):
+    stopped = Fault("stop", (AT + stopped_at_ms) * MS, 9500 * MS, 500 * MS)
+    lines = [later(2500, attempt=2, token=11, delay_ms=100), later(9000, attempt=1, token=10)]
+
+    verdict = judge(lines, [replace(ROW, attempt=2)], faults=(stopped,))
+
+    assert counted(verdict) == {label: 1, "late": 1}
+
+
 def test_a_duplicate_of_a_request_answered_long_before_the_fault_is_not_attributed():
     fault = Fault("kill", (AT + 3000) * MS, before_ns=500 * MS, after_ns=500 * MS)
 
