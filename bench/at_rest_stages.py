@@ -1,0 +1,150 @@
+"""What the statements of materialize and dispatch cost on a thousand due tasks, explained.
+
+In this process, on the installation's database: due tasks are made, materialized and claimed in
+one transaction that is rolled back, so that the installation's scheduler never sees them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from bench.creation import body_of
+from bench.installation import InstallationError
+
+DUE = 1000
+#: What is measured together, and the statements that it is made of.
+STAGES = {
+    f"materialize {DUE} due tasks": (
+        "materialize/lock_due_tasks",
+        "materialize/insert_executions",
+        "materialize/advance_tasks",
+    ),
+    f"claim {DUE} due executions": ("dispatch/claim_due",),
+    "look for what is due next": ("materialize/next_due_task", "dispatch/next_due"),
+}
+_BAND = 1
+
+
+class Costs:
+    """Runs each watched statement explained, undoes that, and lets it run; sums up what it cost.
+
+    ``ms`` are of planning and running, ``blocks`` those that were looked at; both by stage.
+    """
+
+    def __init__(self) -> None:
+        from shared.sql import statement
+
+        self._stages = {statement(name): stage for stage, names in STAGES.items() for name in names}
+        self.ms: defaultdict[str, float] = defaultdict(float)
+        self.blocks: Counter[str] = Counter()
+
+    def __call__(self, execute: Any, sql: Any, parameters: Any, many: bool, context: Any) -> Any:
+        """Stand around a statement, as Django's wrappers of execution do."""
+        stage = self._stages.get(sql)
+        if stage is not None:
+            with context["connection"].connection.cursor() as cursor:
+                cursor.execute("SAVEPOINT at_rest")
+                said = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) "
+                cursor.execute(said + sql, parameters)
+                answer = cursor.fetchone()[0]
+                cursor.execute("ROLLBACK TO SAVEPOINT at_rest")
+                cursor.execute("RELEASE SAVEPOINT at_rest")
+            explained = json.loads(answer) if isinstance(answer, str | bytes) else answer
+            ms, blocks = cost_of(explained[0])
+            self.ms[stage] += ms
+            self.blocks[stage] += blocks
+        return execute(sql, parameters, many, context)
+
+
+def cost_of(explained: Mapping[str, Any]) -> tuple[float, int]:
+    """Return milliseconds and blocks of a statement from what EXPLAIN ANALYZE says of it."""
+    plan = explained["Plan"]
+    blocks = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+    return explained["Planning Time"] + explained["Execution Time"], blocks
+
+
+def one_pass(tenant_id: UUID) -> Costs:
+    """Make a thousand tasks due, materialize and claim them, and undo it all; return the costs."""
+    from django.db import connection, transaction
+
+    from executions.engine import ledger, materialize
+    from executions.engine.clocks import database_now
+    from shared.sql import rows
+    from tasks.definition import WEBHOOK_POOL
+
+    costs, owner = Costs(), _as_owned()
+    with transaction.atomic():
+        now = database_now()
+        _make_due(tenant_id, now)
+        common = {
+            "low": ledger.floor_id(),
+            "high": ledger.high_id(now),
+            "partitions": owner.ready,
+        }
+        with connection.execute_wrapper(costs):
+            # The last of these passes finds nothing, and looks for what is due next.
+            while materialize.run_once(owner).done:
+                pass
+            claimed = _claim(common)
+            rows("dispatch/next_due", {**common, "pools": [WEBHOOK_POOL]})
+        transaction.set_rollback(True)
+    if claimed != DUE:
+        raise InstallationError(f"{claimed} of {DUE} due executions were claimed")
+    return costs
+
+
+def _make_due(tenant_id: UUID, now: datetime) -> None:
+    from shared.actor import COMMAND
+    from tasks.limits import current_limits
+    from tasks.services import create_tasks
+    from tasks.validation import parse_create
+
+    limits = current_limits()
+    due = {"schedule": {"run_at": now.isoformat()}}
+    bodies = [{**body_of(number), **due} for number in range(DUE)]
+    definitions = [parse_create(body, now=now, limits=limits) for body in bodies]
+    create_tasks(tenant_id, definitions, actor=COMMAND, now=now)
+
+
+def _claim(common: Mapping[str, Any]) -> int:
+    """Claim as the dispatcher does where no destination bounds anything; return how many."""
+    from executions.engine import transitions
+    from executions.engine.rooms import Pass
+    from shared.conf import conf
+    from tasks.definition import WEBHOOK_POOL
+
+    claimed, _ = transitions.mark_queued(
+        {
+            **common,
+            **Pass({}).parameters(WEBHOOK_POOL, _BAND),
+            "pool": WEBHOOK_POOL,
+            "band": _BAND,
+            "incarnation": "",
+            "window": conf().release_seconds,
+            "margin": conf().start_margin_seconds,
+            "limit": DUE,
+        }
+    )
+    return len(claimed)
+
+
+def _as_owned() -> Any:
+    """Return the partitions as the installation's only scheduler owns them now."""
+    from django.db.models.functions import Now
+
+    from executions.engine.partitions import Partitions
+    from executions.models import PartitionLease
+
+    leases = list(PartitionLease.objects.filter(owner__isnull=False, expires_at__gt=Now()))
+    if len({lease.owner for lease in leases}) != 1:
+        raise InstallationError("not one scheduler owns the partitions")
+    found = Partitions(leases[0].owner)
+    # No lease is taken: the scheduler's own are shown by statements that are undone.
+    found._held = {lease.partition: lease.epoch for lease in leases}
+    found._trusted_until = float("inf")
+    return found

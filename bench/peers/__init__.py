@@ -1,0 +1,1 @@
+"""Punctual and its peers in the same run, against the same receiver, on one machine."""
