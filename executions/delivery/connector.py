@@ -20,6 +20,7 @@ from executions.delivery.errors import DeliveryError
 from executions.delivery.http_connection import Connection, Key, milliseconds
 from executions.delivery.routes import Proxy, Route
 from executions.delivery.tls import TlsContexts
+from executions.delivery.tls_sessions import TlsSessions
 from executions.delivery.tunnel import open_tunnel
 from shared.addresses import Address, TargetUrl
 
@@ -39,6 +40,7 @@ class _Way:
     url: TargetUrl
     route: Route | None
     ssl_context: ssl.SSLContext
+    sessions: TlsSessions
     #: Checked addresses of the proxy; empty without one.
     proxy_addresses: list[Address]
     timings: dict[str, float]
@@ -54,6 +56,7 @@ class Connector:
     def __init__(self, guard: AddressGuard, ssl_context: ssl.SSLContext) -> None:
         self._guard = guard
         self._contexts = TlsContexts(ssl_context)
+        self._sessions = TlsSessions()
 
     async def open(
         self,
@@ -74,7 +77,8 @@ class Connector:
                 addresses = await self._guard.resolve(url.host, url.port)
                 if url.literal is None:
                     timings["dns"] = milliseconds(perf_counter() - started)
-                way = _Way(url, route, context, _in_turn(proxy_addresses), timings)
+                proxies = _in_turn(proxy_addresses)
+                way = _Way(url, route, context, self._sessions, proxies, timings)
                 return await self._open_first(way, _in_turn(addresses), deadline)
         except TimeoutError:
             raise DeliveryError("timeout_connect", _TOO_LATE) from None
@@ -131,11 +135,12 @@ def key_of(url: TargetUrl, route: Route | None) -> Key:
 async def _start_tls(
     loop: asyncio.AbstractEventLoop, connection: Connection, way: _Way, deadline: float
 ) -> None:
+    handshake = way.sessions.handshake(way.ssl_context, way.key)
     try:
         transport = await loop.start_tls(
             connection.transport,
             connection,
-            way.ssl_context,
+            handshake.as_context(),
             server_hostname=way.url.host,
             # The outer deadline comes first; this only replaces asyncio's 60 s.
             ssl_handshake_timeout=max(deadline - loop.time(), 0.0) + 1.0,
@@ -143,16 +148,12 @@ async def _start_tls(
         if transport is None:
             raise DeliveryError("tls_failed", "The TLS handshake failed.")
         connection.connection_made(transport)
-    except TimeoutError:
+    except BaseException as error:
+        handshake.failed()
         connection.close()
-        raise
-    except OSError as error:  # includes ssl.SSLError and a receiver that hangs up
-        connection.close()
-        reason = getattr(error, "verify_message", "") or getattr(error, "reason", "")
-        detail = f": {reason}" if reason else ""
-        raise DeliveryError("tls_failed", f"The TLS handshake failed{detail}.") from error
-    except BaseException:
-        connection.close()
+        # Includes ssl.SSLError and a receiver that hangs up.
+        if isinstance(error, OSError) and not isinstance(error, TimeoutError):
+            raise _tls_error(error) from error
         raise
 
 
@@ -199,6 +200,12 @@ async def _reach_through(way: _Way, proxy: Proxy, address: Address, deadline: fl
                 raise
             return connection
     raise failure
+
+
+def _tls_error(error: OSError) -> DeliveryError:
+    reason = getattr(error, "verify_message", "") or getattr(error, "reason", "")
+    detail = f": {reason}" if reason else ""
+    return DeliveryError("tls_failed", f"The TLS handshake failed{detail}.")
 
 
 def _connect_error(error: OSError) -> DeliveryError:

@@ -18,6 +18,7 @@ from executions.delivery.errors import DeliveryError
 from executions.delivery.http_connection import Connection, milliseconds
 from executions.delivery.http_messages import Request, Response, encode_request
 from executions.delivery.idle_pool import IdlePool
+from executions.delivery.tls import default_context
 
 __all__ = ["DeliveryError", "HttpClient", "Request", "Response"]
 
@@ -33,7 +34,7 @@ class HttpClient:
         max_idle_per_host: int = 256,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        self._connector = Connector(guard, ssl_context or ssl.create_default_context())
+        self._connector = Connector(guard, ssl_context or default_context())
         self._pool = IdlePool(idle_seconds, max_idle_per_host)
         self._closed = False
 

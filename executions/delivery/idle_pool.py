@@ -7,15 +7,28 @@ been idle too long, or when there are too many in all, since each holds a descri
 from __future__ import annotations
 
 import asyncio
+import resource
 
 from executions.delivery.http_connection import Connection, Key
 
-#: All hosts together; the file descriptor limit of a small machine is 1,024.
-MAX_IDLE_CONNECTIONS = 512
+
+def room_for(descriptors: int) -> int:
+    """Return how many connections may idle in a process that may open so many files.
+
+    Half of them at most: the other half is for what is at work. Negative: no limit.
+    """
+    return 2048 if descriptors < 0 else min(2048, descriptors // 2)
+
+
+#: All hosts together: a thousand that are called in turn keep their connections.
+MAX_IDLE_CONNECTIONS = room_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+#: Seconds between two sweeps at least: each looks at every connection. Not more, since what is
+#: closed in one sweep holds up the loop.
+_SWEEP_PAUSE = 0.1
 
 
 class IdlePool:
-    """Idle connections by (scheme, host, port), and in the order in which they fell idle."""
+    """Idle connections by their keys, and in the order in which they fell idle."""
 
     def __init__(self, idle_seconds: float, max_idle_per_host: int) -> None:
         self._idle_seconds = idle_seconds
@@ -81,4 +94,5 @@ class IdlePool:
                 self._drop(connection)
         if self._in_order:
             oldest = next(iter(self._in_order)).idle_since
-            self._sweeper = loop.call_at(oldest + self._idle_seconds, self._sweep, loop)
+            next_at = max(oldest + self._idle_seconds, loop.time() + _SWEEP_PAUSE)
+            self._sweeper = loop.call_at(next_at, self._sweep, loop)

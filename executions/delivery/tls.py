@@ -1,7 +1,8 @@
 """TLS contexts by their settings; used by the connector.
 
-A context is made off the event loop, since it reads certificates, and kept: bounded, the one used
-longest ago goes first. Keys never touch a disk where the system can avoid it.
+A context is made off the event loop, since it reads certificates, once for all who ask for it at
+the same time, and kept: bounded, the one used longest ago goes first. Keys never touch a disk where
+the system can avoid it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache, partial
 
 from executions.delivery.errors import DeliveryError
 from executions.delivery.routes import Tls
@@ -20,25 +22,45 @@ from executions.delivery.routes import Tls
 MAX_CONTEXTS = 256
 
 
+@cache
+def default_context() -> ssl.SSLContext:
+    """Return the context of every target without settings, one for all clients of the process.
+
+    Any thread may ask. The system's authorities are read with the first call: a change of them
+    counts from the next start.
+    """
+    return ssl.create_default_context()
+
+
 class TlsContexts:
     """The contexts of one client; ``default`` serves every target without settings."""
 
     def __init__(self, default: ssl.SSLContext) -> None:
         self._default = default
-        self._kept: OrderedDict[str, ssl.SSLContext] = OrderedDict()
+        #: Made or being made.
+        self._kept: OrderedDict[str, asyncio.Task[ssl.SSLContext]] = OrderedDict()
 
     async def context_of(self, tls: Tls | None) -> ssl.SSLContext:
         """Return the context; DeliveryError ``tls_failed`` when a certificate is unusable."""
         if tls is None or tls.is_default:
             return self._default
         key = tls.digest()
-        found = self._kept.get(key)
-        if found is None:
-            found = self._kept[key] = await asyncio.to_thread(make_context, tls)
+        task = self._kept.get(key)
+        if task is None:
+            task = asyncio.ensure_future(asyncio.to_thread(make_context, tls))
+            self._kept[key] = task
+            task.add_done_callback(partial(self._forget_failure, key))
         self._kept.move_to_end(key)
         while len(self._kept) > MAX_CONTEXTS:
             self._kept.popitem(last=False)
-        return found
+        # A caller whose time is up must not end the making for the others.
+        return await asyncio.shield(task)
+
+    def _forget_failure(self, key: str, task: asyncio.Task[ssl.SSLContext]) -> None:
+        # The exception is seen even when every waiter has left.
+        failed = task.cancelled() or task.exception() is not None
+        if failed and self._kept.get(key) is task:
+            del self._kept[key]
 
 
 def make_context(tls: Tls) -> ssl.SSLContext:

@@ -8,12 +8,10 @@ may be called within a transaction: it waits for the receiver for up to ten seco
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from threading import BoundedSemaphore
 from typing import Any
 from uuid import UUID
@@ -189,7 +187,7 @@ def _request(plan: Plan, moment: Moment) -> Request:
 
 async def _exchange(plan: Plan, request: Request, tenant: str) -> Response | DeliveryError:
     guard = AddressGuard(plan.allow)
-    client = HttpClient(guard, ssl_context=_ssl_context())
+    client = HttpClient(guard)
     try:
         return await Caller(client).call(plan, request, tenant)
     except DeliveryError as error:
@@ -250,9 +248,3 @@ def _one_of_few() -> Iterator[None]:
         yield
     finally:
         _AT_ONCE.release()
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Return the context of all tests: reading the system's certificates takes a while."""
-    return ssl.create_default_context()

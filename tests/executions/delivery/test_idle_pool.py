@@ -162,6 +162,28 @@ def test_connections_are_closed_when_idle_too_long():
     assert (len(pool), clock.timers) == (0, [])
 
 
+def test_many_connections_of_one_moment_need_few_sweeps():
+    clock, pool = _clock(), IdlePool(30, 64)
+    connections = [_connection(clock) for _ in range(3)]
+    for connection in connections:
+        pool.put(connection, clock)
+        clock.advance(0.01)
+
+    clock.advance(29.975)
+    assert [connection.usable for connection in connections] == [False, True, True]
+    clock.advance(0.09)
+    assert [connection.usable for connection in connections] == [False, True, True]
+    clock.advance(0.02)
+    assert len(pool) == 0
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "room"), [(256, 128), (1024, 512), (4096, 2048), (1_048_576, 2048), (-1, 2048)]
+)
+def test_half_of_the_files_a_process_may_open_are_left_for_work(descriptors, room):
+    assert idle_pool.room_for(descriptors) == room
+
+
 def test_taken_connection_outlives_the_sweep():
     clock, pool = _clock(), IdlePool(30, 64)
     connection = _connection(clock)

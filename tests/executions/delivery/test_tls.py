@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import ssl
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -9,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from executions.delivery import tls as tls_module
 from executions.delivery.errors import DeliveryError
 from executions.delivery.routes import Route, Tls, read_route
-from executions.delivery.tls import TlsContexts, make_context
+from executions.delivery.tls import TlsContexts, default_context, make_context
 from shared.addresses import AllowList
 from tests.executions.delivery.calls import http_client, request_to
 from tests.executions.delivery.sites import Answer, site
@@ -156,3 +159,59 @@ async def test_contexts_are_kept_by_their_content_and_bounded(monkeypatch: pytes
     assert first is again
     assert [tls.ca_certificates for tls in made] == ["a", "b", "c", "a"]
     assert await contexts.context_of(None) is await contexts.context_of(Tls()) is default
+
+
+OWN, CONTEXT = Tls(ca_certificates="a"), object()
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """Return what makes the contexts to come, one after the other."""
+    steps: list[Callable[[], object]] = []
+    monkeypatch.setattr(tls_module, "make_context", lambda _: steps.pop(0)())
+    return steps
+
+
+async def test_those_who_ask_at_once_share_one_context(made: list[Callable[[], object]]):
+    contexts = TlsContexts(default_context())
+    made += [object, object]
+
+    first, *others = await asyncio.gather(*[contexts.context_of(OWN) for _ in range(3)])
+
+    assert others == [first, first]
+    assert len(made) == 1
+
+
+async def test_a_caller_whose_time_is_up_does_not_end_the_making_of_a_context(
+    made: list[Callable[[], object]],
+):
+    contexts, released = TlsContexts(default_context()), Event()
+    made.append(lambda: released.wait(10) and CONTEXT)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0):
+            await contexts.context_of(OWN)
+
+    released.set()
+
+    assert await contexts.context_of(OWN) is CONTEXT
+
+
+async def test_a_context_that_could_not_be_made_is_tried_again(made: list[Callable[[], object]]):
+    def fail() -> object:
+        raise DeliveryError("tls_failed", "no")
+
+    contexts = TlsContexts(default_context())
+    made += [fail, lambda: CONTEXT]
+
+    failed = await asyncio.gather(
+        *[contexts.context_of(OWN) for _ in range(2)], return_exceptions=True
+    )
+
+    assert [type(one) for one in failed] == [DeliveryError, DeliveryError]
+    assert await contexts.context_of(OWN) is CONTEXT
+
+
+def test_the_systems_authorities_are_read_once():
+    assert default_context() is default_context()
+    assert default_context().verify_mode == ssl.CERT_REQUIRED
+    assert default_context().check_hostname

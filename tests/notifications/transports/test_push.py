@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -60,6 +61,17 @@ def test_a_push_is_encrypted_for_the_browser_and_signed_by_this_server(sink: Pus
     headers = sink.headers[0]
     assert (headers["ttl"], headers["urgency"]) == ("86400", "high")
     assert headers["topic"] == MESSAGE.topic
+
+
+def test_the_systems_authorities_are_not_read_for_each_push(
+    sink: PushSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send_push(sink.url, sink.keys["p256dh"], sink.keys["auth"], MESSAGE)
+    monkeypatch.delattr(ssl, "create_default_context")
+
+    send_push(sink.url, sink.keys["p256dh"], sink.keys["auth"], MESSAGE)
+
+    assert len(sink.opened) == 2
 
 
 @pytest.mark.parametrize("status", [404, 410])
