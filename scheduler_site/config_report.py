@@ -45,6 +45,7 @@ class Reported:
 _SET_BY_VARIABLE = (
     "worker_capacity",
     "retention_days",
+    "archive_dir",
     "payload_bytes",
     "webhook_allowed_networks",
     "webhook_allowed_ports",

@@ -229,6 +229,13 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "Days that finished executions are kept.",
             _knob("retention_days"),
         ),
+        Setting(
+            "ARCHIVE_DIR",
+            "",
+            "Directory that each day is written to, compressed, before it is dropped; every "
+            "machine that keeps house needs it under this path. Empty: no archive.",
+            _knob("archive_dir"),
+        ),
     ),
     "Alerts": (
         Setting(

@@ -270,6 +270,7 @@ PUNCTUAL = Conf(
     public_url=PUBLIC_URL,
     worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),
     retention_days=env.integer("RETENTION_DAYS", 90, minimum=1, maximum=3650),
+    archive_dir=env.text("ARCHIVE_DIR"),
     payload_bytes=env.integer("PAYLOAD_BYTES", 256 * 1024, minimum=1024, maximum=1024 * 1024),
     webhook_allowed_networks=env.words(
         "WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")

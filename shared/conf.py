@@ -79,6 +79,8 @@ class Conf:
     payload_bytes: int = 256 * 1024
     #: How long finished executions are kept.
     retention_days: int = 90
+    #: Directory that a day is written to before it is dropped; empty: no archive.
+    archive_dir: str = ""
     #: Days whose tables exist ahead of time.
     partition_days_ahead: int = 3
     #: Networks (CIDR or CIDR:port) that webhooks may reach although they are not public.

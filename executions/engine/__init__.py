@@ -19,5 +19,5 @@ what is recorded for rescue, ``neglected.py`` hands instants that no scheduler c
 misfire policy. ``gate.py`` holds back what an overlap policy or a limit does not allow yet, as
 ``overlap.py`` decides. ``withdrawal.py`` and ``replanning.py`` take work back for an edit,
 ``resume.py`` ends pauses, ``control.py`` aborts what runs, ``housekeeping.py`` keeps the days,
-``minute_stats.py`` counts what ended.
+``retention.py`` lets old ones go, ``minute_stats.py`` counts what ended.
 """

@@ -26,6 +26,9 @@ _HIGH_AHEAD = timedelta(days=1)
 #: cannot be seen yet.
 _FLOOR_WAITS = timedelta(hours=1)
 _STEPS_OF_A_DAY = ("prune/create_day", "prune/bound_day", "prune/attach_day", "prune/unbound_day")
+#: The comment of a day's table from the moment on that it leaves; one that somebody detached by
+#: hand does not have it and stays.
+LEAVING = "Leaves the ledger."
 
 
 def floor_id() -> UUID:
@@ -96,6 +99,7 @@ def make_days(days: Iterable[datetime]) -> int:
             present = _present()
             for parent in DAILY_TABLES:
                 if _table(parent, day) not in present:
+                    _clear_name(_table(parent, day))
                     _create_day(parent, day)
                     made += 1
     return made
@@ -108,22 +112,57 @@ def ensure_days_ahead(now: datetime) -> int:
     )
 
 
+def put_aside(table: str) -> None:
+    """Give a day's table that leaves the ledger a name of its own, so that its day can come again.
+
+    One that is detached by half is detached first. Does nothing to a table that does not leave.
+    """
+    with transaction.atomic():
+        run("prune/lock_days")
+        _clear_name(table)
+
+
+def day_of(name: str) -> datetime:
+    """Return the midnight that a day given as YYYYMMDD begins with."""
+    return datetime.strptime(name, "%Y%m%d").replace(tzinfo=UTC)
+
+
 def day_end_id(day: str) -> UUID:
     """Return the upper bound of the ids of a day given as YYYYMMDD."""
-    return first_id_at(datetime.strptime(day, "%Y%m%d").replace(tzinfo=UTC) + DAY)
+    return first_id_at(day_of(day) + DAY)
 
 
-def _create_day(parent: str, day: datetime) -> None:
-    names = {
-        "table": sql.Identifier(_table(parent, day)),
+def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Composable]:
+    """Return what the statements of a day's table are to be told; ``table`` is another name."""
+    table = table or _table(parent, day)
+    return {
+        "table": sql.Identifier(table),
         "parent": sql.Identifier(parent),
         "low": sql.Literal(first_id_at(day)),
         "high": sql.Literal(first_id_at(day + DAY)),
         "table_bounds": sql.Identifier(f"{_table(parent, day)}_bounds"),
     }
+
+
+def _create_day(parent: str, day: datetime) -> None:
+    names = day_names(parent, day)
     with connection.cursor() as cursor:
         for name in _STEPS_OF_A_DAY:
             cursor.execute(sql.SQL(statement(name)).format(**names))
+
+
+def _clear_name(table: str) -> None:
+    for number, parent in rows("retention/in_the_way", {"table": table, "mark": LEAVING}):
+        names = {
+            "parent": sql.Identifier(parent or ""),
+            "table": sql.Identifier(table),
+            "aside": sql.Identifier(f"{table}_leaving_{number}"),
+        }
+        with connection.cursor() as cursor:
+            if parent:
+                text = sql.SQL(statement("retention/finish_detaching"))
+                cursor.execute(text.format(**names))
+            cursor.execute(sql.SQL(statement("retention/put_aside")).format(**names))
 
 
 def _present() -> set[str]:

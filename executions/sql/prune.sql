@@ -1,9 +1,10 @@
 -- name: existing_days
--- The day tables of a partitioned table.
+-- The day tables of a partitioned table, without one that is about to leave it: rows find no way
+-- there any more.
 SELECT c.relname FROM pg_inherits i
 JOIN pg_class c ON c.oid = i.inhrelid
 JOIN pg_class p ON p.oid = i.inhparent
-WHERE p.relname = %(parent)s ORDER BY c.relname
+WHERE p.relname = %(parent)s AND NOT i.inhdetachpending ORDER BY c.relname
 
 -- name: lock_days
 -- One process at a time makes or drops day tables; the lock ends with the transaction.
@@ -27,10 +28,9 @@ ALTER TABLE {parent} ATTACH PARTITION {table} FOR VALUES FROM ({low}) TO ({high}
 ALTER TABLE {table} DROP CONSTRAINT {table_bounds}
 
 -- name: wait_briefly
--- Dropping a day locks its parent against everybody; whoever waits for that lock makes others
--- wait. Ends with the transaction.
+-- Whoever waits for the floor's lock makes others wait behind it. Ends with the transaction.
 SET LOCAL lock_timeout = '1s'
 
 -- name: drop_day
--- Drops a day that is older than the retention and has nothing unfinished.
+-- Drops a table that has left the ledger: nobody but itself is locked by that.
 DROP TABLE {table}

@@ -1,7 +1,8 @@
 """Making a backup: one moment of the database, and the keys that open it, in one file.
 
-Runs beside a working installation and blocks nothing but the removal of old days. Dump, counts
-and migrations are of one snapshot; what commits later is not in it.
+Runs beside a working installation and blocks nothing but the removal of old days; it begins when
+the one that goes on has ended. Dump, counts and migrations are of one snapshot; what commits
+later is not in it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from django.db import connection
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from executions.engine.retention import keep_days
 from scheduler_site.backup import archive, keys, programs, wrapping
 from scheduler_site.backup.manifest import Manifest
 from shared.instants import format_instant
@@ -52,7 +54,8 @@ class _Facts:
 def make_backup(path: Path, passphrase: str, *, force: bool = False) -> Made:
     """Write a backup of the database that is in use; return what is in it.
 
-    Raise Conflict when the file exists, ProgramFailed when the dump fails; then nothing is left.
+    Raise Conflict when the file exists or days keep leaving the ledger for an hour, ProgramFailed
+    when the dump fails; then nothing is left.
     """
     url = database_address()
     with archive.writing(path, force=force) as writer, _snapshot(url) as facts:
@@ -94,6 +97,8 @@ def database_address() -> str:
 def _snapshot(url: str) -> Iterator[_Facts]:
     """Hold one snapshot open for the block, for whoever knows its name."""
     with psycopg.connect(url, options=_PATIENT) as session:
+        # The dump locks its tables later than the snapshot sees them; until then none may go.
+        keep_days(session)
         session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         session.read_only = True
         name = _one(session, "backup/snapshot")[0]
@@ -106,13 +111,20 @@ def _snapshot(url: str) -> Iterator[_Facts]:
 
 
 def count_rows(session: psycopg.Connection[Any]) -> dict[str, int]:
-    """Return how many rows each table has, as the session's transaction sees them."""
-    count = statement("backup/count_rows")
-    counts = {}
-    for (table,) in session.execute(statement("backup/tables")).fetchall():
-        asked = session.execute(sql.SQL(count).format(table=sql.Identifier(table)))
-        counts[table] = int(asked.fetchall()[0][0])
+    """Return how many rows each table has, as the session's transaction sees them.
+
+    A day that is half detached counts with the table that it leaves: a dump has it there.
+    """
+    tables = session.execute(statement("backup/tables")).fetchall()
+    counts = {table: _count(session, table) for (table,) in tables}
+    for parent, table in session.execute(statement("backup/half_detached")).fetchall():
+        counts[parent] += _count(session, table)
     return counts
+
+
+def _count(session: psycopg.Connection[Any], table: str) -> int:
+    text = sql.SQL(statement("backup/count_rows")).format(table=sql.Identifier(table))
+    return int(session.execute(text).fetchall()[0][0])
 
 
 def _one(session: psycopg.Connection[Any], name: str) -> tuple[Any, ...]:

@@ -17,6 +17,16 @@ SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
 ORDER BY c.relname
 
+-- name: half_detached
+-- Days whose detachment goes on, or was cut off, with the tables that they leave: a count of the
+-- table leaves them out, a dump attaches them again.
+SELECT p.relname, c.relname FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid
+JOIN pg_class p ON p.oid = i.inhparent
+JOIN pg_namespace n ON n.oid = p.relnamespace
+WHERE i.inhdetachpending AND n.nspname = 'public'
+ORDER BY c.relname
+
 -- name: count_rows
 -- The rows of one table; reads it from end to end, as the dump does.
 SELECT count(*) FROM {table}

@@ -1,7 +1,8 @@
 """``manage.py backup --to FILE``: one consistent dump of the database, with the keys it needs.
 
 The passphrase that wraps the keys comes from BACKUP_PASSPHRASE, or is asked for on a terminal.
-Exit codes: 0 done; 1 the dump failed; 2 no usable passphrase; 4 the file exists; 5 no database.
+Exit codes: 0 done; 1 the dump failed; 2 no usable passphrase; 4 the file exists, or days are
+leaving the ledger for an hour; 5 no database.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.db import connection
 
+from executions.engine import retention
 from executions.models import PartitionLease
 from scheduler_site.backup import archive, programs
 from scheduler_site.backup.make import database_address, make_backup
@@ -13,6 +15,7 @@ from scheduler_site.backup.programs import ProgramFailed
 from scheduler_site.backup.wrapping import unwrap
 from shared.exceptions import Conflict
 from tenants.models import Tenant
+from tests.executions.old_days import forget, half_detach, put
 from tests.factories import make_task, make_tenant, once
 from tests.scheduler_site.backup.files import PASSPHRASE, cheap
 
@@ -71,6 +74,43 @@ def test_what_commits_while_it_is_made_is_wholly_out_of_it(
     made = make_backup(tmp_path / "a", PASSPHRASE)
 
     assert made.manifest.row_counts["tasks"] == 1
+
+
+@pytest.fixture
+def half_detached(alpha: Tenant) -> Iterator[None]:
+    """Let the executions of a day be on their way out of the ledger."""
+    forget()
+    put(alpha, 20)
+    half_detach("executions", 20)
+    yield
+    forget()
+
+
+def test_a_day_that_is_half_detached_is_counted_with_the_ledger(
+    half_detached: None, alpha: Tenant, tmp_path: Path
+):
+    put(alpha, 21)
+
+    made = make_backup(tmp_path / "a", PASSPHRASE)
+
+    assert made.manifest.row_counts["executions"] == 2
+    assert not [name for name in made.manifest.row_counts if name.startswith("executions_")]
+
+
+def test_no_day_leaves_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    dump = programs.dump
+    turns: list[object] = []
+
+    def looking(url: str, snapshot: str):
+        with retention.turn() as session:
+            turns.append(session)
+        return dump(url, snapshot)
+
+    monkeypatch.setattr(programs, "dump", looking)
+
+    make_backup(tmp_path / "a", PASSPHRASE)
+
+    assert turns == [None]
 
 
 def test_a_dump_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

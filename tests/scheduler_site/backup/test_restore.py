@@ -19,6 +19,7 @@ from scheduler_site.backup.restore import Checked, Incomplete, check, restore
 from scheduler_site.backup.wrapping import WrongPassphrase
 from scheduler_site.run_lock import RunLock
 from shared.exceptions import Conflict
+from tests.executions.old_days import forget, half_detach, put
 from tests.factories import make_task, make_tenant, once
 from tests.scheduler_site.backup.files import PASSPHRASE, cheap, write
 
@@ -39,6 +40,13 @@ def target() -> Iterator[str]:
     yield f"{database_address()} dbname=restore_target"
     with psycopg.connect(database_address(), autocommit=True) as session:
         session.execute("DROP DATABASE restore_target WITH (FORCE)")
+
+
+@pytest.fixture
+def _no_old_days(transactional_db: None) -> Iterator[None]:
+    forget()
+    yield
+    forget()
 
 
 @pytest.fixture
@@ -69,6 +77,18 @@ def test_the_restored_database_has_every_row_and_is_fenced(
     assert token > checked.manifest.last_token + 2**39
     assert local_state.load_secrets(tmp_path / "b")["encryption_keys"]
     assert guard.current_incarnation() != before
+
+
+@pytest.mark.usefixtures("_no_old_days")
+def test_a_day_that_was_half_detached_is_in_the_ledger_again(target: str, tmp_path: Path):
+    put(make_tenant("Alpha"), 20)
+    half_detach("executions", 20)
+    make_backup(tmp_path / "a", PASSPHRASE)
+
+    restore(check(tmp_path / "a", PASSPHRASE), Place(tmp_path / "b", target), overwrite=False)
+
+    assert value(target, "SELECT count(*) FROM executions") == 1
+    assert value(target, "SELECT count(*) FROM pg_inherits WHERE inhdetachpending") == 0
 
 
 def test_an_installation_that_runs_is_refused(checked: Checked, target: str, tmp_path: Path):

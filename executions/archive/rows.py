@@ -1,0 +1,81 @@
+"""Rows of the archive: CSV in which every value stands in quotes and NULL is nothing at all.
+
+PostgreSQL writes it with FORCE_QUOTE. The standard library's reader takes an empty text and NULL
+for the same, hence this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+_FIELD = re.compile(r'(?:"([^"]*(?:""[^"]*)*)")?(,|\Z)')
+_QUOTE = b'"'
+
+
+def records(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield each record without its line end, which values may hold as well.
+
+    Raise ValueError when the last one is cut off.
+    """
+    held: list[bytes] = []
+    inside = 0
+    for line in lines:
+        held.append(line)
+        inside ^= line.count(_QUOTE) & 1
+        if not inside:
+            yield b"".join(held).removesuffix(b"\n")
+            held = []
+    if held:
+        raise ValueError("the last record is cut off")
+
+
+def fields(record: str) -> list[str | None]:
+    """Return the values of a record; raise ValueError for what is none."""
+    found: list[str | None] = []
+    position = 0
+    while True:
+        match = _FIELD.match(record, position)
+        if match is None:
+            raise ValueError(f"no value at character {position}")
+        value: str | None = match[1]
+        found.append(value if value is None else value.replace('""', '"'))
+        position = match.end()
+        if not match[2]:
+            return found
+
+
+def values(columns: Mapping[str, str], record: bytes) -> dict[str, Any]:
+    """Return a record as a document; ``columns`` are the names with their PostgreSQL types.
+
+    Times are RFC 3339 in UTC with microseconds. What is sealed stays so: hexadecimal text.
+    """
+    found = fields(record.decode())
+    if len(found) != len(columns):
+        raise ValueError(f"{len(found)} values for {len(columns)} columns")
+    return {
+        name: text if text is None else _READERS.get(kind, str)(text)
+        for (name, kind), text in zip(columns.items(), found, strict=True)
+    }
+
+
+def _moment(text: str) -> str:
+    moment = datetime.fromisoformat(text).astimezone(UTC)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+#: PostgreSQL type -> how its text is read; all others stay text.
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "smallint": int,
+    "integer": int,
+    "bigint": int,
+    "xid8": int,
+    "double precision": float,
+    "boolean": lambda text: text == "t",
+    "jsonb": orjson.loads,
+    "timestamp with time zone": _moment,
+}

@@ -1,0 +1,116 @@
+-- name: take_turn
+-- One process at a time lets days go, or writes and reads back the archive; the lock ends with
+-- the session. False while another has it.
+SELECT pg_try_advisory_lock(727302)
+
+-- name: share_turn
+-- Keeps every day where it is, for whoever reads the whole ledger; several may at once. Waits for
+-- a round that goes on; ends with the session.
+SELECT pg_advisory_lock_shared(727302)
+
+-- name: give_turn_back
+-- Ends the turn at once; a session that is closed would hold it for a moment longer.
+SELECT pg_advisory_unlock_all()
+
+-- name: be_patient
+-- How long the session waits for a lock and for a statement, in milliseconds; 0 is without end.
+SELECT set_config('lock_timeout', %(lock)s::text, false),
+       set_config('statement_timeout', %(statement)s::text, false)
+
+-- name: days_before
+-- The day tables before a day (YYYYMMDD), each with its parent and whether it is half detached.
+-- Not those that came back from the archive and are kept for a while, as their comment says. One
+-- that has begun to leave goes on whatever its day: the retention may be longer than it was.
+SELECT p.relname::text, c.relname::text, i.inhdetachpending
+FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid
+JOIN pg_class p ON p.oid = i.inhparent
+WHERE p.relname = ANY(%(parents)s::text[]) AND pg_table_is_visible(p.oid)
+  AND c.relname ~ '_[0-9]{8}$'
+  AND (i.inhdetachpending AND obj_description(c.oid, 'pg_class') = %(mark)s
+       OR right(c.relname::text, 8) < %(before)s AND coalesce(
+           substring(obj_description(c.oid, 'pg_class')
+                     FROM 'kept until ([0-9]{4}-[0-9]{2}-[0-9]{2})')::date < current_date, true))
+
+-- name: marked_in_ledger
+-- Days that are marked and wholly in the ledger: their detachment never began, or they are
+-- restored from a backup that was made in the middle of it.
+SELECT c.relname::text FROM pg_inherits i
+JOIN pg_class c ON c.oid = i.inhrelid
+WHERE NOT i.inhdetachpending AND c.relkind = 'r' AND pg_table_is_visible(c.oid)
+  AND obj_description(c.oid, 'pg_class') = %(mark)s
+
+-- name: has_old_reader
+-- Whether a transaction that began long ago uses a table, as a dump does: a detachment would
+-- only wait for it, half done.
+SELECT EXISTS (
+    SELECT 1 FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+    WHERE l.locktype = 'relation' AND l.granted AND l.relation = %(parent)s::regclass
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND a.pid <> pg_backend_pid()
+      AND a.xact_start < clock_timestamp() - make_interval(secs => %(seconds)s))
+
+-- name: describe
+-- What becomes of a table, where whoever comes next finds it.
+COMMENT ON TABLE {table} IS {text}
+
+-- name: detach_day
+-- Takes a day out of its parent. It waits for whoever uses the parent, and nobody waits for it.
+-- Outside of any transaction; cut off in the middle, it is ended by finish_detaching.
+ALTER TABLE {parent} DETACH PARTITION {table} CONCURRENTLY
+
+-- name: finish_detaching
+-- Ends a detachment that was cut off.
+ALTER TABLE {parent} DETACH PARTITION {table} FINALIZE
+
+-- name: in_the_way
+-- A table of this name that leaves the ledger: its number, and its parent where it is detached
+-- by half only.
+SELECT c.oid::bigint, p.relname::text
+FROM pg_class c
+LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+LEFT JOIN pg_class p ON p.oid = i.inhparent
+WHERE c.relname = %(table)s AND c.relkind = 'r' AND pg_table_is_visible(c.oid)
+  AND obj_description(c.oid, 'pg_class') = %(mark)s
+  AND (i.inhrelid IS NULL OR i.inhdetachpending)
+
+-- name: put_aside
+-- Gives a detached table a name that no day will have.
+ALTER TABLE {table} RENAME TO {aside}
+
+-- name: detached
+-- The tables that have left their parent under the name of their day.
+SELECT c.relname::text FROM pg_class c
+WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}$' AND c.relkind = 'r'
+  AND NOT c.relispartition AND pg_table_is_visible(c.oid)
+  AND obj_description(c.oid, 'pg_class') = %(mark)s
+ORDER BY c.relname
+
+-- name: leaving
+-- The tables that have left their parent and were put aside, of any day.
+SELECT c.relname::text FROM pg_class c
+WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}_leaving_[0-9]+$' AND c.relkind = 'r'
+  AND NOT c.relispartition AND pg_table_is_visible(c.oid)
+ORDER BY c.relname
+
+-- name: has_unfinished
+-- Whether a table of executions outside of the ledger holds unfinished ones. Its partial indexes
+-- answer at once, as in has_open.
+SELECT EXISTS (
+    SELECT 1 FROM {table} WHERE status IN ('PENDING', 'RETRYING') AND NOT held AND NOT parked
+) OR EXISTS (
+    SELECT 1 FROM {table} WHERE status IN ('PENDING', 'RETRYING') AND NOT held AND parked
+) OR EXISTS (
+    SELECT 1 FROM {table} WHERE status IN ('PENDING', 'RETRYING') AND held
+) OR EXISTS (
+    SELECT 1 FROM {table} WHERE status IN ('QUEUED', 'RUNNING')
+)
+
+-- name: return_unfinished
+-- Moves what is unfinished back into the ledger, as it is; the floor lies below it by then. The
+-- columns by name: the table may have left before a migration.
+WITH found AS (
+    DELETE FROM {table} WHERE status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING') RETURNING *
+)
+INSERT INTO executions ({columns}) SELECT {columns} FROM found
+ON CONFLICT (id) DO NOTHING

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+
+from executions.engine import housekeeping, ledger, retention
+from executions.models import Execution
+from shared.conf import conf
+from tenants.models import Tenant
+from tests.executions.old_days import (
+    ago,
+    days_of,
+    forget,
+    lower_floor,
+    make_days,
+    name_of,
+    put,
+    tables,
+)
+from tests.factories import make_execution, release
+from tests.support.waiting import until
+
+_WAITING = """
+SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'
+  AND relation IN ('executions'::regclass, 'attempts'::regclass, 'events'::regclass)
+"""
+_HALF_DETACHED = "SELECT count(*) FROM pg_inherits WHERE inhdetachpending"
+
+
+@pytest.fixture(autouse=True)
+def _ten_days_kept(ground: None, settings: Any) -> Iterator[None]:
+    settings.PUNCTUAL = replace(conf(), retention_days=10)
+    forget()
+    yield
+    forget()
+
+
+def number(query: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return int(cursor.fetchone()[0])
+
+
+def wait_until_it_leaves() -> None:
+    """Wait until a day is detached by half: whoever detaches it waits for others from then on."""
+    until(lambda: number(_HALF_DETACHED))
+
+
+def read_everything() -> None:
+    """Take the locks that a report over the whole ledger holds until its transaction ends."""
+    list(Execution.objects.order_by("id")[:1])
+
+
+def test_whoever_dispatches_does_not_wait_behind_a_day_that_leaves(
+    alpha: Tenant, beside: Callable[[Callable[[], Any]], Any]
+):
+    put(alpha, 20)
+    due = make_execution(alpha)
+
+    with transaction.atomic():
+        read_everything()
+        dropping = beside(housekeeping.drop_old_days)
+        wait_until_it_leaves()
+        # Nobody queues for the tables; whoever comes now gets them at once or fails.
+        assert beside(lambda: number(_WAITING)).join() == 0
+        claimed = beside(_release_without_waiting).join()
+
+    assert [row.id for row in claimed] == [due.id]
+    assert dropping.join() == 3
+    assert name_of(20) not in days_of()
+
+
+def _release_without_waiting() -> Any:
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '1ms'")
+        return release()
+
+
+def test_a_detachment_that_was_cut_off_is_ended_by_the_next_run(
+    alpha: Tenant,
+    beside: Callable[[Callable[[], Any]], Any],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    put(alpha, 20)
+    monkeypatch.setattr(retention, "_DETACHING", (50, 1000))
+
+    with transaction.atomic():
+        read_everything()
+        # The reader outlasts its patience.
+        assert beside(housekeeping.drop_old_days).join() == 0
+        assert beside(lambda: number(_HALF_DETACHED)).join() == 1
+    assert name_of(20) not in days_of("executions")
+    monkeypatch.undo()
+
+    assert housekeeping.drop_old_days() == 3
+
+    assert number(_HALF_DETACHED) == 0
+    assert not [table for table in tables() if name_of(20) in table]
+
+
+def test_a_day_that_is_detached_by_half_can_be_made_again(
+    alpha: Tenant,
+    beside: Callable[[Callable[[], Any]], Any],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    before = put(alpha, 20)
+    monkeypatch.setattr(retention, "_DETACHING", (50, 1000))
+    with transaction.atomic():
+        read_everything()
+        assert beside(housekeeping.drop_old_days).join() == 0
+    monkeypatch.undo()
+    assert ledger.missing_days([ago(20)]) == [ago(20).replace(hour=0)]
+
+    again = put(alpha, 20, "PENDING", held=True)
+    lower_floor(20)
+
+    assert Execution.objects.get(id=again.id).status == "PENDING"
+    # The table on its way out goes, the day that came again stays.
+    assert housekeeping.drop_old_days() == 1
+    assert Execution.objects.filter(id__in=[before.id, again.id]).count() == 1
+    assert name_of(20) in days_of("executions")
+
+
+def test_a_row_that_is_being_written_while_its_day_leaves_is_not_lost(
+    alpha: Tenant, beside: Callable[[Callable[[], Any]], Any]
+):
+    make_days(20)
+
+    with transaction.atomic():
+        # As somebody who has looked at the floor before it was too late, and not locked it.
+        late = put(alpha, 20, "PENDING", held=True)
+        dropping = beside(housekeeping.drop_old_days)
+        wait_until_it_leaves()
+    dropping.join()
+
+    assert Execution.objects.get(id=late.id).held
+    assert ledger.floor_id() <= late.id
+    assert name_of(20) in days_of("executions")
