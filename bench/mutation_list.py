@@ -235,8 +235,8 @@ STREAM = (
         "schedulers are woken before the commit",
         ("tests/shared/test_notify.py",),
         "shared/notify.py",
-        "transaction.on_commit(_send, robust=True)",
-        "_send()",
+        "transaction.on_commit(lambda: _send(within), robust=True)",
+        "_send(within)",
     ),
     _one(
         "abort-before-commit",

@@ -27,7 +27,7 @@ from executions.engine.rescue import Rescuer
 from executions.services import failing
 from shared.conf import conf
 from shared.loop import Agenda, Stage
-from shared.notify import Listener
+from shared.notify import Listener, next_look_is_late
 from tenants.services import active_signing_secrets
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _materialize(self) -> float:
         counts = materialize.run_once(self.partitions)
-        if counts.done:
+        if counts.done and next_look_is_late(counts.due_in):
             self._agenda.hurry("gate", "dispatch")
         return counts.next_in
 
@@ -172,8 +172,9 @@ class PunctualScheduler(DatabaseScheduler):
         if listener is None:
             return
         try:
-            if listener.drain():
-                self._agenda.hurry("materialize", "gate", "dispatch")
+            within = listener.drain()
+            if within is not None:
+                self._agenda.hurry("materialize", "gate", "dispatch", within=within)
         except psycopg.Error as error:
             log.warning("listener_lost", extra={"reason": str(error)})
             listener.close()

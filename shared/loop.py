@@ -46,11 +46,11 @@ class Agenda:
                 self._run(stage)
         return max(0.0, min(stage.next_at for stage in self._stages) - time.monotonic())
 
-    def hurry(self, *names: str) -> None:
-        """Make stages due at once, unless they are backing off."""
+    def hurry(self, *names: str, within: float = 0.0) -> None:
+        """Make stages due within so many seconds, unless they are backing off."""
         for stage in self._stages:
             if stage.name in names and not stage.failures:
-                stage.next_at = 0.0
+                stage.next_at = min(stage.next_at, time.monotonic() + within)
 
     def _run(self, stage: Stage) -> None:
         try:

@@ -17,8 +17,12 @@ from django.db import connection, transaction
 from shared.conf import conf
 from shared.sql import run, statement
 
+#: Work that is due later lets the schedulers wait for more of its kind: a pass costs much,
+#: whatever its size. Never so long that it is not handed out well ahead of its time.
+_PATIENT_FROM_SECONDS, _PATIENCE_SECONDS = 1.0, 0.5
+
 _lock = threading.Lock()
-_wanted = threading.Event()
+_wanted: list[float] = []
 
 
 def wake_schedulers_on_commit(due_at: datetime | None, now: datetime) -> None:
@@ -29,19 +33,32 @@ def wake_schedulers_on_commit(due_at: datetime | None, now: datetime) -> None:
 
 def wake_schedulers_in(seconds: float) -> None:
     """Wake the schedulers after this transaction commits, for work that is due in so long."""
-    if seconds < conf().scheduler_sleep_seconds + conf().release_seconds + 2.0:
+    if next_look_is_late(seconds):
+        within = min(_PATIENCE_SECONDS, max(0.0, seconds - _PATIENT_FROM_SECONDS) / 4)
         # The work is committed, and the next regular look finds it: a wake-up that cannot be
         # sent must not turn the caller's success into an error.
-        transaction.on_commit(_send, robust=True)
+        transaction.on_commit(lambda: _send(within), robust=True)
 
 
-def _send() -> None:
+def wake_schedulers_now() -> None:
+    """Wake the schedulers within this transaction, or at once outside of one."""
+    run("leases/wake", {"within": "0"})
+
+
+def next_look_is_late(seconds: float) -> bool:
+    """Return whether a scheduler's next regular look may be too late for work due in so long."""
+    return seconds < conf().scheduler_sleep_seconds + conf().release_seconds + 2.0
+
+
+def _send(within: float) -> None:
     """Send one notification for all commits that ask while another is being sent."""
-    _wanted.set()
-    while _wanted.is_set() and _lock.acquire(blocking=False):
+    _wanted.append(within)
+    while _wanted and _lock.acquire(blocking=False):
         try:
-            _wanted.clear()
-            run("leases/wake")
+            # Whoever asks from here on is in the next one.
+            taken = [_wanted.pop() for _ in range(len(_wanted))]
+            if taken:
+                run("leases/wake", {"within": f"{min(taken):.3f}"})
         finally:
             _lock.release()
 
@@ -62,9 +79,12 @@ class Listener:
         """Return the socket to wait on."""
         return self._session.fileno()
 
-    def drain(self) -> bool:
-        """Return whether a wake-up arrived, and forget it; raise when the session is gone."""
-        return bool(self._received())
+    def drain(self) -> float | None:
+        """Return within how many seconds a wake-up wants a look, None without one.
+
+        It is forgotten with that. Raise when the session is gone.
+        """
+        return min((_within(notified.payload) for notified in self._received()), default=None)
 
     def close(self) -> None:
         """End the session."""
@@ -72,3 +92,12 @@ class Listener:
 
     def _received(self) -> Sequence[psycopg.Notify]:
         return list(self._session.notifies(timeout=0))
+
+
+def _within(payload: str) -> float:
+    try:
+        within = float(payload)
+    except ValueError:
+        return 0.0
+    # Anybody with access to the database can say anything here.
+    return within if 0.0 <= within <= _PATIENCE_SECONDS else 0.0

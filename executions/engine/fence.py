@@ -14,6 +14,7 @@ from django.db import transaction
 
 from executions.engine import guard, ledger, transitions
 from executions.engine.clocks import database_now
+from shared.notify import wake_schedulers_now
 from shared.sql import rows, run, statement
 
 #: Who owns the partitions meanwhile; no scheduler draws this id.
@@ -48,7 +49,7 @@ def lift() -> int:
     """Let schedulers take the partitions again; return how many, 0 when it did not stand."""
     taken = run("fence/lift", {"fence": OWNER})
     if taken:
-        run("leases/wake")
+        wake_schedulers_now()
     return taken
 
 

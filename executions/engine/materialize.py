@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
@@ -56,7 +56,7 @@ def run_once(partitions: Partitions) -> Counts:
         return Counts(next_in=0.0)
     now = database_now()
     try:
-        done = _pass(partitions, now, _write)
+        planned = _pass(partitions, now, _write)
     except _DaysMissing as missing:
         # Outside of the transaction, whose locks must stay few and short.
         ledger.make_days(missing.days)
@@ -64,11 +64,17 @@ def run_once(partitions: Partitions) -> Counts:
     except (DataError, IntegrityError) as error:
         if not _blames_a_row(error):
             raise
-        done = _pass(partitions, now, _write_singly)
-    return Counts(done=done, next_in=0.0 if done else _until_next(partitions, now))
+        planned = _pass(partitions, now, _write_singly)
+    dues = (row.due for entry in planned for row in entry.rows if row.status == Status.PENDING)
+    soonest = min(dues, default=datetime.max.replace(tzinfo=UTC))
+    return Counts(
+        done=len(planned),
+        next_in=_until_next(partitions, now, more=bool(planned)),
+        due_in=(soonest - now).total_seconds(),
+    )
 
 
-def _pass(partitions: Partitions, now: datetime, write: _Write) -> int:
+def _pass(partitions: Partitions, now: datetime, write: _Write) -> list[Planned]:
     horizon = now + timedelta(seconds=conf().horizon_seconds)
     with transaction.atomic():
         found = rows(
@@ -83,7 +89,7 @@ def _pass(partitions: Partitions, now: datetime, write: _Write) -> int:
         planned = plan_tasks([Due(*row) for row in found], now, horizon)
         if planned:
             write(planned, partitions, now)
-    return len(planned)
+    return planned
 
 
 def _blames_a_row(error: Exception) -> bool:
@@ -163,10 +169,12 @@ def _pause(tasks: list[UUID]) -> None:
         run("materialize/fail_unreadable_tasks", {"task_ids": tasks, "note": _UNREADABLE})
 
 
-def _until_next(partitions: Partitions, now: datetime) -> float:
+def _until_next(partitions: Partitions, now: datetime, *, more: bool) -> float:
     soonest = rows("materialize/next_due_task", {"partitions": list(partitions.held)})[0][0]
     if soonest is None:
         return conf().scheduler_sleep_seconds
+    ahead: float = (soonest - now).total_seconds() - conf().horizon_seconds
+    if more and ahead <= 0:
+        return 0.0
     # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.
-    wait: float = (soonest - now).total_seconds() - conf().horizon_seconds + _GATHER_SECONDS
-    return min(conf().scheduler_sleep_seconds, max(_GATHER_SECONDS, wait))
+    return min(conf().scheduler_sleep_seconds, _GATHER_SECONDS + max(0.0, ahead))

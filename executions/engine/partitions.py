@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 from executions.engine import refusals
 from shared.conf import conf
+from shared.notify import wake_schedulers_now
 from shared.sql import rows, run
 
 #: A partition that nobody owned for so long has been neglected: its misfire policies apply also
@@ -118,7 +119,7 @@ class Partitions:
         run("leases/drop_node", {"node": self.node})
         self._held = {}
         self.neglected, self.inherited = {}, {}
-        run("leases/wake")
+        wake_schedulers_now()
 
     def _fair_share(self, ttl: float) -> set[int]:
         node = {"node": self.node, "name": self.name, "pid": os.getpid()}

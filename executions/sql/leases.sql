@@ -77,5 +77,5 @@ SELECT clock_timestamp()
 LISTEN punctual_wake
 
 -- name: wake
--- Wakes the schedulers; coalesced by the sender.
-NOTIFY punctual_wake
+-- Wakes the schedulers, which may wait so many seconds for more; coalesced by the sender.
+SELECT pg_notify('punctual_wake', %(within)s::text)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import select
 import signal
+import time
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
@@ -13,9 +15,12 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.beat import PunctualScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES
+from executions.engine.clocks import database_now
 from executions.models import PartitionLease
 from scheduler_site.celery import app
-from shared.sql import run
+from shared.notify import wake_schedulers_now
+from tenants.models import Tenant
+from tests.factories import make_task, once
 
 # Committing: the listener hears commits only, and a failing stage drops every connection.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -121,16 +126,33 @@ def test_the_zone_database_is_asked_about_once_after_the_start(
     assert asked == [CHECK_ZONES]
 
 
+def due_now(scheduler: PunctualScheduler) -> set[str]:
+    now = time.monotonic()
+    return {stage.name for stage in scheduler._agenda._stages if stage.next_at <= now}
+
+
 def test_a_notification_wakes_it(scheduler: PunctualScheduler) -> None:
     tick(scheduler)
     assert scheduler._listener is not None
 
-    run("leases/wake")
+    wake_schedulers_now()
 
     assert select.select([scheduler._listener], [], [], 5)[0]
     scheduler._hear()
-    due = {stage.name for stage in scheduler._agenda._stages if stage.next_at == 0.0}
-    assert {"materialize", "gate", "dispatch"} <= due
+    assert {"materialize", "gate", "dispatch"} <= due_now(scheduler)
+
+
+@pytest.mark.parametrize(("due_in", "hurried"), [(2.0, True), (12.0, False)])
+def test_what_is_prepared_far_ahead_waits_for_the_regular_look(
+    scheduler: PunctualScheduler, alpha: Tenant, due_in: float, hurried: bool
+) -> None:
+    tick(scheduler)
+    scheduler._agenda.run_due()  # what the first listening has hurried
+    make_task(alpha, once(database_now() + timedelta(seconds=due_in)))
+
+    assert scheduler._materialize() > 0
+
+    assert ("dispatch" in due_now(scheduler)) == hurried
 
 
 def test_a_lost_listener_is_opened_again(scheduler: PunctualScheduler) -> None:

@@ -93,6 +93,21 @@ def test_a_hurried_stage_runs_at_once(clock: Time, noted: Recorded):
     assert noted.take() == ["b"]
 
 
+def test_a_stage_that_is_hurried_patiently_runs_no_later_than_it_would(
+    clock: Time, noted: Recorded
+):
+    agenda = Agenda([noted.stage("a", 0.2), noted.stage("b", 5.0)], noted.on_error)
+    agenda.run_due()
+    noted.take()
+
+    agenda.hurry("a", "b", within=0.5)
+    assert agenda.run_due() == pytest.approx(0.2)
+    clock.now += 0.5
+    agenda.run_due()
+
+    assert noted.take() == ["a", "b"]
+
+
 def test_an_early_stage_hurries_a_later_one_in_the_same_pass(clock: Time, noted: Recorded):
     def hurry() -> float:
         agenda.hurry("later")

@@ -12,8 +12,12 @@ from django.db import connection, transaction
 from executions.engine.clocks import database_now
 from shared import notify
 from shared.conf import conf
-from shared.notify import Listener, wake_schedulers_on_commit
-from shared.sql import run
+from shared.notify import (
+    Listener,
+    wake_schedulers_in,
+    wake_schedulers_now,
+    wake_schedulers_on_commit,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +31,7 @@ def listener() -> Iterator[Listener]:
 
 def hears(listener: Listener, seconds: float) -> bool:
     readable, _, _ = select.select([listener], [], [], seconds)
-    return bool(readable) and listener.drain()
+    return bool(readable) and listener.drain() is not None
 
 
 def soon(seconds: float = 1.0) -> None:
@@ -39,7 +43,7 @@ def test_a_listener_hears_the_commit_of_work_that_is_due_soon(listener: Listener
     soon()
 
     assert hears(listener, 5.0)
-    assert not listener.drain()
+    assert listener.drain() is None
 
 
 def test_nothing_is_sent_before_the_commit(listener: Listener):
@@ -65,21 +69,54 @@ def test_nothing_is_sent_for_work_that_the_regular_look_finds_in_time(listener: 
     assert not hears(listener, 0.1)
 
 
+@pytest.mark.parametrize(
+    ("due_in", "within"), [(-5.0, 0.0), (0.0, 0.0), (1.0, 0.0), (2.0, 0.25), (3.0, 0.5), (9.0, 0.5)]
+)
+def test_work_that_is_due_later_lets_schedulers_wait_for_more(
+    listener: Listener, due_in: float, within: float
+):
+    wake_schedulers_in(due_in)
+
+    assert select.select([listener], [], [], 5.0)[0]
+    assert listener.drain() == within
+
+
+def test_of_several_wake_ups_the_most_urgent_counts(listener: Listener):
+    with transaction.atomic():
+        wake_schedulers_in(9.0)
+        wake_schedulers_in(0.0)
+
+    heard: list[float | None] = []
+    while 0.0 not in heard:
+        assert select.select([listener], [], [], 5.0)[0]
+        heard.append(listener.drain())
+    assert heard in ([0.0], [0.5, 0.0])
+
+
+@pytest.mark.parametrize("payload", ["", "soon", "nan", "-1", "60"])
+def test_a_wake_up_that_says_something_else_is_urgent(listener: Listener, payload: str):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify('punctual_wake', %s)", [payload])
+
+    assert select.select([listener], [], [], 5.0)[0]
+    assert listener.drain() == 0.0
+
+
 def test_commits_that_meet_share_one_notification(monkeypatch: pytest.MonkeyPatch):
     sent: list[str] = []
     sending, go_on = threading.Event(), threading.Event()
 
-    def slowly(path: str) -> int:
-        sent.append(path)
+    def slowly(path: str, parameters: dict[str, str]) -> int:
+        sent.append(parameters["within"])
         sending.set()
         go_on.wait(5)
         return 0
 
     monkeypatch.setattr(notify, "run", slowly)
-    first = threading.Thread(target=notify._send)
+    first = threading.Thread(target=notify._send, args=(0.5,))
     first.start()
     assert sending.wait(5)
-    others = [threading.Thread(target=notify._send) for _ in range(20)]
+    others = [threading.Thread(target=notify._send, args=(n / 8,)) for n in range(1, 20)]
     for thread in others:
         thread.start()
     for thread in others:
@@ -88,13 +125,13 @@ def test_commits_that_meet_share_one_notification(monkeypatch: pytest.MonkeyPatc
     first.join(5)
 
     # One was under way and one more says what came meanwhile.
-    assert len(sent) == 2
+    assert sent == ["0.500", "0.125"]
 
 
 def test_a_wake_up_that_cannot_be_sent_does_not_fail_the_commit(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    def fail(path: str) -> int:
+    def fail(path: str, parameters: dict[str, str]) -> int:
         raise psycopg.OperationalError("gone")
 
     monkeypatch.setattr(notify, "run", fail)
@@ -126,6 +163,6 @@ def terminate() -> Callable[[int], None]:
 
 
 def test_a_scheduler_that_stops_wakes_the_others(listener: Listener):
-    run("leases/wake")
+    wake_schedulers_now()
 
     assert hears(listener, 5.0)
