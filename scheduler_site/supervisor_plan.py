@@ -11,7 +11,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -37,6 +37,9 @@ DRAIN_ORDER = (
     ("postgresql",),
 )
 _GRACE_SECONDS = {"worker": 30.0, "system-worker": 30.0, "recorder": 30.0}
+#: Work starts at its millisecond where all share few processors: who plans it ahead, who writes
+#: down what came of it, and the database behind them, stand back for the workers (decision 0020).
+_NICENESS = dict.fromkeys(("scheduler", "recorder", "system-worker", "postgresql"), 5)
 _BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
 _ADDRESSES = ("DATABASE_URL", "REDIS_URL")
 _WITHOUT_DATABASE = ("worker", "receiver")
@@ -115,7 +118,7 @@ def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[
     return [
         *_external_stages(options),
         *(
-            Stage(kind, [server.process()], ready=partial(asyncio.to_thread, server.probe))
+            Stage(kind, [_placed(server.process())], ready=partial(asyncio.to_thread, server.probe))
             for kind, server in servers.items()
         ),
         Stage(
@@ -169,6 +172,7 @@ class _Plan:
             argv=(sys.executable, str(BASE_DIR / "manage.py"), *command),
             environment=self._environment(kind, name, pool),
             grace_seconds=_GRACE_SECONDS.get(kind, 10.0),
+            niceness=_NICENESS.get(kind, 0),
         )
 
     def _environment(self, kind: str, name: str, pool: str) -> dict[str, str]:
@@ -195,6 +199,10 @@ class _Plan:
             return await answers_ok(self.options.reachable_host, self.options.port, path)
 
         return probe
+
+
+def _placed(spec: ProcessSpec) -> ProcessSpec:
+    return replace(spec, niceness=_NICENESS.get(spec.kind, 0))
 
 
 def _external_stages(options: UpOptions) -> list[Stage]:

@@ -39,6 +39,8 @@ class ProcessSpec:
     # ends at once, as in any crash it is built for.
     death_signal: signal.Signals = signal.SIGKILL
     grace_seconds: float = 10.0
+    # How far it stands back where processors are short; 0 as the supervisor itself, at most 19.
+    niceness: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def spawn_options(spec: ProcessSpec) -> dict[str, Any]:
         if os.getppid() != supervisor:
             # The supervisor died before the line above took effect.
             os._exit(1)
+        os.nice(spec.niceness)
 
     return {
         "env": spec.environment,

@@ -238,3 +238,24 @@ async def test_only_an_answer_of_200_counts_as_ready(answer, expected):
 
 async def test_port_that_nobody_listens_on_is_not_ready():
     assert await answers_ok("127.0.0.1", 1, "/healthz") is False
+
+
+def test_who_is_in_no_hurry_stands_back_for_the_workers(external: UpOptions):
+    planned = specs(make_stages(external, {}))
+
+    assert {
+        planned[name].niceness for name in ("scheduler-1", "recorder-1", "system-worker-1")
+    } == {5}
+    assert {planned[name].niceness for name in ("web-1", "worker-1")} == {0}
+
+
+def test_the_embedded_database_stands_back_and_redis_does_not(tmp_path: Path):
+    placement = Placement(base=tmp_path, sockets=tmp_path, account=None)
+    servers = {
+        "postgresql": EmbeddedPostgres(placement, SECRETS),
+        "valkey": EmbeddedValkey(placement, SECRETS),
+    }
+    planned = specs(make_stages(replace(read_options(), data_dir=tmp_path), servers))
+
+    assert planned["postgresql"].niceness == 5
+    assert planned["valkey"].niceness == 0

@@ -45,13 +45,14 @@ class Journal:
 
 
 @contextlib.asynccontextmanager
-async def supervised(program: str, journal: Journal, *, grace: float = 5.0):
+async def supervised(program: str, journal: Journal, *, grace: float = 5.0, niceness: int = 0):
     spec = ProcessSpec(
         kind="fake",
         name="fake-1",
         argv=("/bin/sh", "-c", program),
         environment={"PATH": os.defpath},
         grace_seconds=grace,
+        niceness=niceness,
     )
     process = SupervisedProcess(spec, journal.log, journal.changed, QUICK)
     task = asyncio.create_task(process.run())
@@ -195,3 +196,12 @@ async def test_output_without_end_does_not_hold_up_a_stop():
             await process.stop()
 
     assert process.pid is None
+
+
+@pytest.mark.parametrize("niceness", [0, 5])
+async def test_a_process_stands_back_as_far_as_it_is_told(niceness: int):
+    journal = Journal()
+    own = os.nice(0)
+
+    async with supervised("nice; sleep 60", journal, niceness=niceness):
+        await journal.said(f"fake-1 {min(own + niceness, 19)}")
