@@ -271,6 +271,14 @@ START_GUARD = (
         "            continue\n",
     ),
     _one(
+        "sent-early",
+        "what was let go a moment ahead is sent before its time",
+        (f"{_ENGINE}/test_run.py",),
+        "executions/engine/held.py",
+        "while (early := self.held.due - now()) > 0:",
+        "while (early := self.held.due - now()) > 60:",
+    ),
+    _one(
         "mark-not-written",
         "the start guard lets go and writes no mark",
         _GUARD,

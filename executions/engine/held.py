@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +17,9 @@ from executions.engine.destination_key import key_of_entry
 _INTERNAL_RETRY_SECONDS = 10.0
 #: How long a target runs that says nothing else.
 _RUNTIME_SECONDS = 60.0
+#: Event loops round to milliseconds; half of one more keeps a timer from firing before its time
+#: and going round again.
+ROUNDING_SECONDS = 0.0005
 
 
 class Question(NamedTuple):
@@ -53,9 +56,12 @@ class Held:
     size: int = 0
     nonce: int = field(default_factory=itertools.count(1).__next__)
     lane: str = field(init=False)
+    #: Whether the start guard is asked at ``due`` and not a moment before.
+    exact: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.lane = key_of_entry(self.entry)
+        self.exact = bool(self.limits)
 
     @property
     def place(self) -> Place:
@@ -92,6 +98,12 @@ class Flying:
     def probe(self) -> bool:
         """Whether it finds out if its destination works again."""
         return self.verdict == guard.PROBE
+
+    async def until_due(self, now: Callable[[], float]) -> None:
+        """Wait for its time, before which it may have been let go; it starts then (B1)."""
+        while (early := self.held.due - now()) > 0:
+            await asyncio.sleep(early + ROUNDING_SECONDS)
+            self.started = now()
 
 
 class Reports(Protocol):

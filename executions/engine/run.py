@@ -9,7 +9,6 @@ start in time, or not now, is handed back, nothing is dropped.
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,8 +17,9 @@ from typing import Any
 import redis
 
 from executions.engine import destination_key, guard
-from executions.engine.held import Flying, Held, Place, Question, Reports, internal_failure
+from executions.engine.held import Flying, Held, Question, Reports, internal_failure
 from executions.engine.lanes import LOOK_SECONDS, Lanes
+from executions.engine.waiting import Waiting
 from executions.workers.clock import WorkerClock
 from executions.workers.outbox import Outbox
 from shared.conf import conf
@@ -70,7 +70,7 @@ class Runner:
         self._deliver = deliver
         self._ask_guard = ask_guard
         self._reports = reports
-        self._waiting: list[Place] = []
+        self._waiting = Waiting()
         self._lanes = Lanes()
         self._bytes = 0
         self._asking = 0
@@ -108,7 +108,7 @@ class Runner:
             Held(entry["due"], entry["band"], entry["token"], entry, batch, share)
             for entry in entries
         ]:
-            heapq.heappush(self._waiting, held.place)
+            self._waiting.put(held)
             self._bytes += share
         self._tick()
 
@@ -150,9 +150,8 @@ class Runner:
     def stop_taking(self) -> None:
         """Hand back what is held, and from now on whatever still arrives."""
         self.draining = True
-        for held in [*(place[-1] for place in self._waiting), *self._lanes.clear()]:
+        for held in [*self._waiting.clear(), *self._lanes.clear()]:
             self._hand_back(held.entry)
-        self._waiting.clear()
 
     async def drain(self, timeout_seconds: float) -> int:
         """Hand back what is held, wait for what is in flight; return what had to be left."""
@@ -171,8 +170,8 @@ class Runner:
             self._gathering = None
         self._freed = 0
         now = self._clock.now()
-        while self._waiting and self._waiting[0][0] <= now:
-            self._lanes.put(heapq.heappop(self._waiting)[-1])
+        for held in self._waiting.take(now):
+            self._lanes.put(held)
         if self._lanes.blocked:
             for held in self._lanes.overdue(now):
                 self._bytes -= held.size
@@ -191,9 +190,7 @@ class Runner:
         if self._timer:
             self._timer.cancel()
             self._timer = None
-        # Event loops round to milliseconds; half of one more keeps the timer from firing
-        # before its time and going round again.
-        delays = [max(0.0, self._waiting[0][0] - now) + 0.0005] if self._waiting else []
+        delays = self._waiting.next_in(now)
         if self._lanes.blocked:
             delays.append(LOOK_SECONDS)
         if delays:
@@ -256,8 +253,8 @@ class Runner:
         elif verdict == guard.NO_PLACE:
             self._lanes.refuse(held, until)
         else:
-            held.due = until
-            heapq.heappush(self._waiting, held.place)
+            held.due, held.exact = until, True
+            self._waiting.put(held)
 
     def _retry_later(self, group: Sequence[Held]) -> None:
         """Redis cannot be asked: keep what may still start in time, hand back the rest."""
@@ -269,11 +266,12 @@ class Runner:
                 self._hand_back(held.entry)
             else:
                 held.due = self._clock.now() + _GUARD_RETRY_SECONDS
-                heapq.heappush(self._waiting, held.place)
+                self._waiting.put(held)
 
     async def _run_one(self, flight: Flying) -> None:
         entry = flight.held.entry
         try:
+            await flight.until_due(self._clock.now)
             outcome = await self._deliver(entry, flight.held.batch, flight.started)
         except asyncio.CancelledError:
             if not flight.cancelled:

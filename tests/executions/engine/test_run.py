@@ -151,6 +151,53 @@ async def test_nothing_starts_before_its_time() -> None:
     assert bench.delivered[1] == ("later", 1000.03)
 
 
+async def test_the_guard_is_asked_ahead_and_nothing_is_sent_before_its_time() -> None:
+    bench = Bench()
+
+    bench.take(*(entry(f"e{number}", number, due=1000.0 + number / 1000) for number in range(4)))
+    await bench.outbox.until(1)
+    assert [len(asked) for asked in bench.asked] == [4]
+    assert [name for name, _ in bench.delivered] == ["e0"]
+    assert len(bench.runner.flying) == 3
+    bench.clock.time = 1000.0029
+    await bench.outbox.until(3)
+    assert {name for name, _ in bench.delivered} == {"e0", "e1", "e2"}
+    bench.clock.time = 1000.004
+    await bench.outbox.until(4)
+
+    assert bench.delivered[3] == ("e3", 1000.004)
+    assert [row["started"] for row in bench.outbox.outcomes] == [
+        1000.0,
+        1000.0029,
+        1000.0029,
+        1000.004,
+    ]
+
+
+async def test_work_of_a_limited_destination_asks_at_its_time_and_no_sooner() -> None:
+    bench = Bench()
+
+    bench.take({**entry("limited", 1, due=1000.004), "limits": "1,5,"}, entry("free", 2))
+    await bench.outbox.until(1)
+    assert [len(asked) for asked in bench.asked] == [1]
+    bench.clock.time = 1000.004
+    await bench.outbox.until(2)
+
+    assert bench.delivered == [("free", 1000.0), ("limited", 1000.004)]
+
+
+async def test_what_is_cancelled_between_its_verdict_and_its_time_is_not_sent() -> None:
+    bench = Bench()
+    bench.take(entry("now", 1), entry("soon", 2, due=1000.004))
+    await bench.outbox.until(1)
+
+    bench.runner.cancel([2])
+    (_, outcome) = await bench.outbox.until(2)
+
+    assert (outcome["id"], outcome["verb"]) == ("soon", "cancelled")
+    assert [name for name, _ in bench.delivered] == ["now"]
+
+
 async def test_all_that_is_due_in_a_tick_is_asked_in_one_question() -> None:
     bench = Bench()
 

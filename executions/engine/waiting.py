@@ -1,0 +1,59 @@
+"""What a worker holds until its time: soonest first, then by priority band.
+
+The start guard is asked a little ahead, so that its answer is there when the time comes, and for
+all that is due a moment later too: a question costs as much as starting several executions.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from executions.engine.held import ROUNDING_SECONDS, Held, Place
+
+#: A question and its answer take less than that where Redis is near.
+_AHEAD_SECONDS = 0.002
+#: What is due so much later is asked about together with it.
+_TOGETHER_SECONDS = 0.004
+
+
+class Waiting:
+    """Work that is not due yet.
+
+    Work whose destination has limits asks at its time and no sooner: its place or slot would be
+    kept for nobody, or it would be refused and ask again.
+    """
+
+    def __init__(self) -> None:
+        self._heap: list[Place] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def put(self, held: Held) -> None:
+        """Keep work until its time, ``held.due``."""
+        heapq.heappush(self._heap, held.place)
+
+    def take(self, now: float) -> list[Held]:
+        """Remove and return what is to ask the start guard now; some of it is due in a moment."""
+        taken: list[Held] = []
+        while self._heap:
+            due, held = self._heap[0][0], self._heap[0][-1]
+            if due - now > (0.0 if held.exact else _AHEAD_SECONDS + _TOGETHER_SECONDS):
+                break
+            heapq.heappop(self._heap)
+            taken.append(held)
+        return taken
+
+    def next_in(self, now: float) -> list[float]:
+        """Return in how many seconds to take again; nothing when nothing waits."""
+        if not self._heap:
+            return []
+        due, held = self._heap[0][0], self._heap[0][-1]
+        ahead = 0.0 if held.exact else _AHEAD_SECONDS
+        return [max(0.0, due - now - ahead) + ROUNDING_SECONDS]
+
+    def clear(self) -> list[Held]:
+        """Remove and return everything."""
+        held = [place[-1] for place in self._heap]
+        self._heap.clear()
+        return held
