@@ -5,7 +5,7 @@ The URL holds every filter, so that a list can be bookmarked, shared and copied 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -42,9 +42,16 @@ def read_page(
     present: Callable[[list[Any]], list[Any]] = lambda found: found,
     order: tuple[str, ...] = ("-id",),
     counted: bool = False,
+    parts: Sequence[QuerySet[Any]] = (),
 ) -> dict[str, Any]:
     """Return ``rows`` of this page and ``pagination`` with the cursor of the next."""
     answer = paginate(
-        rows, query, key="rows", serialize=lambda row: row, order=order, counted=counted
+        rows,
+        query,
+        key="rows",
+        serialize=lambda row: row,
+        order=order,
+        counted=counted,
+        parts=parts,
     )
     return {**answer, "rows": present(answer["rows"])}

@@ -15,6 +15,7 @@ from executions.choices import JOB_ACTIVE
 from shared.ids import first_id_at
 from shared.querysets import TenantQuerySet
 from tasks.definition import pools_called
+from tasks.models import Task
 
 if TYPE_CHECKING:
     from executions.models.bulk_job import BulkJob
@@ -62,6 +63,24 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         """Return executions whose task's name or labels or whose error contains the text."""
         return self.alias(task_labels=_LABELS).filter(_matches_task_or_error(text))
 
+    def parts(self, tenant_id: UUID, filters: Mapping[str, Any]) -> list[ExecutionQuerySet]:
+        """Return what :meth:`filtered` does, of one tenant, in parts that an index each finds.
+
+        For a page of a list: what a search looks for may be in few of millions of rows. Indexes
+        executions_of_task_idx and executions_with_error_idx.
+        """
+        text = filters.get("q")
+        if not text:
+            return [self.filtered(filters)]
+        tasks = Task.objects.filter(tenant_id=tenant_id).matching(text).values_list("id", flat=True)
+        few = list(tasks[: _FEW_TASKS + 1])
+        if len(few) > _FEW_TASKS:
+            # So many match that a page of them is soon together.
+            return [self.filtered(filters)]
+        found = self.filtered({**filters, "q": None})
+        failed = found.exclude(error_code="").filter(_matches_error(text))
+        return [found.filter(task_id__in=few), failed]
+
 
 class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
     """Reads of dead letters; each is bounded by tenant."""
@@ -105,15 +124,16 @@ class BulkJobQuerySet(TenantQuerySet["BulkJob"]):
 _Filterable = TypeVar("_Filterable", ExecutionQuerySet, DeadLetterQuerySet)
 # As text: a search within JSON would look for the quoted word.
 _LABELS = Cast("task__labels", TextField())
+#: Tasks that a search of executions names one by one, at most.
+_FEW_TASKS = 1000
 
 
 def _matches_task_or_error(text: str) -> Q:
-    return (
-        Q(task__name__icontains=text)
-        | Q(task_labels__icontains=text)
-        | Q(error_message__icontains=text)
-        | Q(error_code__icontains=text)
-    )
+    return Q(task__name__icontains=text) | Q(task_labels__icontains=text) | _matches_error(text)
+
+
+def _matches_error(text: str) -> Q:
+    return Q(error_message__icontains=text) | Q(error_code__icontains=text)
 
 
 def _filtered(

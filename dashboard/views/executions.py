@@ -62,12 +62,18 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     tenant = request.visitor.tenant.pk
     order: tuple[str, ...]
     if query["series"] is None:
-        found, order = Execution.objects.for_tenant(tenant).filtered(filters), ("-id",)
+        found, order = Execution.objects.for_tenant(tenant), ("-id",)
     else:
         # All that a backfill made, whenever that was, in the order of what they stand for.
-        found = executions_made_by(tenant, query["series"]).filtered(query)
-        order = ("-scheduled_for", "-id")
-    listed = read_page(found, query, present=present_executions, order=order)
+        found, order = executions_made_by(tenant, query["series"]), ("-scheduled_for", "-id")
+    wanted = filters if query["series"] is None else query
+    listed = read_page(
+        found.filtered(wanted),
+        query,
+        present=present_executions,
+        order=order,
+        parts=found.parts(tenant, wanted),
+    )
     return render(
         request,
         "dashboard/executions.html",

@@ -72,8 +72,8 @@ class ExecutionsView(PunctualView):
             found = Execution.objects.for_tenant(self.tenant_id)
         else:
             found = executions_made_by(self.tenant_id, query["series"])
-        found = found.filtered(query)
-        return Response(list_executions(found, query, _ORDERS[query["ordering"]]))
+        order = _ORDERS[query["ordering"]]
+        return Response(list_executions(self.tenant_id, found, query, order))
 
 
 class ExecutionView(PunctualView):
@@ -125,16 +125,23 @@ class RetryExecutionView(PunctualView):
 
 
 def list_executions(
-    rows: ExecutionQuerySet, query: dict[str, Any], order: tuple[str, ...] = ("-id",)
+    tenant_id: UUID,
+    rows: ExecutionQuerySet,
+    query: dict[str, Any],
+    order: tuple[str, ...] = ("-id",),
 ) -> dict[str, Any]:
-    """Return one page of executions; a search by text is not counted unless asked by page."""
+    """Return one page of a tenant's executions, of those that the query leaves.
+
+    A search by text is not counted unless asked by page.
+    """
     page = paginate(
-        rows,
+        rows.filtered(query),
         query,
         key="executions",
         serialize=lambda row: row,
         order=order,
         counted=not query.get("q"),
+        parts=rows.parts(tenant_id, query),
     )
     return {**page, "executions": present_executions(page["executions"])}
 

@@ -37,7 +37,7 @@ class TaskExecutionsView(PunctualView):
         """List a task's executions, newest first."""
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
         rows = Execution.objects.for_tenant(self.tenant_id).filter(task_id=task.id)
-        return Response(list_executions(rows.filtered(self.query), self.query))
+        return Response(list_executions(self.tenant_id, rows, self.query))
 
 
 class TaskRevisionsView(PunctualView):

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from executions.choices import FINAL, LEASED, Status, Trigger
 from executions.querysets import ExecutionQuerySet
+from tasks.definition import WEBHOOK_POOL
 
 
 class Execution(models.Model):
@@ -115,6 +116,23 @@ class Execution(models.Model):
                 fields=["lease_expires_at"],
                 name="executions_leased_idx",
                 condition=Q(status__in=[Status.QUEUED, Status.RUNNING]),
+            ),
+            # For lists: what is rare among millions has an index of its own, which what succeeds
+            # at once never enters.
+            models.Index(
+                fields=["tenant", "status", "-id"],
+                name="executions_unsuccessful_idx",
+                condition=Q(status__in=[Status.FAILED, Status.CANCELLED, Status.SKIPPED]),
+            ),
+            models.Index(
+                fields=["tenant", "-id"],
+                name="executions_with_error_idx",
+                condition=~Q(error_code=""),
+            ),
+            models.Index(
+                fields=["tenant", "pool", "-id"],
+                name="executions_of_pool_idx",
+                condition=~Q(pool=WEBHOOK_POOL),
             ),
             models.Index(
                 fields=["task", "series_id", "due_at"],

@@ -8,6 +8,7 @@ state ``query_parameters = {"GET": {**LIST_PARAMETERS, ...}}`` and call :func:`p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import orjson
@@ -39,29 +40,54 @@ def paginate(
     serialize: Callable[[Any], Any],
     order: Sequence[str] = ("-created_at", "-id"),
     counted: bool = True,
+    parts: Sequence[QuerySet[Any]] = (),
 ) -> dict[str, Any]:
     """Return ``{key: [...], "pagination": {...}}`` for the list parameters of the query.
 
     ``order`` names non-null columns, the last one unique, each with ``-`` for descending.
     ``counted`` says whether the first page of a list is counted without being asked by ``page``.
+    ``parts`` are rows that make up ``rows`` together, where each is found by an index of its own
+    and all at once are not; they may overlap.
     """
     limit = query["limit"] or DEFAULT_LIMIT
     page, cursor = query["page"], query["cursor"]
     if page is not None and cursor is not None:
         _refuse("?cursor", "Give either page or cursor.")
     pagination: dict[str, Any] = {"limit": limit}
-    ordered = rows.order_by(*order)
+    after = Q()
     if cursor is not None:
         start = 0
-        ordered = ordered.filter(_after(rows.model, order, _read_cursor(cursor, order)))
+        after = _after(rows.model, order, _read_cursor(cursor, order))
     else:
         start = ((page or 1) - 1) * limit
         if page is not None or counted:
             pagination |= {"page": page or 1, **_total(rows)}
-    found = list(ordered[start : start + limit + 1])
+    ordered = [part.filter(after).order_by(*order) for part in parts or (rows,)]
+    found = _slice(ordered, order, start, start + limit + 1)
     shown = found[:limit]
     pagination["next_cursor"] = _make_cursor(shown[-1], order) if len(found) > limit else None
     return {key: [serialize(row) for row in shown], "pagination": pagination}
+
+
+def _slice(
+    ordered: Sequence[QuerySet[Any]], order: Sequence[str], start: int, stop: int
+) -> list[Any]:
+    """Return a slice of all parts together; each row once, whatever parts it is in."""
+    if len(ordered) == 1:
+        return list(ordered[0][start:stop])
+    found: list[Any] = []
+    for part in ordered:
+        if len(found) == stop:
+            # Of the other parts only what comes before these: the rest need not be looked for.
+            name = order[0].lstrip("-")
+            before = "gte" if order[0].startswith("-") else "lte"
+            part = part.filter(**{f"{name}__{before}": getattr(found[-1], name)})
+        found = list({row.pk: row for row in (*found, *part[:stop])}.values())
+        # Sorting is stable: the last column first, so that the first one decides.
+        for column in reversed(order):
+            found.sort(key=attrgetter(column.lstrip("-")), reverse=column.startswith("-"))
+        del found[stop:]
+    return found[start:]
 
 
 def _total(rows: QuerySet[Any]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AddIndex execution executions_parked_idx": "partial, empty: no row is parked yet",
         "AddIndex execution executions_pull_idx": "partial, empty: no pool is pulled yet",
     },
+    "executions 0008_rare_executions": {"RunSQL": "of its own session only"},
     "events 0002_audit_entries_are_append_only": {"RunSQL": "a part of the first release"},
     "executions 0001_ledger": {"RunSQL": "the first release begins with it"},
     "events 0001_initial": {"RunSQL": "the first release begins with it"},

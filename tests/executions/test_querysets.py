@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from executions import querysets
 from executions.engine.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution
 from shared.exceptions import NotFound
@@ -84,6 +85,30 @@ def test_executions_match_a_text_as_it_is(alpha: Tenant, text: str, count: int):
     make_execution(alpha, "FAILED", once(labels={"team": "billing"}))
 
     assert Execution.objects.for_tenant(alpha.id).matching(text).count() == count
+
+
+@pytest.mark.parametrize("few", [0, 1000])
+@pytest.mark.parametrize("text", ["once", "team", "Billing", "answer was", "http_", "%", "", None])
+def test_parts_of_a_search_are_together_what_it_finds(
+    alpha: Tenant, beta: Tenant, monkeypatch: pytest.MonkeyPatch, text: str | None, few: int
+):
+    monkeypatch.setattr(querysets, "_FEW_TASKS", few)
+    make_execution(alpha, "FAILED", once(labels={"team": "billing"}))
+    make_execution(alpha, "SUCCEEDED", once(name="Reports"))
+    make_execution(beta, "FAILED", once())
+    rows = Execution.objects.for_tenant(alpha.id)
+
+    parts = rows.parts(alpha.id, {"q": text})
+
+    assert {row for part in parts for row in part} == set(rows.filtered({"q": text}))
+
+
+def test_parts_keep_to_the_other_filters(alpha: Tenant):
+    make_execution(alpha, "FAILED")
+    rows = Execution.objects.for_tenant(alpha.id)
+
+    for filters in ({"status": ["SUCCEEDED"]}, {"pool": "other"}, {"task": uuid4()}, {"ids": []}):
+        assert not any(part.exists() for part in rows.parts(alpha.id, {"q": "once", **filters}))
 
 
 def test_letters_match_a_text_in_their_note_too(alpha: Tenant):

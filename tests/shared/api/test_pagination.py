@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -125,3 +126,46 @@ def test_a_cursor_of_another_order_is_400(names):
 
     assert ApiClient().get(f"/v1/tenants?cursor={cursor}").status_code == 400
     assert ApiClient().get(f"/v1/tenants?ordering=name&cursor={cursor}x").status_code == 400
+
+
+@pytest.mark.parametrize("order", [("name", "id"), ("-created_at", "-id"), ("-name", "-id")])
+@pytest.mark.parametrize("limit", [1, 7, 20, 45])
+def test_overlapping_parts_are_walked_as_the_whole_is(names, order, limit):
+    whole = Tenant.objects.all()
+    parts = [whole.filter(name__lt="t20"), whole.filter(name__gte="t12"), whole.filter(name="t03")]
+
+    def walk(parts: list[Any]) -> list[str]:
+        seen: list[str] = []
+        cursor = None
+        while True:
+            query = {"limit": limit, "page": None, "cursor": cursor}
+            page = pagination.paginate(
+                whole,
+                query,
+                key="tenants",
+                serialize=lambda row: row.name,
+                order=order,
+                parts=parts,
+            )
+            seen += page["tenants"]
+            cursor = page["pagination"]["next_cursor"]
+            if cursor is None:
+                return seen
+
+    assert walk(parts) == walk([])
+    assert len(walk(parts)) == len(names)
+
+
+def test_a_numbered_page_of_parts_is_that_of_the_whole(names):
+    whole = Tenant.objects.all()
+    query = {"limit": 10, "page": 3, "cursor": None}
+
+    pages = [
+        pagination.paginate(
+            whole, query, key="rows", serialize=str, order=("name", "id"), parts=parts
+        )
+        for parts in ((), (whole.filter(name__lt="t40"), whole.filter(name__gte="t05")))
+    ]
+
+    assert pages[0] == pages[1]
+    assert len(pages[0]["rows"]) == 10

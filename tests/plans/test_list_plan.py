@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from django.db import connection
+
+from executions.models import Execution
+
+pytestmark = pytest.mark.django_db
+
+_WHOLE = """
+SELECT part.relname, whole.relname FROM pg_inherits i
+JOIN pg_class part ON part.oid = i.inhrelid
+JOIN pg_class whole ON whole.oid = i.inhparent
+WHERE whole.relname LIKE 'executions%%idx'
+"""
+
+
+def _indexes_used(plan: dict[str, Any], wholes: dict[str, str]) -> set[str]:
+    """Return the indexes of all days that a plan reads a large day by."""
+    found = {wholes.get(plan["Index Name"], plan["Index Name"])} if "Index Name" in plan else set()
+    return found.union(*(_indexes_used(child, wholes) for child in plan.get("Plans", [])))
+
+
+def _plan_of(rows: Any) -> set[str]:
+    """Return the indexes by which the newest full day of the ledger is read."""
+    newest = Execution.objects.order_by("-id")[0].id
+    page = rows.filter(id__lte=newest, id__gte=Execution.objects.order_by("-id")[3000].id)
+    explained = orjson.loads(page.order_by("-id")[:21].explain(format="json"))
+    with connection.cursor() as cursor:
+        cursor.execute(_WHOLE)
+        wholes = dict(cursor.fetchall())
+    return _indexes_used(explained[0]["Plan"], wholes)
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        ({"status": ["CANCELLED"]}, "executions_unsuccessful_idx"),
+        ({"status": ["FAILED", "SKIPPED"]}, "executions_unsuccessful_idx"),
+        ({"pool": "nowhere"}, "executions_of_pool_idx"),
+    ],
+)
+def test_a_list_finds_what_is_rare_by_an_index_of_its_own(filters: dict[str, Any], index: str):
+    tenant = Execution.objects.order_by("-id")[0].tenant_id
+
+    found = Execution.objects.for_tenant(tenant).filtered(filters)
+
+    assert index in _plan_of(found)
+
+
+def test_a_search_finds_tasks_and_errors_by_an_index_each():
+    row = Execution.objects.order_by("-id")[0]
+
+    of_tasks, failed = Execution.objects.for_tenant(row.tenant_id).parts(
+        row.tenant_id, {"q": "nothing of the kind"}
+    )
+
+    assert not of_tasks.exists()
+    assert _plan_of(failed) == {"executions_with_error_idx"}
