@@ -16,8 +16,8 @@ _DJANGO = {
     *("--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback"),
     *("--force-color", "--no-color", "--skip-checks"),
 }
-# What `up` calls; nobody types it.
-_INTERNAL = {"bootstrap"}
+# What `up` calls, and Django's own, which has its own form.
+_INTERNAL = {"bootstrap", "migrate"}
 _COMMON = {"--json", "--quiet", "--no-color"}
 _PACKAGES = {"scheduler_site", "notifications", "executions", "tasks", "tenants", "events"}
 

@@ -20,6 +20,7 @@ from executions.engine.outcome_stream import ensure_group
 from scheduler_site.housekeeping_entries import ensure_entries
 from scheduler_site.login import login_path
 from shared.actor import COMMAND
+from shared.sql import rows
 from tenants.choices import SCOPES, Role
 from tenants.models import ApiKey, Membership, Tenant
 from tenants.services import create_api_key, create_tenant
@@ -43,6 +44,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Prepare, then print the tenant and a newly made key."""
         with transaction.atomic(durable=True):
+            rows("migrating/be_alone")
             ledger.ensure_days_ahead(database_now())
             tenant, key = _first_tenant(os.environ.get("BOOTSTRAP_API_KEY") or None)
             login_url = _administrator(tenant, os.environ.get("ADMIN_PASSWORD") or None)
