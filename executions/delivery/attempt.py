@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
@@ -33,6 +33,8 @@ from shared.instants import format_instant
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
 _REMEMBERED_BYTES = 16 * 1024 * 1024
+#: What a plan takes beside what was sealed: its records, and the target's own parts.
+_PLAN_BYTES = 3072
 #: A longer progress stays where it is: headers are no place for documents.
 _PROGRESS_BYTES = 4096
 #: What creation would refuse today, said in the words of an attempt: a forbidden port is a part of
@@ -84,9 +86,10 @@ class Deliverer:
         at = started - batch["offset"]
         try:
             plan = self._plan(entry)
-            request = self._request(entry, plan, batch, at)
+            # Named nowhere: what is sent is needed no more while its answer is waited for.
+            call = self._caller.call(plan, self._request(entry, plan, batch, at), entry["tenant"])
             try:
-                result = await self._caller.call(plan, request, entry["tenant"])
+                result = await call
             except DeliveryError as error:
                 # Its traceback holds this frame, and with it the whole message.
                 result = error.with_traceback(None)
@@ -118,7 +121,7 @@ class Deliverer:
                 tenant=entry["tenant"],
                 allow=self._allow,
             )
-            self._plans.keep(key, found, len(entry["sealed"]))
+            self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
         return found
 
     def _request(
@@ -195,23 +198,26 @@ def _progress(entry: dict[str, Any]) -> str | None:
 def _answer(
     entry: dict[str, Any], verdict: Outcome, result: Response | DeliveryError, now: datetime
 ) -> dict[str, Any]:
-    ended = Ended(
-        number=entry["attempt"],
-        max_attempts=entry["max_attempts"],
-        scheduled_for=datetime.fromtimestamp(entry["scheduled_for"], UTC),
-        now=now,
-    )
     answer: dict[str, Any] = {
         "outcome": verdict.outcome,
         "status": verdict.status,
         "error_code": verdict.error_code or "",
         "error_message": _storable(verdict.error_message or ""),
         "timings": result.timings,
-        **decide(verdict, ended, entry["retry_policy"], random.random),
+        **decide(verdict, partial(_ended, entry, now), entry["retry_policy"], random.random),
     }
     if isinstance(result, Response) and verdict.kind != "accepted":
         answer["sealed"] = _sealed_response(entry["id"], result)
     return answer
+
+
+def _ended(entry: dict[str, Any], now: datetime) -> Ended:
+    return Ended(
+        number=entry["attempt"],
+        max_attempts=entry["max_attempts"],
+        scheduled_for=datetime.fromtimestamp(entry["scheduled_for"], UTC),
+        now=now,
+    )
 
 
 def _unsendable(code: ErrorCode, message: str) -> dict[str, Any]:

@@ -7,9 +7,10 @@ nothing more. One deadline covers everything, the token endpoint included.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
 from executions.delivery.auth import (
     ClientCredentials,
@@ -36,14 +37,17 @@ class Caller:
         self._client = client
         self._tokens = TokenSource(client)
 
-    async def call(self, plan: Plan, request: Request, tenant: str) -> Response:
-        """Return the last answer; DeliveryError and ValueError as the client raises them.
+    def call(self, plan: Plan, request: Request, tenant: str) -> Coroutine[Any, Any, Response]:
+        """Give the last answer; DeliveryError and ValueError as the client raises them.
 
         The phases of its timings are those of the last request; first_byte and total count from
         the beginning of all.
         """
         if plan.is_direct:
-            return await self._client.send(request)
+            return self._client.send(request)
+        return self._call(plan, request, tenant)
+
+    async def _call(self, plan: Plan, request: Request, tenant: str) -> Response:
         deadline = asyncio.get_running_loop().time() + request.timeout
         if isinstance(plan.auth, ClientCredentials):
             return await _timed(self._with_token(plan, plan.auth, request, tenant, deadline))

@@ -47,6 +47,7 @@ class HttpClient:
         retry policy decides.
         """
         data = encode_request(request)
+        capture_bytes, expects_body = request.capture_bytes, request.method != "HEAD"
         loop = asyncio.get_running_loop()
         # Deadlines are loop time, as timers are; uvloop keeps that to the millisecond only, so
         # what is measured is measured by another clock.
@@ -58,11 +59,12 @@ class HttpClient:
             connection = await self._connect(request, deadline, timings)
             waiter = connection.exchange(
                 data,
-                request.capture_bytes,
-                expects_body=request.method != "HEAD",
+                capture_bytes,
+                expects_body=expects_body,
                 deadline=deadline,
             )
-            del data  # the transport has it; ten thousand waiting requests need no second copy
+            # The transport has it; ten thousand waiting requests need no second copy.
+            del data, request
             reader = await waiter
         except DeliveryError as error:
             timings["total"] = milliseconds(perf_counter() - started)
@@ -84,7 +86,7 @@ class HttpClient:
         )
         self._release(connection, loop, reusable=reader.reusable)
         if response.body:
-            decode(response, request.capture_bytes)
+            decode(response, capture_bytes)
         return response
 
     async def close(self) -> None:

@@ -27,7 +27,8 @@ from shared.templates import render_header, render_json, render_url
 BODILESS = ("GET", "HEAD")
 
 
-@dataclass(frozen=True, slots=True)
+# Most serve one attempt, that of a one-time task: a frozen one takes three times as long.
+@dataclass(slots=True)
 class Plan:
     """Everything of a webhook that no attempt changes."""
 
@@ -94,7 +95,8 @@ def _body(method: str, payload: Any, *, raw: bool) -> bytes:
         return b""
     if raw and isinstance(payload, str):
         return payload.encode()
-    return orjson.dumps(payload)
+    # orjson's answer keeps all of the 4 KiB that it was written into, and plans are many.
+    return memoryview(orjson.dumps(payload)).tobytes()
 
 
 # Made for every attempt: a frozen one takes three times as long.

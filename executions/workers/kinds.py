@@ -46,7 +46,13 @@ class Kinds:
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            found = await self._attempt(entry, batch, started)
+            kind = entry["target"].get("kind", "webhook")
+            if kind != "webhook":
+                found: dict[str, Any] | Ending = await self._in_a_process(kind, entry)
+            elif entry.get("lost", 0) >= ALONE_AFTER:
+                found = await deliver_alone(entry, batch, started)
+            else:
+                return await self._webhooks.deliver(entry, batch, started)
         finally:
             self.ended += 1
         if not isinstance(found, Ending):
@@ -63,14 +69,7 @@ class Kinds:
         await self._handlers.close()
         await self._client.close()
 
-    async def _attempt(
-        self, entry: dict[str, Any], batch: dict[str, Any], started: float
-    ) -> dict[str, Any] | Ending:
-        kind = entry["target"].get("kind", "webhook")
-        if kind == "webhook":
-            if entry.get("lost", 0) >= ALONE_AFTER:
-                return await deliver_alone(entry, batch, started)
-            return await self._webhooks.deliver(entry, batch, started)
+    async def _in_a_process(self, kind: str, entry: dict[str, Any]) -> Ending:
         self._in_process += 1
         try:
             if kind == "handler":

@@ -192,7 +192,7 @@ def test_a_token_endpoint_is_judged_by_its_status(status, kind):
 def _decide(outcome, *, attempt=1, limit=5, age=0.0, **policy):
     ended = Ended(attempt, limit, NOW - timedelta(seconds=age), NOW)
     fixed = {"backoff": "fixed", "initial_delay_seconds": 10, "jitter": "none"}
-    return decide(outcome, ended, {**fixed, **policy}, lambda: 0.5)
+    return decide(outcome, lambda: ended, {**fixed, **policy}, lambda: 0.5)
 
 
 RETRY = Outcome("retryable", "FAILED", "http_status", "why", 503)
