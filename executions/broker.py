@@ -45,6 +45,9 @@ def _send(task: str, queue: str, arguments: list[Any]) -> None:
                 producer=producer,
                 retry=False,
                 ignore_result=True,
+                # Celery would write out each batch a second time, for nobody.
+                argsrepr="",
+                kwargsrepr="",
             )
     except (OperationalError, redis.RedisError, OSError) as error:
         raise redis.ConnectionError(str(error)) from error

@@ -163,6 +163,9 @@ def _database(url: str) -> dict[str, Any]:
         "timezone": "UTC",
         **silence.DATABASE_SESSION,
     }
+    if in_a_loop:
+        # Named statements are prepared there: what they find differs too much for one plan.
+        session["plan_cache_mode"] = "force_custom_plan"
     options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
     options = {**silence.DATABASE_CLIENT, **options}
     options.setdefault("application_name", f"punctual-{PROCESS_KIND}")
@@ -173,12 +176,13 @@ def _database(url: str) -> dict[str, Any]:
         "PASSWORD": parts.get("password", ""),
         "HOST": parts.get("host", ""),
         "PORT": str(parts.get("port", "")),
-        # The web server runs each request in a thread of its own, so its connections come from
-        # a pool; the other kinds keep one each.
+        # The web server runs requests in threads, so its connections come from a pool; the other
+        # kinds keep one each.
         "CONN_MAX_AGE": 0 if PROCESS_KIND == "web" else None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **options,
+            "prepare_threshold": 1 if in_a_loop else None,
             **({"pool": POOL} if PROCESS_KIND == "web" else {}),
         },
     }
@@ -231,6 +235,8 @@ CELERY_TASK_CREATE_MISSING_QUEUES = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Queues are consumed in the order given; the default is round robin.
     "queue_order_strategy": "priority",
+    # Bodies are JSON already.
+    "body_encoding": None,
     # Only unacknowledged system jobs come back by it; executions are acknowledged at once.
     "visibility_timeout": 3600,
     # Without these a publisher waits for good on a connection that drops packets without a word,

@@ -55,6 +55,6 @@ class AddIndexDayByDay(AddIndexConcurrently):
         schema_editor.execute(f'DROP INDEX IF EXISTS "{self.index.name}"')
 
     def _statement(self, model: Any, schema_editor: Any, table: str, name: str) -> str:
-        found = self.index.create_sql(model, schema_editor)
+        found: Any = self.index.create_sql(model, schema_editor)
         found.parts |= {"table": table, "name": f'"{name}"'}
         return str(found)

@@ -27,7 +27,7 @@ def of_numbers(values: Iterable[float | None]) -> str:
 
 def of_moments(values: Iterable[datetime | None]) -> str:
     """Return the text of a ``timestamptz[]`` of aware datetimes."""
-    return "{" + ",".join([_NULL if value is None else f'"{value}"' for value in values]) + "}"
+    return "{" + ",".join([_NULL if value is None else value.isoformat() for value in values]) + "}"
 
 
 def of_texts(values: Iterable[str | None]) -> str:

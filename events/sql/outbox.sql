@@ -1,8 +1,11 @@
 -- name: append
 -- Appends events in the caller's transaction, in the order given. Nothing is written while
--- today's table is missing: a person's change must not fail for want of its event.
-INSERT INTO events (tenant_id, name, subject_id, task_id, data)
-SELECT %(tenant)s, %(name)s, e.subject_id, e.task_id, %(data)s::jsonb
+-- today's table is missing: a person's change must not fail for want of its event. All take one
+-- random id and count it on: PostgreSQL may read a device for each.
+INSERT INTO events (id, tenant_id, name, subject_id, task_id, data)
+SELECT ((SELECT left(uuidv7()::text, 28))
+        || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
+       %(tenant)s, %(name)s, e.subject_id, e.task_id, %(data)s::jsonb
 FROM unnest(%(subjects)s::uuid[], %(tasks)s::uuid[]) AS e (subject_id, task_id)
 WHERE to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD'))
       IS NOT NULL

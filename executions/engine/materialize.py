@@ -69,7 +69,7 @@ def run_once(partitions: Partitions) -> Counts:
     soonest = min(dues, default=datetime.max.replace(tzinfo=UTC))
     return Counts(
         done=len(planned),
-        next_in=_until_next(partitions, now, more=bool(planned)),
+        next_in=_until_next(partitions, now, found=len(planned)),
         due_in=(soonest - now).total_seconds(),
     )
 
@@ -169,12 +169,14 @@ def _pause(tasks: list[UUID]) -> None:
         run("materialize/fail_unreadable_tasks", {"task_ids": tasks, "note": _UNREADABLE})
 
 
-def _until_next(partitions: Partitions, now: datetime, *, more: bool) -> float:
+def _until_next(partitions: Partitions, now: datetime, *, found: int) -> float:
+    if found >= conf().materialize_batch:
+        return 0.0
     soonest = rows("materialize/next_due_task", {"partitions": list(partitions.held)})[0][0]
     if soonest is None:
         return conf().scheduler_sleep_seconds
     ahead: float = (soonest - now).total_seconds() - conf().horizon_seconds
-    if more and ahead <= 0:
+    if found and ahead <= 0:
         return 0.0
     # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.
     return min(conf().scheduler_sleep_seconds, _GATHER_SECONDS + max(0.0, ahead))

@@ -191,7 +191,9 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     if not finishes:
         return []
     bounds = _bounds([entry.execution_id for entry in finishes])
+    run("complete/plan_hashed")
     found = rows("complete/finish", {**bounds, **_columns(finishes)})
+    run("complete/plan_freely")
     moved = [Ended(*row[:-1]) for row in found]
     ids = [row.id for row in moved]
     failed = [row.id for row in moved if row.status == Status.FAILED]
@@ -296,11 +298,13 @@ def _settle(bounds: dict[str, object], ids: Sequence[UUID], freed: Sequence[UUID
 
     ``freed`` are the tasks whose places these took. Nothing is asked for any other.
     """
-    floor = floor_id()
-    run("complete/settle_tasks", {**bounds, "ids": list(ids), "floor": floor})
-    wanted = {"low": floor, "task_ids": list(set(freed))}
-    if freed and rows("gate/somebody_waits", wanted)[0][0]:
-        wake_schedulers_in(0.0)
+    over = [row[0] for row in rows("complete/settle_tasks", {**bounds, "ids": list(ids)})]
+    if over:
+        run("gate/settle_skipped", {"task_ids": over, "floor": floor_id()})
+    if freed:
+        wanted = {"low": floor_id(), "task_ids": list(set(freed))}
+        if rows("gate/somebody_waits", wanted)[0][0]:
+            wake_schedulers_in(0.0)
 
 
 def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:

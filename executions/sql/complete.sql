@@ -23,10 +23,20 @@ WITH moved AS (
 )
 SELECT id, task_id FROM moved
 
+-- name: plan_hashed
+-- Before finish: where the planner expects one row of the many, it would compare each outcome with
+-- each execution. Ends with plan_freely, or with the transaction.
+SET LOCAL enable_nestloop = off
+
+-- name: plan_freely
+-- After finish: what follows finds its rows one by one.
+SET LOCAL enable_nestloop TO DEFAULT
+
 -- name: finish
 -- QUEUED or RUNNING to what came of the attempt, under the token: exactly one outcome per
 -- attempt, a stale token changes nothing. The attempt, and the event, are written with it. What
--- was asked to be cancelled is not tried again.
+-- was asked to be cancelled is not tried again. Events take one random id and count it on:
+-- PostgreSQL may read a device for each.
 WITH outcomes AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
@@ -83,8 +93,11 @@ WITH outcomes AS (
     JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
     ON CONFLICT (id) DO NOTHING
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.' || lower(status), id, task_id FROM moved
+    INSERT INTO events (id, tenant_id, name, subject_id, task_id)
+    SELECT ((SELECT left(uuidv7()::text, 28))
+            || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
+           tenant_id, 'execution.' || lower(status), id, task_id
+    FROM moved
 )
 SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed FROM moved
 
@@ -194,8 +207,8 @@ WHERE e.status = 'FAILED'
 ON CONFLICT (execution_id) DO NOTHING
 
 -- name: settle_tasks
--- Notes the last execution of each task, and ends tasks that have nothing left to run: a
--- one-time task with its execution's result, a recurring one after its last occurrence. Counts
+-- Notes the last execution of each task, and ends one-time tasks with their execution's result;
+-- answers the recurring tasks that may have had their last occurrence, which stay locked. Counts
 -- the failures since the last success, by when they ended. Locks in order of id, which closes
 -- the deadlock of two recorders that share tasks. One row per task before tasks are read: lists
 -- that are joined with each other would be compared row by row.
@@ -223,27 +236,29 @@ WITH batch AS (
     SELECT s.* FROM (SELECT * FROM ended ORDER BY task_id) AS s CROSS JOIN LATERAL (
         SELECT FROM tasks t WHERE t.id = s.task_id FOR NO KEY UPDATE
     ) AS t
+), settled AS (
+    UPDATE tasks t
+    SET last_execution_id = s.execution_id, last_execution_status = s.status,
+        last_execution_at = now(), last_success_at = greatest(t.last_success_at, s.succeeded_at),
+        failure_streak = s.streak
+            + CASE WHEN s.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
+        status = CASE
+            WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
+                 AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
+            WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR t.next_run_at IS NOT NULL
+                 OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
+            WHEN t.type = 'ONE_TIME' THEN CASE s.status
+                WHEN 'SUCCEEDED' THEN 'COMPLETED'
+                WHEN 'CANCELLED' THEN 'CANCELLED'
+                ELSE 'FAILED' END
+            ELSE t.status END
+    FROM locked s
+    WHERE t.id = s.task_id AND t.id = ANY(ARRAY(SELECT task_id FROM locked))
+    RETURNING t.id, t.type = 'RECURRING' AND t.status IN ('SCHEDULED', 'RUNNING')
+        AND t.next_run_at IS NULL AND s.status <> 'RETRYING'
+        AND s.trigger IN ('schedule', 'retry') AS may_be_over
 )
-UPDATE tasks t
-SET last_execution_id = s.execution_id, last_execution_status = s.status,
-    last_execution_at = now(), last_success_at = greatest(t.last_success_at, s.succeeded_at),
-    failure_streak = s.streak + CASE WHEN s.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
-    status = CASE
-        WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
-             AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
-        WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR t.next_run_at IS NOT NULL
-             OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
-        WHEN t.type = 'ONE_TIME' THEN CASE s.status
-            WHEN 'SUCCEEDED' THEN 'COMPLETED'
-            WHEN 'CANCELLED' THEN 'CANCELLED'
-            ELSE 'FAILED' END
-        WHEN EXISTS (
-            SELECT 1 FROM executions e
-            WHERE e.task_id = t.id AND e.id >= %(floor)s AND e.trigger IN ('schedule', 'retry')
-              AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')) THEN t.status
-        ELSE 'COMPLETED' END
-FROM locked s
-WHERE t.id = s.task_id AND t.id = ANY(ARRAY(SELECT task_id FROM locked))
+SELECT id FROM settled WHERE may_be_over
 
 -- name: run_one_time_tasks
 -- A one-time task whose execution is under way is RUNNING.

@@ -6,8 +6,14 @@
 -- executions_due_idx and executions_parked_idx; ids are bounded so that only days with unfinished
 -- work are touched. A first row without id when nothing moved; the last column counts the parked.
 -- Rows are updated by arrays of their ids: of a day that has just begun the planner expects a
--- handful of rows, and would compare each of the day with each that is chosen.
-WITH rooms AS (
+-- handful of rows, and would compare each of the day with each that is chosen. The partitions
+-- are asked by their place in an array, which planning does not weigh one by one. Events take one
+-- random id and count it on: PostgreSQL may read a device for each.
+WITH held AS MATERIALIZED (
+    SELECT ARRAY(
+        SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
+    ) AS partitions
+), rooms AS (
     SELECT * FROM unnest(
         %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[]
     ) AS r (tenant_id, host, room, why)
@@ -16,7 +22,7 @@ WITH rooms AS (
     WHERE e.id >= %(low)s AND e.id < %(high)s
       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.band = %(band)s
       AND e.due_at <= now() + %(window)s * interval '1 second'
-      AND e.pool = %(pool)s AND e.partition = ANY(%(partitions)s)
+      AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
     ORDER BY e.due_at
     LIMIT %(limit)s
     FOR NO KEY UPDATE SKIP LOCKED
@@ -26,7 +32,7 @@ WITH rooms AS (
         WHERE e.id >= %(low)s AND e.id < %(high)s
           AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
           AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.band = %(band)s
-          AND e.pool = %(pool)s AND e.partition = ANY(%(partitions)s)
+          AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
         ORDER BY e.due_at
         LIMIT least(r.room, %(limit)s)
         FOR NO KEY UPDATE SKIP LOCKED
@@ -68,8 +74,10 @@ WITH rooms AS (
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.queued', id, task_id FROM moved
+    INSERT INTO events (id, tenant_id, name, subject_id, task_id)
+    SELECT ((SELECT left(uuidv7()::text, 28))
+            || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
+           tenant_id, 'execution.queued', id, task_id FROM moved
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,

@@ -154,8 +154,8 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: settle_skipped
--- Ends tasks whose last instant was skipped: nothing of their schedule is left to run. Locks in
--- order of id, as the recorder does.
+-- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
+-- run. Locks in order of id, as the recorder does.
 WITH locked AS (
     SELECT t.id FROM tasks t
     WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')

@@ -28,6 +28,7 @@ LIMIT %(limit)s
 -- unique, and the partition must still be this owner's under this epoch. The same test as in
 -- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
 -- What the policy or the limit of its task may hold back is written for the gate to decide on.
+-- Events take one random id and count it on: PostgreSQL may read a device for each.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
@@ -68,8 +69,10 @@ WITH planned AS (
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id, status
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id,
+    INSERT INTO events (id, tenant_id, name, subject_id, task_id)
+    SELECT ((SELECT left(uuidv7()::text, 28))
+            || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
+           tenant_id,
            CASE WHEN status = 'SKIPPED' THEN 'execution.skipped'
                 ELSE 'execution.materialized' END,
            id, task_id

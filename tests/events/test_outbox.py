@@ -17,7 +17,7 @@ from events.models import EventCursor
 from events.outbox import Recorded, append, append_many, consume, consume_tally
 from executions.engine import ledger
 from executions.engine.clocks import database_now
-from shared.ids import new_id
+from shared.ids import moment_of, new_id
 from shared.sql import statement
 
 TENANT = new_id()
@@ -134,6 +134,21 @@ def test_many_events_are_appended_in_one_statement(started: None, django_assert_
     append_many(TENANT, "task.changed", [])
 
     assert len(read()) == 50
+
+
+def test_ids_of_events_are_in_the_order_that_they_were_given_in(started: None):
+    subjects = [new_id() for _ in range(50)]
+    with transaction.atomic():
+        append_many(TENANT, "task.changed", [(subject, None) for subject in subjects[:30]])
+        append_many(TENANT, "task.changed", [(subject, None) for subject in subjects[30:]])
+    had: list[Recorded] = []
+
+    consume("reader", 100, had.extend)
+
+    assert [event.subject_id for event in had] == subjects
+    assert [event.id for event in had] == sorted(event.id for event in had)
+    assert {event.id.version for event in had} == {7}
+    assert abs(moment_of(had[0].id) - had[0].at) < timedelta(minutes=1)
 
 
 def test_a_transaction_that_commits_late_is_not_skipped(started: None):

@@ -107,7 +107,13 @@ def test_parts_keep_to_the_other_filters(alpha: Tenant):
     make_execution(alpha, "FAILED")
     rows = Execution.objects.for_tenant(alpha.id)
 
-    for filters in ({"status": ["SUCCEEDED"]}, {"pool": "other"}, {"task": uuid4()}, {"ids": []}):
+    others: list[dict[str, Any]] = [
+        {"status": ["SUCCEEDED"]},
+        {"pool": "other"},
+        {"task": uuid4()},
+        {"ids": []},
+    ]
+    for filters in others:
         assert not any(part.exists() for part in rows.parts(alpha.id, {"q": "once", **filters}))
 
 

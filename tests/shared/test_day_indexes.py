@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.db import NotSupportedError, connection, models, transaction
@@ -41,10 +42,10 @@ def visits() -> Iterator[None]:
 def migrate(*, backwards: bool = False) -> None:
     operation = AddIndexDayByDay("visit", INDEX)
     before = ProjectState()
-    fields = [
-        ("id", models.IntegerField(primary_key=True)),
-        ("name", models.TextField()),
-    ]
+    fields: dict[str, models.Field[Any, Any]] = {
+        "id": models.IntegerField(primary_key=True),
+        "name": models.TextField(),
+    }
     before.add_model(ModelState("shared", "Visit", fields, {"db_table": "visits", "indexes": []}))
     after = before.clone()
     operation.state_forwards("shared", after)

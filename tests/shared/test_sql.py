@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 
 from shared.sql import json_value, load, rows, run, statement
 
@@ -39,3 +41,28 @@ def test_json_comes_out_whether_it_came_as_text_or_not(stored: object, value: ob
 def test_rows_answers_rows_and_run_their_number():
     assert len(rows("materialize/read_floor")) == 1
     assert run("materialize/set_floor", {"floor": "00000000-0000-0000-0000-000000000000"}) == 1
+
+
+START = {"tenant": "0199b6f0-0000-7000-8000-000000000001", "hash": bytes(range(256))}
+
+
+@pytest.mark.django_db
+def test_what_is_bound_arrives_as_it_is():
+    assert run("audit/begin_chain", START) == 1
+    assert run("audit/begin_chain", START) == 0
+
+    [(sequence, stored)] = rows("audit/lock_chain", {"tenant": START["tenant"]})
+
+    assert (sequence, bytes(stored)) == (0, START["hash"])
+
+
+@pytest.mark.django_db
+def test_an_error_of_the_server_is_the_frameworks():
+    with pytest.raises(IntegrityError), transaction.atomic():
+        run("audit/begin_chain", {**START, "hash": None})
+
+
+@pytest.mark.django_db
+def test_a_bound_statement_is_counted_as_any_other(django_assert_num_queries: Any):
+    with django_assert_num_queries(1):
+        run("audit/begin_chain", START)

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 
 from executions.api.long_poll import ROOM
 from shared.clock_watch import ClockWatch
+from shared.garbage import collect_seldom
 
 
 class Command(BaseCommand):
@@ -41,6 +42,9 @@ class Command(BaseCommand):
             timeout_graceful_shutdown=10,
         )
         ClockWatch("web").start()
+        # What is loaded now is left out of every later collection.
+        config.load()
+        collect_seldom()
         _Server(config).run()
 
 
