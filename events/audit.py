@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +22,7 @@ from django.db import transaction
 from events import outbox
 from events.models import AuditChain, AuditEntry
 from shared.actor import Actor
+from shared.ids import new_id
 from shared.redaction import redact
 from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
@@ -28,16 +30,6 @@ from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uui
 _START = bytes(32)
 #: Kinds of objects whose changes are events too.
 _TOLD = ("task", "dead_letter", "pause")
-_FIELDS = (
-    "actor",
-    "address",
-    "trace_id",
-    "action",
-    "object_kind",
-    "object_id",
-    "before",
-    "after",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +66,8 @@ def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) 
     _tell(tenant_id, changes)
     sequence, last = _locked_end(tenant_id)
     entries = []
-    for change in changes:
-        entry = _entry(tenant_id, _as_actor(actor), change)
-        sequence += 1
-        entry.sequence = sequence
+    for number, change in enumerate(changes, sequence + 1):
+        entry = _entry(tenant_id, _as_actor(actor), change, number)
         entry.hash = last = _hash(last, entry)
         entries.append(entry)
     _append(tenant_id, entries)
@@ -105,7 +95,8 @@ def _tell(tenant_id: UUID, changes: Sequence[Change]) -> None:
             for change in changes
             if change.object_kind == kind and isinstance(change.object_id, UUID)
         }
-        subjects = [(one, one if kind == "task" else None) for one in sorted(ids)]
+        in_order = sorted(ids, key=attrgetter("int"))
+        subjects = [(one, one if kind == "task" else None) for one in in_order]
         outbox.append_many(tenant_id, f"{kind}.changed", subjects)
 
 
@@ -143,26 +134,39 @@ def _append(tenant_id: UUID, entries: Sequence[AuditEntry]) -> None:
     run("audit/append", {**constants, **columns})
 
 
-def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
+def _entry(tenant_id: UUID, actor: Actor, change: Change, sequence: int) -> AuditEntry:
+    # In the order of the columns: by name, a model takes three times as long.
     return AuditEntry(
-        tenant_id=tenant_id,
-        at=datetime.now(UTC),
-        actor=actor.name[:200],
-        address=actor.address[:64],
-        trace_id=actor.trace_id[:32],
-        action=change.action,
-        object_kind=change.object_kind,
-        object_id=str(change.object_id),
-        before=_canonical(change.before),
-        after=_canonical(change.after),
+        new_id(),
+        tenant_id,
+        sequence,
+        datetime.now(UTC),
+        actor.name[:200],
+        actor.address[:64],
+        actor.trace_id[:32],
+        change.action,
+        change.object_kind,
+        str(change.object_id),
+        _canonical(change.before),
+        _canonical(change.after),
+        b"",
     )
 
 
 def _hash(previous: bytes, entry: AuditEntry) -> bytes:
-    content: dict[str, Any] = {name: getattr(entry, name) for name in _FIELDS}
-    content["tenant_id"] = str(entry.tenant_id)
-    content["sequence"] = entry.sequence
-    content["at"] = entry.at.astimezone(UTC).isoformat(timespec="microseconds")
+    content = {
+        "actor": entry.actor,
+        "address": entry.address,
+        "trace_id": entry.trace_id,
+        "action": entry.action,
+        "object_kind": entry.object_kind,
+        "object_id": entry.object_id,
+        "before": entry.before,
+        "after": entry.after,
+        "tenant_id": str(entry.tenant_id),
+        "sequence": entry.sequence,
+        "at": entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
+    }
     return hashlib.sha256(previous + orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).digest()
 
 

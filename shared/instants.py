@@ -29,14 +29,14 @@ def parse_instant(text: str) -> datetime:
             "Give an RFC 3339 date and time with an offset, like 2026-11-20T08:00:00Z "
             "or 2026-11-20T09:00:00+01:00."
         )
-    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    year, month, day, hour, minute, second = map(int, found.group(1, 2, 3, 4, 5, 6))
     if second == 60:
         raise InstantError("Leap seconds cannot be scheduled; use second 59 or the next minute.")
     micros = int((found[7] or "0")[:6].ljust(6, "0"))
     try:
         zone = _offset(found[8], found[9], found[10])
         moment = datetime(year, month, day, hour, minute, second, micros, tzinfo=zone)
-        return moment.astimezone(UTC)
+        return moment if zone is UTC else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise InstantError("There is no such date and time between years 1 and 9999.") from None
 
@@ -45,7 +45,7 @@ def format_instant(moment: datetime) -> str:
     """Return an aware datetime in UTC with milliseconds, rounded down, and ``Z``."""
     if moment.tzinfo is None:
         raise ValueError("an instant needs a time zone")
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{moment.astimezone(UTC).isoformat(timespec='milliseconds')[:-6]}Z"
 
 
 def format_local(moment: datetime, zone: tzinfo) -> str:

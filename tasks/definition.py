@@ -7,10 +7,10 @@ definitions are equal objects whatever form they came in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
-from urllib.parse import urlsplit
 
 from tasks.choices import TaskType
 from tasks.masking import mask_target
@@ -133,6 +133,10 @@ class Definition:
     depends_on: list[str]
 
 
+_DESTINATION = re.compile(r"[A-Za-z]+://([^/?#]*)")
+_PARTS = tuple(part.name for part in fields(Definition))
+
+
 def schedule_defaults(task_type: str) -> dict[str, Any]:
     """Return every key of a schedule of the type with its default."""
     one_time = task_type == TaskType.ONE_TIME
@@ -150,7 +154,7 @@ def target_defaults(kind: str) -> dict[str, Any]:
 
 def _fresh(value: Any) -> Any:
     """Return a JSON value in lists and objects of its own; deepcopy takes ten times as long."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {key: _fresh(part) for key, part in value.items()}
     return [_fresh(part) for part in value] if isinstance(value, list) else value
 
@@ -175,7 +179,10 @@ def pools_called(name: str) -> tuple[str, str]:
 
 def destination_of(target: Mapping[str, Any]) -> str:
     """Return the host, with its port where the URL says one, that a webhook calls; else ''."""
-    return urlsplit(target["url"]).netloc.lower() if target["kind"] == "webhook" else ""
+    if target["kind"] != "webhook":
+        return ""
+    found = _DESTINATION.match(target["url"])
+    return found[1].lower() if found else ""
 
 
 def runtime_seconds(target: Mapping[str, Any]) -> float:
@@ -187,12 +194,18 @@ def runtime_seconds(target: Mapping[str, Any]) -> float:
 
 def to_stored(definition: Definition) -> dict[str, Any]:
     """Return the parts as plain JSON values that share nothing with the definition."""
-    return {part.name: _fresh(getattr(definition, part.name)) for part in fields(Definition)}
+    found: dict[str, Any] = _fresh(parts_of(definition))
+    return found
+
+
+def parts_of(definition: Definition) -> dict[str, Any]:
+    """Return the parts by their names; they are the definition's own, not to be changed."""
+    return {name: getattr(definition, name) for name in _PARTS}
 
 
 def from_stored(stored: Mapping[str, Any]) -> Definition:
     """Return the definition of stored parts; a key that an older version lacked is its default."""
-    parts = _fresh(stored)
+    parts = _fresh(dict(stored))
     task_type = parts["type"]
     return Definition(
         name=parts["name"],
@@ -212,11 +225,18 @@ def to_long(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
 
     Sent back unchanged as an edit or replacement of its task, it makes the same definition.
     """
-    parts = to_stored(definition)
+    found: dict[str, Any] = _fresh(shown_parts(definition, secrets=secrets))
+    return found
+
+
+def shown_parts(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
+    """Return the same for somebody who changes nothing in it: it shares with the definition."""
+    parts = parts_of(definition)
     if not secrets:
         parts["target"] = mask_target(parts["target"])
     for part in ("schedule", "retry_policy"):
-        for key in _ALTERNATIVES:
-            if key in parts[part] and parts[part][key] is None:
-                del parts[part][key]
+        inside = parts[part]
+        unused = [key for key in _ALTERNATIVES if key in inside and inside[key] is None]
+        if unused:
+            parts[part] = {key: value for key, value in inside.items() if key not in unused}
     return parts

@@ -35,6 +35,11 @@ class Errors:
             self._found.append(FieldError(pointer, code, message))
 
     @property
+    def count(self) -> int:
+        """How many errors there are, of those that are not dropped."""
+        return len(self._found)
+
+    @property
     def full(self) -> bool:
         """Whether further errors would be dropped, so that looking for them is in vain."""
         return len(self._found) >= MAX_ERRORS
@@ -184,6 +189,8 @@ class FieldReader:
 
 def child(pointer: str, key: str) -> str:
     """Return the pointer to a field; a hostile name is shown cut and without odd characters."""
+    if len(key) <= _SHOWN_KEY and key.isascii() and key.isidentifier():
+        return f"{pointer}/{key}"
     shown = _UNPRINTABLE.sub("?", str(key)[:_SHOWN_KEY])
     return f"{pointer}/{shown.replace('~', '~0').replace('/', '~1')}"
 

@@ -5,7 +5,6 @@ Headers are not among them: they are answered as they were written.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,12 +21,16 @@ ALL_SECRET = ("environment",)
 
 
 def mask_target(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of the target with its secrets masked; what is absent or null stays so."""
-    shown = copy.deepcopy(dict(target))
+    """Return the target with its secrets masked; what is absent or null stays so.
+
+    Parts without secrets are the target's own and not to be changed.
+    """
+    shown = dict(target)
     for part in (*SECRET_FIELDS, *ALL_SECRET):
-        if isinstance(shown.get(part), dict):
-            inside = shown[part]
-            inside |= {key: MASK for key in _secret_keys(part, inside) if inside[key] is not None}
+        inside = shown.get(part)
+        if isinstance(inside, dict):
+            masked = {key: MASK for key in _secret_keys(part, inside) if inside[key] is not None}
+            shown[part] = inside | masked
     return shown
 
 

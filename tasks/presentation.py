@@ -15,10 +15,14 @@ import orjson
 
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant, format_local, parse_instant
-from tasks.definition import Definition, to_long
+from tasks.choices import TaskType
+from tasks.definition import Definition, shown_parts
 from tasks.schedules import spec
 from tasks.schedules.calendars import CalendarDays
 from tasks.schedules.zones import find_zone
+
+_TO_THE_SECOND = len("2026-11-20T08:00:00")
+_ANY = "1970-01-01T00:00:00Z"
 
 
 class ShownTask(Protocol):
@@ -66,11 +70,14 @@ class ShownPause(Protocol):
 def present_task(
     task: ShownTask, definition: Definition, *, extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the task as the API answers it; ``extra`` adds fields or replaces them."""
+    """Return the task as the API answers it; ``extra`` adds fields or replaces them.
+
+    What is inside may be the definition's own and is not to be changed.
+    """
     schedule = definition.schedule
     return {
         "id": str(task.id),
-        **to_long(definition),
+        **shown_parts(definition),
         "status": str(task.status),
         "version": task.version,
         **present_next(task.next_run_at, schedule["timezone"]),
@@ -111,8 +118,12 @@ def present_next(moment: datetime | None, timezone: str) -> dict[str, str | None
 
 def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) -> str:
     """Return the schedule in plain words; equal schedules are put into words once."""
-    schedule = orjson.dumps(definition.schedule)
-    return _text(definition.type, schedule, seed, format_instant(anchor))
+    schedule = definition.schedule
+    if definition.type == TaskType.ONE_TIME:
+        # The words name the second, and neither task nor creation: all due in it share them.
+        run_at = f"{schedule['run_at'][:_TO_THE_SECOND]}Z" if schedule["run_at"] else None
+        return _text(definition.type, orjson.dumps({**schedule, "run_at": run_at}), "", _ANY)
+    return _text(definition.type, orjson.dumps(schedule), seed, format_instant(anchor))
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ from django.db.models import F
 
 from shared.encryption import open_json, seal_json
 from shared.exceptions import NotFound
-from tasks.definition import Definition, from_stored, to_stored
+from tasks.definition import Definition, from_stored, parts_of
 from tasks.models import Task, TaskRevision
 
 _SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment")
@@ -34,7 +34,10 @@ def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskR
 
 
 def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], bytes]:
-    """Return how the definition is stored as the task's current version: plain part and sealed."""
+    """Return how the definition is stored as the task's current version: plain part and sealed.
+
+    The plain part shares with the definition and is not to be changed.
+    """
     plain, secret = _split(definition)
     return plain, seal_json(secret, context_of(task.id, task.version))
 
@@ -63,11 +66,11 @@ def open_payload(task_id: UUID, version: int) -> Any:
 
 
 def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
-    plain = to_stored(definition)
-    target = plain["target"]
+    plain = parts_of(definition)
+    target = dict(plain["target"])
     secret = {key: target.pop(key) for key in _SECRET_TARGET_KEYS if key in target}
     secret["payload"] = plain.pop("payload")
-    return plain, secret
+    return {**plain, "target": target}, secret
 
 
 def definition_of(revision: TaskRevision) -> Definition:

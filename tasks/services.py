@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -18,6 +20,7 @@ from shared.actor import Actor
 from shared.conf import conf
 from shared.exceptions import Conflict
 from shared.ids import new_id, partition_of
+from shared.instants import parse_instant
 from shared.notify import wake_schedulers_on_commit
 from tasks import insertion, standing_pauses
 from tasks.calendars import SpecOf, spec_reader
@@ -104,11 +107,10 @@ def create_tasks(
     """
     standing_pauses.share(tenant_id)
     read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
+    ids = ids or [new_id() for _ in definitions]
     tasks = [
-        _new_task(Task(id=task_id, tenant_id=tenant_id), definition, now, read)
-        for task_id, definition in zip(
-            ids or [new_id() for _ in definitions], definitions, strict=True
-        )
+        _new_task(tenant_id, task_id, definition, now, read)
+        for task_id, definition in zip(ids, definitions, strict=True)
     ]
     if insertion.insert(tenant_id, tasks, definitions, changed_by=actor.name, now=now):
         _go_under_pauses(tenant_id, tasks, now)
@@ -119,15 +121,34 @@ def create_tasks(
     return tasks
 
 
-def _new_task(task: Task, definition: Definition, now: datetime, read: SpecOf) -> Task:
-    task.partition = partition_of(task.id, conf().partition_count)
-    task.created_at = task.updated_at = now
-    _take_definition(task, definition)
-    spec = read(task.type, task.schedule, task.tenant_id, str(task.id), now)
+def _new_task(
+    tenant_id: UUID, task_id: UUID, definition: Definition, now: datetime, read: SpecOf
+) -> Task:
+    given = {
+        "id": task_id,
+        "tenant_id": tenant_id,
+        "partition": partition_of(task_id, conf().partition_count),
+        "created_at": now,
+        "updated_at": now,
+        **_columns(definition),
+    }
+    # In the order of the columns: by name, a model takes five times as long.
+    columns: list[Any] = [*(_blank() | given).values()]
+    task = Task(*columns)  # type: ignore[misc]  # the stubs take the first for the id
+    if task.type == TaskType.ONE_TIME and not task.schedule["calendars"]:
+        task.next_run_at = parse_instant(task.schedule["run_at"])
+        return task
+    spec = read(task.type, task.schedule, tenant_id, str(task_id), now)
     task.next_run_at = first_instant(task, now, spec)
     if task.next_run_at is None:
         task.status = TaskStatus.COMPLETED
     return task
+
+
+@cache
+def _blank() -> dict[str, Any]:
+    """Return what each column of a task is that nothing says otherwise, in their order."""
+    return {column.attname: column.get_default() for column in Task._meta.concrete_fields}
 
 
 def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> None:
@@ -306,14 +327,21 @@ def _save_change(task: Task, now: datetime) -> None:
 
 
 def _take_definition(task: Task, definition: Definition) -> None:
-    task.name = definition.name
-    task.type = definition.type
-    task.schedule = definition.schedule
-    task.labels = definition.labels
-    task.priority = definition.priority
-    task.pool = pool_of(definition.target)
-    task.destination = destination_of(definition.target)
-    task.pause_after_failures = definition.retry_policy["pause_after_failures"]
+    for column, value in _columns(definition).items():
+        setattr(task, column, value)
+
+
+def _columns(definition: Definition) -> dict[str, Any]:
+    return {
+        "name": definition.name,
+        "type": definition.type,
+        "schedule": definition.schedule,
+        "labels": definition.labels,
+        "priority": definition.priority,
+        "pool": pool_of(definition.target),
+        "destination": destination_of(definition.target),
+        "pause_after_failures": definition.retry_policy["pause_after_failures"],
+    }
 
 
 def _restate(task: Task, standing: Standing, now: datetime) -> None:

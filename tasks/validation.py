@@ -21,10 +21,11 @@ from tasks.field_reader import Errors, FieldReader, child
 from tasks.limits import DEPENDENCIES, NAME_LENGTH, Limits
 from tasks.merging import keep_secrets, merge_edit
 from tasks.payloads import check_payload_size, require_object
+from tasks.repeats import Repeats
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
 from tasks.validation_labels import read_labels
 from tasks.validation_retry import read_retry_policy
-from tasks.validation_schedule import TIMING_HINT, Clock, read_schedule, read_type, timing_given
+from tasks.validation_schedule import TIMING_HINT, Clock, read_repeated, read_type, timing_given
 from tasks.validation_target import default_name, read_target
 from tasks.validation_webhook import check_payload_fits
 
@@ -70,8 +71,17 @@ def parse_create(body: Any, *, now: datetime, limits: Limits) -> Definition:
 
     A recurring task that says no jitter gets its tenant's (A8); an edit or a replacement does not.
     """
+    return parse_one_of_many(require_object(body), Repeats(), now=now, limits=limits)
+
+
+def parse_one_of_many(body: Any, repeats: Repeats, *, now: datetime, limits: Limits) -> Definition:
+    """Return the same for a body of many in one call, whose parser has judged its JSON.
+
+    ``repeats`` is for all of them; their definitions share what the bodies have in common.
+    """
+    taken = body if isinstance(body, dict) else require_object(body)
     clock = Clock(now, calendars=limits.calendars, default_jitter=limits.default_jitter)
-    return _parse(require_object(body), clock, limits)
+    return _parse(taken, clock, limits, repeats=repeats)
 
 
 def parse_replace(
@@ -110,10 +120,11 @@ def _parse(
     clock: Clock,
     limits: Limits,
     complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    repeats: Repeats | None = None,
 ) -> Definition:
     form, errors = Errors(), Errors()
     long, rename = as_long(body, form)
-    definition = _read(complete(long), errors, clock, limits)
+    definition = _read(complete(long), errors, clock, limits, repeats or Repeats())
     found = form.renamed(str) + errors.renamed(rename)
     if found:
         raise InvalidInput(found)
@@ -130,33 +141,42 @@ def _status_change(edit: dict[str, Any]) -> StatusChange | None:
         raise InvalidInput([FieldError("#/status", "invalid_choice", message)]) from None
 
 
-def _read(body: Mapping[str, Any], errors: Errors, clock: Clock, limits: Limits) -> Definition:
+def _read(
+    body: Mapping[str, Any], errors: Errors, clock: Clock, limits: Limits, repeats: Repeats
+) -> Definition:
     reader = FieldReader(body, "#", errors)
     reader.refuse_unknown((*LONG_FIELDS, *SHORT_SCHEDULE_FIELDS), read_only=READ_ONLY_FIELDS)
     check_payload_size(body.get("payload"), limits.payload_bytes)
     when = _part(reader, "schedule", f"Say when: {TIMING_HINT}.")
     task_type = read_type(reader, timing_given(when) if when else [])
-    target = _target(reader, limits)
+    target = _target(reader, limits, repeats)
     retry_policy = FieldReader(reader.mapping("retry_policy"), "#/retry_policy", errors)
     name = reader.text("name", "", longest=NAME_LENGTH)
     return Definition(
         name=name or (default_name(target, limits) if target else ""),
         type=task_type,
-        schedule=read_schedule(when, task_type, clock) if when else {},
+        schedule=read_repeated(when, task_type, clock, repeats) if when else {},
         target=target,
         payload=body.get("payload"),
         priority=reader.integer("priority", DEFAULT_PRIORITY, 0, 9),
-        retry_policy=read_retry_policy(retry_policy),
-        labels=read_labels(reader, "labels"),
+        retry_policy=repeats.read(
+            "retry_policy", retry_policy.data, errors, partial(read_retry_policy, retry_policy)
+        ),
+        labels=repeats.read(
+            "labels",
+            [body["labels"]] if "labels" in body else [],
+            errors,
+            partial(read_labels, reader, "labels"),
+        ),
         depends_on=_depends_on(reader),
     )
 
 
-def _target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
+def _target(reader: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
     what = _part(reader, "target", "Say what to call: target.url, or payload.webhook_url.")
     if what is None:
         return {}
-    target = read_target(what, limits)
+    target = read_target(what, limits, repeats)
     if target["kind"] == "webhook":
         check_payload_fits(target, reader.data.get("payload"), reader.errors)
     return target

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from shared.exceptions import InvalidInput
@@ -22,6 +23,7 @@ from tasks.definition import (
 )
 from tasks.field_reader import FieldReader, called_in_json, spell, text_problem, whole
 from tasks.limits import CALENDARS, TEN_YEARS_SECONDS, Book, no_calendars, no_jitter
+from tasks.repeats import Repeats
 from tasks.schedules import spec
 from tasks.schedules.calendars import CalendarDays
 from tenants.models.tenant import MAX_JITTER_SECONDS
@@ -29,6 +31,7 @@ from tenants.models.tenant import MAX_JITTER_SECONDS
 #: A run_at further in the past is taken for a mistake.
 PAST_TOLERANCE = timedelta(days=1)
 TIMING_HINT = "give exactly one of run_at, delay_seconds, cron_expression and every"
+_TYPES = tuple(TaskType.values)
 _MAX_OCCURRENCES = 1_000_000_000
 #: No month has more working days.
 _WORKING_DAYS = 31
@@ -59,12 +62,29 @@ class Clock:
 def read_type(reader: FieldReader, timing: list[str]) -> str:
     """Return the task's type: as given, else as its timing fields say."""
     said = TIMING_FIELDS[timing[0]] if timing else TaskType.RECURRING
-    return reader.choice("type", TaskType.values, str(said))
+    return reader.choice("type", _TYPES, str(said))
 
 
 def timing_given(schedule: FieldReader) -> list[str]:
     """Return which of the fields that say when are given."""
     return [key for key in TIMING_FIELDS if schedule.given(key)]
+
+
+def read_repeated(
+    reader: FieldReader, task_type: str, clock: Clock, repeats: Repeats
+) -> dict[str, Any]:
+    """Return the same as :func:`read_schedule`; many that differ in run_at are read as one."""
+    data, errors = reader.data, reader.errors
+    whole = partial(read_schedule, reader, task_type, clock)
+    if task_type != TaskType.ONE_TIME or not isinstance(data.get("run_at"), str):
+        return repeats.read(f"schedule {task_type}", data, errors, whole)
+    rest = {key: value for key, value in data.items() if key != "run_at"}
+    own = partial(_own_fields, reader, clock)
+    return repeats.read("schedule with run_at", rest, errors, whole, own)
+
+
+def _own_fields(reader: FieldReader, clock: Clock) -> dict[str, Any]:
+    return {"run_at": _run_at(reader, clock)}
 
 
 def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from shared.addresses import UrlError, parse_target_url
@@ -10,8 +11,9 @@ from tasks import choices
 from tasks.definition import target_defaults
 from tasks.field_reader import FieldReader
 from tasks.limits import NAME_LENGTH, Limits
+from tasks.repeats import Repeats
 from tasks.validation_templates import with_names
-from tasks.validation_webhook import read_webhook
+from tasks.validation_webhook import OWN_FIELDS, read_own_fields, read_webhook
 from tasks.validation_worked import read_command, read_handler, read_pool_target
 
 _READERS: dict[str, Callable[[FieldReader, Limits], dict[str, Any]]] = {
@@ -22,13 +24,18 @@ _READERS: dict[str, Callable[[FieldReader, Limits], dict[str, Any]]] = {
 }
 
 
-def read_target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
+def read_target(reader: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
     """Return the target in normal form; what is wrong is noted."""
+    data, errors = reader.data, reader.errors
     kind = reader.choice("kind", choices.TARGET_KINDS, "webhook")
-    if reader.data.get("kind", kind) != kind:
+    if data.get("kind", kind) != kind:
         # Of a kind that there is not, no field is known to be wrong.
         return target_defaults("webhook")
-    return _READERS[kind](reader, limits)
+    whole = partial(_READERS[kind], reader, limits)
+    if kind != "webhook" or data.get("template") or data.get("auth"):
+        return repeats.read("target", data, errors, whole)
+    rest = {key: value for key, value in data.items() if key not in OWN_FIELDS}
+    return repeats.read("webhook", rest, errors, whole, partial(read_own_fields, reader, limits))
 
 
 def default_name(target: Mapping[str, Any], limits: Limits) -> str:

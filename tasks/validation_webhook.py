@@ -17,6 +17,10 @@ from tasks.validation_templates import check_templates, sample_url
 from tasks.validation_tls import read_tls
 from tasks.validation_urls import parse_noting
 
+#: In which the webhooks of tasks differ that are otherwise the same; read by themselves where
+#: neither templates nor authentication look at them.
+OWN_FIELDS = ("headers", "url")
+
 
 def read_webhook(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     """Return the webhook in normal form; what is wrong is noted."""
@@ -43,6 +47,12 @@ def read_webhook(reader: FieldReader, limits: Limits) -> dict[str, Any]:
         "tls": read_tls(reader, limits),
         "proxy": read_proxy(reader, limits),
     }
+
+
+def read_own_fields(reader: FieldReader, limits: Limits) -> dict[str, Any]:
+    """Return OWN_FIELDS of a webhook whose other fields are known; what is wrong is noted."""
+    headers = read_headers(reader)
+    return {"headers": headers, "url": _url(reader, limits, template=False)}
 
 
 def check_payload_fits(target: Mapping[str, Any], payload: Any, errors: Errors) -> None:

@@ -34,6 +34,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from shared import sql
 from shared.api.problems import log_unexpected, problem_of, respond
 from shared.api.renderers import JSON, PROBLEM_JSON, dump_json
 from shared.api.views import PunctualView
@@ -252,15 +253,17 @@ def _lock_and_replay(call: _Call) -> HttpResponse | None:
 
 
 def _store(call: _Call, answer: HttpResponseBase) -> None:
-    IdempotencyRecord.objects.create(
-        tenant_id=call.tenant,
-        key=call.key,
-        fingerprint=call.fingerprint,
-        status=answer.status_code,
-        sealed_body=seal(cast(HttpResponse, answer).content, call.context),
-        headers={name: answer[name] for name in _STORED_HEADERS if name in answer},
-        expires_at=timezone.now() + timedelta(seconds=call.seconds),
-    )
+    headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
+    parameters = {
+        "tenant": call.tenant,
+        "key": call.key,
+        "fingerprint": call.fingerprint,
+        "status": answer.status_code,
+        "sealed": seal(cast(HttpResponse, answer).content, call.context),
+        "headers": orjson.dumps(headers).decode(),
+        "expires_at": timezone.now() + timedelta(seconds=call.seconds),
+    }
+    sql.run("idempotency/store", parameters)
 
 
 def _store_apart(call: _Call, answer: HttpResponseBase) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from orjson import Fragment
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -12,6 +13,7 @@ from executions.api.task_serializers import BulkAnswer, BulkBody, BulkCreateSeri
 from executions.engine.clocks import database_now
 from executions.presentation_tasks import paused_by, standing_pauses_of
 from shared.api.problems import log_unexpected, problem_of
+from shared.api.renderers import dump_json
 from shared.api.views import PunctualView
 from tasks import bulk
 from tasks.calendars import limits_of
@@ -35,14 +37,15 @@ class BulkCreateView(PunctualView):
             self._result(index, result)
             for index, result in enumerate(create(wanted["tasks"], call))
         ]
-        created = sum(result["status"] == 201 for result in results)
+        created = sum(isinstance(result, Fragment) for result in results)
         return Response({"results": results, "created": created, "failed": len(results) - created})
 
-    def _result(self, index: int, result: bulk.Result) -> dict[str, Any]:
+    def _result(self, index: int, result: bulk.Result) -> Fragment | dict[str, Any]:
         if isinstance(result, bulk.Created):
             extra = paused_by(result.task, standing_pauses_of([result.task]))
             shown = present_task(result.task, result.definition, extra=extra)
-            return {"index": index, "status": 201, "task": shown}
+            # Written at once: ten thousand tasks in memory cost more to keep than to write.
+            return Fragment(dump_json({"index": index, "status": 201, "task": shown}))
         problem = problem_of(result)
         log_unexpected(result, problem, self.request)
         return {"index": index, "status": problem.status, "problem": problem.body(self.request)}

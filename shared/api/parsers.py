@@ -112,7 +112,10 @@ def _refuse_depth(body: bytes) -> None:
         return
     brackets = _STRINGS.sub(b"", body).translate(_TO_SQUARE, _NOT_BRACKETS)
     for _ in range(MAX_DEPTH):
+        before = len(brackets)
         brackets = brackets.replace(b"[]", b"")  # removes the innermost level everywhere
+        if len(brackets) == before:
+            break
     # A few unmatched brackets are left to the decoder, which says where they are.
     if len(brackets) > MAX_DEPTH or b"[]" in brackets:
         _refuse("json_too_deep", f"The body is nested over {MAX_DEPTH} levels.")

@@ -121,3 +121,21 @@ def test_present_next_shows_the_instant_in_the_tasks_zone():
         "next_execution": "2026-11-20T08:00:00.123Z",
         "next_execution_local": "2026-11-20T17:00:00.123+09:00",
     }
+
+
+def test_a_one_time_schedule_is_said_to_the_second():
+    run_ats = ("2026-12-24T08:00:00.999Z", "2026-12-24T08:00:00.001Z", "2026-12-24T08:00:01Z")
+    tasks = [create(MINIMAL | {"schedule": {"run_at": at}}) for at in run_ats]
+
+    texts = [present_task(ATask(), task)["schedule_text"] for task in tasks]
+
+    assert texts == [f"Once at 2026-12-24 08:00:0{second}, UTC" for second in (0, 0, 1)]
+
+
+def test_what_is_shown_is_not_changed_by_masking():
+    definition = create(LONG)
+    before = to_long(definition, secrets=True)
+
+    present_task(ATask(), definition)
+
+    assert to_long(definition, secrets=True) == before

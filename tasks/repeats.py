@@ -1,0 +1,44 @@
+"""What the bodies of one call have in common: read once, and shared by their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import orjson
+
+from tasks.field_reader import Errors
+
+Part = dict[str, Any]
+
+
+class Repeats:
+    """Parts of bodies by what was written, for bodies of one tenant that are read at one time.
+
+    Nothing that is wrong is kept, so that each body has its own errors.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, bytes], Part] = {}
+
+    def read(
+        self,
+        part: str,
+        written: Any,
+        errors: Errors,
+        whole: Callable[[], Part],
+        own: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> Part:
+        """Return the part that ``whole`` reads, or an earlier one of the same JSON.
+
+        With ``own``, which reads the fields that ``written`` leaves out, it has these of its own.
+        """
+        key = (part, orjson.dumps(written))
+        kept = self._kept.get(key)
+        if kept is not None:
+            return kept if own is None else {**kept, **own()}
+        before = errors.count
+        read = whole()
+        if errors.count == before and not errors.full:
+            self._kept[key] = read
+        return read
