@@ -182,7 +182,7 @@ def _database(url: str) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             **options,
-            "prepare_threshold": 1 if in_a_loop else None,
+            "prepare_threshold": 1,
             **({"pool": POOL} if PROCESS_KIND == "web" else {}),
         },
     }

@@ -23,7 +23,7 @@ from django.urls import set_script_prefix
 from shared.api.body_limit import Message
 
 #: More than there are connections to the database: what needs none is answered meanwhile.
-_THREADS = 32
+_THREADS = 16
 
 
 class ThreadedHandler(ASGIHandler):

@@ -27,7 +27,6 @@ from typing import Any, NoReturn, TypeVar, cast
 
 import orjson
 from django.db import transaction
-from django.db.models import BooleanField, Func, Value
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -193,19 +192,17 @@ def _answer_outside(
 
 @contextmanager
 def _held_by_session(call: _Call) -> Iterator[None]:
-    if not _advisory("pg_try_advisory_lock", call):
+    if not sql.rows("idempotency/try_to_hold_in_session", _lock_of(call))[0][0]:
         raise IdempotencyInProgress
     try:
         yield
     finally:
-        _advisory("pg_advisory_unlock", call)
+        sql.rows("idempotency/let_go", _lock_of(call))
 
 
-def _advisory(function: str, call: _Call) -> bool:
+def _lock_of(call: _Call) -> dict[str, int]:
     digest = hashlib.blake2b(call.context, digest_size=8).digest()
-    key = Value(int.from_bytes(digest, "big", signed=True))
-    lock = Func(key, function=function, output_field=BooleanField())
-    return bool(Tenant.objects.filter(pk=call.tenant).values_list(lock, flat=True).get())
+    return {"lock": int.from_bytes(digest, "big", signed=True)}
 
 
 def _call_of(view: PunctualView, request: Request, required: bool) -> _Call | None:
@@ -234,19 +231,20 @@ def _lock_and_replay(call: _Call) -> HttpResponse | None:
     """Hold the key until the transaction ends; return the stored answer where there is one."""
     # The race: two first calls at once would both run. The lock is not waited for (409), and
     # goes with the transaction, so that a crash leaves nothing behind.
-    if not _advisory("pg_try_advisory_xact_lock", call):
+    if not sql.rows("idempotency/try_to_hold", _lock_of(call))[0][0]:
         raise IdempotencyInProgress
-    record = IdempotencyRecord.objects.filter(tenant_id=call.tenant, key=call.key).first()
-    if record is None:
+    stored = sql.rows("idempotency/find", {"tenant": call.tenant, "key": call.key})
+    if not stored:
         return None
-    if record.expires_at <= timezone.now():
-        record.delete()
+    [(fingerprint, status, sealed_body, headers, expires_at)] = stored
+    if expires_at <= timezone.now():
+        IdempotencyRecord.objects.filter(tenant_id=call.tenant, key=call.key).delete()
         return None
-    if bytes(record.fingerprint) != call.fingerprint:
+    if bytes(fingerprint) != call.fingerprint:
         raise IdempotencyMismatch
-    answer = HttpResponse(open_sealed(record.sealed_body, call.context), status=record.status)
+    answer = HttpResponse(open_sealed(sealed_body, call.context), status=status)
     _set_content_type(answer)
-    for name, value in record.headers.items():
+    for name, value in sql.json_value(headers).items():
         answer[name] = value
     answer["Idempotent-Replayed"] = "true"
     return answer

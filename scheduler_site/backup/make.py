@@ -87,7 +87,7 @@ def database_address() -> str:
         "host": found["HOST"],
         "port": found["PORT"],
     }
-    ours = {"options", "pool", "application_name"}
+    ours = {"options", "pool", "application_name", "prepare_threshold"}
     others = {name: value for name, value in found["OPTIONS"].items() if name not in ours}
     given = {name: value for name, value in {**others, **parts}.items() if value}
     return make_conninfo(application_name="punctual-backup", **given)
