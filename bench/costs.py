@@ -33,7 +33,7 @@ from bench.peers.contender import CouldNotRunError
 from bench.peers.figures import TARGET
 from bench.peers.plan import Plan
 from bench.peers.punctual import Punctual
-from bench.peers.target import Target
+from bench.peers.target import Target, await_calls
 from bench.processes import usage
 from scheduler_site.proof.oracle import to_text
 from shared.conf import Conf
@@ -158,14 +158,9 @@ def _require_prepared(product: Punctual, plan: Plan) -> None:
 def _pass_on(product: Punctual, plan: Plan, receiver: Target) -> None:
     """Wait until everything has arrived and is recorded."""
     _wait_until(plan.at_ms / 1000)
-    seen, changed = -1, time.monotonic()
-    while seen < plan.count:
-        found = receiver.count()
-        if found != seen:
-            seen, changed = found, time.monotonic()
-        elif time.monotonic() - changed > _STALL_SECONDS:
-            raise CouldNotRunError(f"{seen} of {plan.count} webhooks arrived")
-        _wait_until(time.time() + 0.1)
+    arrived = await_calls(receiver, plan.count, stall_seconds=_STALL_SECONDS, look_seconds=0.1)
+    if arrived < plan.count:
+        raise CouldNotRunError(f"{arrived} of {plan.count} webhooks arrived")
     recorded = product.recorded(plan).count
     if recorded < plan.count:
         raise CouldNotRunError(f"{recorded} of {plan.count} executions were recorded")

@@ -22,7 +22,7 @@ from bench import command_line, installation, report
 from bench.installation import Installation, InstallationError
 from bench.peers import target
 from bench.peers.plan import payload
-from bench.peers.target import Arrival, Target
+from bench.peers.target import Arrival, Target, await_calls
 from scheduler_site.proof.client import ApiClient
 from scheduler_site.proof.percentiles import distribution
 
@@ -35,7 +35,6 @@ _CREATED_PER_SECOND = 800
 _LEAD = timedelta(seconds=30)
 _MINUTE = timedelta(minutes=1)
 _STALL_SECONDS = 60.0
-_LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +94,9 @@ async def create(product: Installation, herd: Herd, url: str) -> None:
 
 def await_all(receiver: Target, herd: Herd) -> None:
     """Wait until all have arrived, or none has for a minute after the last was due."""
-    pause = threading.Event()
     last = herd.first.timestamp() + 60 * (herd.minutes - 1)
-    pause.wait(max(0.0, last - time.time()))
-    seen, changed = -1, time.monotonic()
-    while seen < herd.count and time.monotonic() - changed < _STALL_SECONDS:
-        found = receiver.count()
-        if found != seen:
-            seen, changed = found, time.monotonic()
-        pause.wait(_LOOK_SECONDS)
+    threading.Event().wait(max(0.0, last - time.time()))
+    await_calls(receiver, herd.count, stall_seconds=_STALL_SECONDS, look_seconds=0.5)
 
 
 def publish(herd: Herd, arrivals: Sequence[Arrival], chosen: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 import redis
 
-from bench import command_line, machines_receiver, report
+from bench import command_line, report
 from bench.chaos import hosts
 from bench.chaos.site import CannotRunError
 from bench.installation import InstallationError
@@ -30,7 +30,7 @@ from bench.machines_stand import Machines
 from bench.machines_up import MACHINES, PROGRAMS
 from bench.peers.contender import Contender, CouldNotRunError
 from bench.peers.figures import Turn, cpu_us
-from bench.peers.target import Target
+from bench.peers.target import Target, running
 from bench.peers.turn import Load, take
 
 #: Cores that each machine may use while a backlog is worked off: with two of them, the servers and
@@ -214,7 +214,7 @@ def network() -> Iterator[None]:
 def main(arguments: list[str]) -> int:
     """Run the report from a command line."""
     chosen = options(arguments)
-    with network(), machines_receiver.running(hosts.RECEIVERS.address) as target:
+    with network(), running(hosts.RECEIVERS.address) as target:
         return publish(measure(target, chosen), chosen)
 
 

@@ -5,7 +5,7 @@ answered 200; a body of another size than every contender has to send is answere
 noted. ``GET /count`` tells how many different numbers have come, ``GET /arrivals`` lists "number
 ns" a line, ``POST /reset`` forgets them. It speaks as much HTTP/1.1 as its callers need:
 keep-alive, pipelining, Content-Length; a body without a stated length is answered 411.
-Run: ``python -m bench.peers.receiver --port 0``.
+Run: ``python -m bench.peers.receiver --host 127.0.0.1 --port 0``.
 """
 
 from __future__ import annotations
@@ -154,17 +154,15 @@ def answer_of(status: int, body: bytes) -> bytes:
     return b"HTTP/1.1 %d -\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body)
 
 
-async def serve(port: int) -> None:
-    """Listen on 127.0.0.1 until SIGTERM or Ctrl-C; print the URL when calls may come."""
+async def serve(host: str, port: int) -> None:
+    """Listen on the address until SIGTERM or Ctrl-C; print the URL when calls may come."""
     loop = asyncio.get_running_loop()
     arrivals = Arrivals()
-    server = await loop.create_server(
-        lambda: Receiver(arrivals), "127.0.0.1", port, backlog=_WAITING
-    )
+    server = await loop.create_server(lambda: Receiver(arrivals), host, port, backlog=_WAITING)
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
-    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
+    print(f"http://{host}:{server.sockets[0].getsockname()[1]}", flush=True)
     await ended.wait()
     server.close()
 
@@ -172,8 +170,10 @@ async def serve(port: int) -> None:
 def main() -> None:
     """Serve from a command line."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
-    uvloop.run(serve(parser.parse_args().port))
+    chosen = parser.parse_args()
+    uvloop.run(serve(chosen.host, chosen.port))
 
 
 if __name__ == "__main__":

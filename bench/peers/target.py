@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from bench.installation import CHECKOUT, InstallationError, stop
+from scheduler_site.supervisor_process import ProcessSpec, spawn_options
 
 #: Of one arrival: the number of the call, and when it was complete (Unix nanoseconds).
 Arrival = tuple[int, int]
@@ -62,19 +66,32 @@ def parse_arrivals(text: str) -> list[Arrival]:
     return [(int(number), int(moment)) for number, moment in pairs]
 
 
+def await_calls(
+    target: Target, count: int, *, stall_seconds: float, look_seconds: float = 0.05
+) -> int:
+    """Return how many calls came, when all have, or none has for so many seconds."""
+    pause = threading.Event()
+    seen, changed = -1, time.monotonic()
+    while seen < count and time.monotonic() - changed < stall_seconds:
+        found = target.count()
+        if found != seen:
+            seen, changed = found, time.monotonic()
+        pause.wait(look_seconds)
+    return seen
+
+
 @contextmanager
-def running() -> Iterator[Target]:
-    """Start a receiver, yield it, stop it; InstallationError when it does not start."""
+def running(address: str = "127.0.0.1") -> Iterator[Target]:
+    """Start a receiver on the address, yield it, stop it; InstallationError when it does not."""
+    argv = (sys.executable, "-m", "bench.peers.receiver", "--host", address)
+    spec = ProcessSpec("receiver", "receiver", argv, dict(os.environ))
     process = subprocess.Popen(
-        [sys.executable, "-m", "bench.peers.receiver"],
-        cwd=CHECKOUT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        spec.argv, cwd=CHECKOUT, stdout=subprocess.PIPE, **spawn_options(spec)
     )
     try:
         line = process.stdout.readline().decode().strip() if process.stdout else ""
         if not line.startswith("http://"):
-            raise InstallationError("the receiver did not start")
+            raise InstallationError(f"the receiver did not start on {address}")
         target = Target(line, process.pid)
         try:
             yield target

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.peers.contender import Contender, CouldNotRunError
 from bench.peers.figures import TARGET, Turn, turn_of
 from bench.peers.plan import Plan
-from bench.peers.target import Target
+from bench.peers.target import Target, await_calls
 from bench.processes import usage
 
 #: Between the end of scheduling and the first due time, at least.
@@ -30,7 +30,6 @@ _WARM_UP = 200
 _SETTLE_SECONDS = 1.0
 #: So long without any arrival is the end of a turn.
 _STALL_SECONDS = 30.0
-_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +134,7 @@ def _measure(contender: Contender, target: Target, plan: Plan, *, timed: bool) -
 def _await(target: Target, plan: Plan) -> None:
     """Wait until every call has arrived, or none for long."""
     _wait(plan.at_ms / 1000 - time.time())
-    seen, changed = -1, time.monotonic()
-    while seen < plan.count and time.monotonic() - changed < _STALL_SECONDS:
-        found = target.count()
-        if found != seen:
-            seen, changed = found, time.monotonic()
-        _wait(_LOOK_SECONDS)
+    await_calls(target, plan.count, stall_seconds=_STALL_SECONDS)
 
 
 def _wait(seconds: float) -> None:
