@@ -164,7 +164,7 @@ def _database(url: str) -> dict[str, Any]:
         **silence.DATABASE_SESSION,
     }
     if in_a_loop:
-        # Named statements are prepared there: what they find differs too much for one plan.
+        # What a stage's statements find differs too much from pass to pass for one plan.
         session["plan_cache_mode"] = "force_custom_plan"
     options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
     options = {**silence.DATABASE_CLIENT, **options}

@@ -65,7 +65,7 @@ def _cursor() -> Iterator[CursorWrapper]:
     """Give a cursor whose parameters go to the server beside the statement.
 
     Django's own writes them into the text: bytes twice as long, and all of it parsed each time.
-    In the loops' sessions a statement is parsed once, and planned each time.
+    A session parses a statement once; the loops' plan it each time nevertheless.
     """
     connection.ensure_connection()
     # The same wrapper as every other cursor has: of errors, and of what is counted in tests.

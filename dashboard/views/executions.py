@@ -62,11 +62,11 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     tenant = request.visitor.tenant.pk
     order: tuple[str, ...]
     if query["series"] is None:
-        found, order = Execution.objects.for_tenant(tenant), ("-id",)
+        found, order, wanted = Execution.objects.for_tenant(tenant), ("-id",), filters
     else:
         # All that a backfill made, whenever that was, in the order of what they stand for.
         found, order = executions_made_by(tenant, query["series"]), ("-scheduled_for", "-id")
-    wanted = filters if query["series"] is None else query
+        wanted = query
     listed = read_page(
         found.filtered(wanted),
         query,

@@ -277,7 +277,7 @@ def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
     moved = rows("gate/skip", {**_bounds(ids), "ids": list(ids), "reason": reason})
     if moved:
         tasks = list({row[1] for row in moved})
-        run("gate/settle_skipped", {"task_ids": tasks, "floor": floor_id()})
+        run("gate/end_tasks", {"task_ids": tasks, "floor": floor_id()})
     return [row[0] for row in moved]
 
 
@@ -300,7 +300,7 @@ def _settle(bounds: dict[str, object], ids: Sequence[UUID], freed: Sequence[UUID
     """
     over = [row[0] for row in rows("complete/settle_tasks", {**bounds, "ids": list(ids)})]
     if over:
-        run("gate/settle_skipped", {"task_ids": over, "floor": floor_id()})
+        run("gate/end_tasks", {"task_ids": over, "floor": floor_id()})
     if freed:
         wanted = {"low": floor_id(), "task_ids": list(set(freed))}
         if rows("gate/somebody_waits", wanted)[0][0]:

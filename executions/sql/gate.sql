@@ -153,7 +153,7 @@ WITH moved AS (
 )
 SELECT id, task_id FROM moved
 
--- name: settle_skipped
+-- name: end_tasks
 -- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
 -- run. Locks in order of id, as the recorder does.
 WITH locked AS (

@@ -40,7 +40,7 @@ def test_the_gate_touches_the_days_with_unfinished_work_only(
         "gate/lock_due",
         "gate/admit",
         "gate/skip",
-        "gate/settle_skipped",
+        "gate/end_tasks",
         "gate/somebody_waits",
     )
 
