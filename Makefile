@@ -41,7 +41,7 @@ check: setup-dev ## Run every static check: format, lint, types, layers, migrati
 	@echo '== migrations'; $(TEST_SETTINGS) $(PYTHON) manage.py makemigrations --check --dry-run
 	@echo '== API schema'; $(TEST_SETTINGS) $(PYTHON) manage.py spectacular --validate --fail-on-warn > /dev/null
 
-bench: setup-dev ## Measure the running installation (BENCH_ARGS is passed on)
+bench: setup-dev ## Measure every claim about speed, about two hours (BENCH_ARGS is passed on)
 	@$(PYTHON) -m bench $(BENCH_ARGS)
 
 chaos: setup-dev ## Inject every fault and judge what came of it, half an hour (CHAOS_ARGS is passed on)

@@ -1,8 +1,9 @@
 """A hundred thousand cron schedules that fire within the same five minutes: how late they start.
 
-Each fires at the first second of its minute, in zones of its own, so that a fifth of all are due at
-one instant, five times over. Every webhook is awaited at the receiver; one more, or one that came
-early, is a fault. Run: ``python -m bench.cron_herd --start --schedules 100000``.
+Spread over the seconds of the five minutes, or with ``--full-minutes`` each at the first second of
+its minute, so that a fifth of all are due at one instant, five times over; in several zones. Every
+webhook is awaited at the receiver; one more, or one that came early, is a fault.
+Run: ``python -m bench.cron_herd --start --schedules 100000``.
 """
 
 from __future__ import annotations
@@ -39,23 +40,30 @@ _STALL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Herd:
-    """So many schedules, spread evenly over so many minutes from ``first`` on."""
+    """So many schedules, spread evenly over so many minutes from ``first`` on, ``step`` apart."""
 
     count: int
     minutes: int
     first: datetime
+    step: timedelta = _MINUTE
+
+    @property
+    def instants(self) -> int:
+        """How many instants share the schedules."""
+        return self.minutes * _MINUTE // self.step
 
     def due(self, number: int) -> datetime:
         """Return the instant at which a schedule fires."""
-        return self.first + number % self.minutes * _MINUTE
+        return self.first + number % self.instants * self.step
 
     def body(self, number: int, url: str) -> dict[str, Any]:
-        """Return the task of a schedule, whose own zone says the minute and the hour."""
+        """Return the task of a schedule, whose own zone says the second, minute and hour."""
         zone = _ZONES[number % len(_ZONES)]
         at = self.due(number).astimezone(ZoneInfo(zone))
+        expression = f"{at.second} {at.minute} {at.hour} * * *"
         return {
             "name": f"herd {number}",
-            "schedule": {"cron_expression": f"{at.minute} {at.hour} * * *", "timezone": zone},
+            "schedule": {"cron_expression": expression, "timezone": zone},
             "target": {"url": f"{url}/hook/{number}"},
             "payload": payload(number),
         }
@@ -76,6 +84,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedules", type=int, default=100_000)
     parser.add_argument("--minutes", type=int, default=5)
+    parser.add_argument("--full-minutes", action="store_true", help="none within a minute")
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
@@ -94,7 +103,7 @@ async def create(product: Installation, herd: Herd, url: str) -> None:
 
 def await_all(receiver: Target, herd: Herd) -> None:
     """Wait until all have arrived, or none has for a minute after the last was due."""
-    last = herd.first.timestamp() + 60 * (herd.minutes - 1)
+    last = herd.due(herd.instants - 1).timestamp()
     threading.Event().wait(max(0.0, last - time.time()))
     await_calls(receiver, herd.count, stall_seconds=_STALL_SECONDS, look_seconds=0.5)
 
@@ -113,7 +122,7 @@ def publish(herd: Herd, arrivals: Sequence[Arrival], chosen: argparse.Namespace)
     ]
     if late.p95 > TARGET_MS:
         faults.append(f"target missed: p95 {late.p95:.0f} ms (target {TARGET_MS:g})")
-    at_once = -(-herd.count // herd.minutes)
+    at_once = -(-herd.count // herd.instants)
     lines = [
         f"{herd.count} cron schedules in {herd.minutes} minutes, {at_once} at one instant",
         f"start delay at the receiver: {late}",
@@ -140,9 +149,9 @@ def main(arguments: list[str]) -> int:
     chosen = options(arguments)
     installation.require_start(chosen)
     with installation.opened(chosen) as product, target.running() as receiver:
-        herd = Herd(
-            chosen.schedules, chosen.minutes, first_minute(datetime.now(UTC), chosen.schedules)
-        )
+        first = first_minute(datetime.now(UTC), chosen.schedules)
+        step = _MINUTE if chosen.full_minutes else timedelta(seconds=1)
+        herd = Herd(chosen.schedules, chosen.minutes, first, step)
         asyncio.run(create(product, herd, receiver.url))
         await_all(receiver, herd)
         arrivals = receiver.arrivals()

@@ -76,8 +76,8 @@ def write(results: Path) -> str:
 
 
 def last(results: Path, name: str) -> Path:
-    """Return the last stored run of a report."""
-    found = sorted(results.glob(f"*Z-{name}.json"))
+    """Return the last stored run of a report, in the directory or below."""
+    found = sorted(results.rglob(f"*Z-{name}.json"), key=lambda path: path.name)
     if not found:
         raise FileNotFoundError(f"no stored run of {name} in {results}")
     return found[-1]

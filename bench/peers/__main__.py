@@ -26,6 +26,7 @@ from bench.peers.contender import CouldNotRunError
 from bench.peers.contenders import BURST, CONTENDERS, SCENARIOS, STEADY, THROUGHPUT
 from bench.peers.figures import OWN, Turn, ratios, summary_of
 from bench.peers.table import cpu_lines, ratio_lines, table
+from bench.peers.targets import missed_targets
 from bench.peers.turn import Load, take
 from scheduler_site.proof.client import ApiError
 
@@ -149,7 +150,8 @@ def publish(outcome: Outcome, chosen: argparse.Namespace) -> int:
     names = [name for name in chosen.names if any(t.contender == name for t in outcome.turns)]
     summaries = [summary_of([t for t in outcome.turns if t.contender == name]) for name in names]
     found = ratios(summaries)
-    code = outcome.code
+    missed = missed_targets(chosen.scenario, summaries, found)
+    code = outcome.code or (1 if missed else 0)
     figures: dict[str, Any] = {
         "scenario": chosen.scenario,
         "rounds": chosen.rounds,
@@ -159,6 +161,7 @@ def publish(outcome: Outcome, chosen: argparse.Namespace) -> int:
         "punctual_to": {one.peer: one.as_json() for one in found},
         "turns": [turn.as_json() for turn in outcome.turns],
         "could_not_run": outcome.not_run,
+        "targets_missed": missed,
         "passed": code == 0,
     }
     lines = [
@@ -169,6 +172,7 @@ def publish(outcome: Outcome, chosen: argparse.Namespace) -> int:
         *ratio_lines(found),
         *(f"could not run to its end: {one}" for one in outcome.not_run),
         *_version_lines(outcome.versions),
+        *missed,
         {0: "PASSED", 1: "FAILED", COULD_NOT_RUN: "INCOMPLETE"}[code],
     ]
     report.publish(f"peers-{chosen.scenario}", figures, lines, chosen)

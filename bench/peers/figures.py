@@ -121,11 +121,17 @@ class Ratio:
     per_second: float | None
     #: How many times lower the start delay.
     p50: float | None
+    p95: float | None
     p99: float | None
 
     def as_json(self) -> dict[str, float | None]:
         """Return the figures for the stored result."""
-        return {"per_second": self.per_second, "p50_lower": self.p50, "p99_lower": self.p99}
+        return {
+            "per_second": self.per_second,
+            "p50_lower": self.p50,
+            "p95_lower": self.p95,
+            "p99_lower": self.p99,
+        }
 
 
 def turn_of(
@@ -213,6 +219,7 @@ def ratios(summaries: Iterable[Summary]) -> list[Ratio]:
             peer.contender,
             per_second=_times(own.per_second, peer.per_second),
             p50=_times(peer.delays_ms.get("p50"), own.delays_ms.get("p50")),
+            p95=_times(peer.delays_ms.get("p95"), own.delays_ms.get("p95")),
             p99=_times(peer.delays_ms.get("p99"), own.delays_ms.get("p99")),
         )
         for peer in by_name.values()

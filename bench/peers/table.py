@@ -63,9 +63,7 @@ def ratio_lines(found: Sequence[Ratio]) -> list[str]:
         parts = []
         if one.per_second is not None:
             parts.append(f"{one.per_second:.2f} times the webhooks a second")
-        if one.p50 is not None:
-            parts.append(f"p50 {one.p50:.2f} times lower")
-        if one.p99 is not None:
-            parts.append(f"p99 {one.p99:.2f} times lower")
+        lower = (("p50", one.p50), ("p95", one.p95), ("p99", one.p99))
+        parts += [f"{name} {times:.2f} times lower" for name, times in lower if times is not None]
         lines.append(f"{OWN} to {one.peer}: {', '.join(parts) or 'nothing to compare'}")
     return lines

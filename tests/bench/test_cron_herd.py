@@ -16,20 +16,36 @@ FIRST = datetime(2026, 11, 22, 23, 58, tzinfo=UTC)
 HERD = Herd(10, 5, FIRST)
 
 
+SPREAD = Herd(1000, 5, FIRST, timedelta(seconds=1))
+
+
+@pytest.mark.parametrize("herd", [HERD, SPREAD])
 @pytest.mark.parametrize("number", range(10))
 @pytest.mark.django_db
-def test_each_schedule_fires_first_at_its_minute_whatever_its_zone(number: int):
+def test_each_schedule_fires_first_at_its_instant_whatever_its_zone(herd: Herd, number: int):
     now = FIRST - timedelta(minutes=2)
     made = parse_create(
-        HERD.body(number, "https://api.example.com"), now=now, limits=current_limits()
+        herd.body(number, "https://api.example.com"), now=now, limits=current_limits()
     )
 
     found = spec.parse(made.type, made.schedule, seed="", anchor=now, calendars=[])
 
     occurrence = found.next_after(now)
     assert occurrence is not None
-    assert occurrence.at == HERD.due(number)
-    assert HERD.due(number) == FIRST + timedelta(minutes=number % 5)
+    assert occurrence.at == herd.due(number)
+
+
+def test_schedules_share_full_minutes_or_the_seconds_between():
+    assert [HERD.due(number) for number in (0, 4, 5)] == [
+        FIRST,
+        FIRST + timedelta(minutes=4),
+        FIRST,
+    ]
+    assert [SPREAD.due(number) for number in (0, 299, 300)] == [
+        FIRST,
+        FIRST + timedelta(seconds=299),
+        FIRST,
+    ]
 
 
 def test_the_first_minute_leaves_time_to_create():

@@ -144,7 +144,7 @@ def test_what_cannot_be_compared_is_left_out_of_a_ratio():
 
     [found] = ratios([own, silent])
 
-    assert found.as_json() == {"per_second": None, "p50_lower": None, "p99_lower": None}
+    assert set(found.as_json().values()) == {None}
 
 
 def test_without_punctual_there_are_no_ratios():

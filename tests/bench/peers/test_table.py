@@ -41,13 +41,13 @@ def test_what_a_webhook_costs_is_told_with_the_dearest_first():
 
 
 def test_ratios_say_how_many_times_more_and_how_many_times_lower():
-    assert ratio_lines([Ratio("bullmq", 3.0, 4.0, 2.5)]) == [
+    assert ratio_lines([Ratio("bullmq", 3.0, 4.0, 3.5, 2.5)]) == [
         "punctual to bullmq: 3.00 times the webhooks a second, p50 4.00 times lower, "
-        "p99 2.50 times lower"
+        "p95 3.50 times lower, p99 2.50 times lower"
     ]
 
 
 def test_a_ratio_of_nothing_says_so():
-    assert ratio_lines([Ratio("celery", None, None, None)]) == [
+    assert ratio_lines([Ratio("celery", None, None, None, None)]) == [
         "punctual to celery: nothing to compare"
     ]
