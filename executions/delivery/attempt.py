@@ -10,8 +10,8 @@ import base64
 import json
 import random
 from collections import OrderedDict
-from collections.abc import Hashable
-from dataclasses import replace
+from collections.abc import Coroutine, Hashable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from time import perf_counter
@@ -22,7 +22,7 @@ from executions.delivery.caller import Caller
 from executions.delivery.errors import DeliveryError, ErrorCode
 from executions.delivery.headers import AttemptFacts, callback_url_of, traceparent
 from executions.delivery.http_client import HttpClient, Response
-from executions.delivery.http_messages import Request
+from executions.delivery.http_messages import Request, encode_request
 from executions.delivery.outcome import Outcome, classify, decide
 from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
 from executions.delivery.signing import parse_secret
@@ -35,6 +35,10 @@ from shared.instants import format_instant
 _REMEMBERED_BYTES = 16 * 1024 * 1024
 #: What a plan takes beside what was sealed: its records, and the target's own parts.
 _PLAN_BYTES = 3072
+#: What a request that is ready takes beside its data.
+_READY_BYTES = 512
+#: A signature names the second of its attempt; of one that begins later it is made anew.
+_READY_SECONDS = 5.0
 #: A longer progress stays where it is: headers are no place for documents.
 _PROGRESS_BYTES = 4096
 #: What creation would refuse today, said in the words of an attempt: a forbidden port is a part of
@@ -60,6 +64,14 @@ class Remembered(Generic[T]):
         found = self._kept.get(key)
         return None if found is None else found[0]
 
+    def take(self, key: Hashable) -> T | None:
+        """Return what is kept under the key, and forget it."""
+        found = self._kept.pop(key, None)
+        if found is None:
+            return None
+        self._size -= found[1]
+        return found[0]
+
     def keep(self, key: Hashable, value: T, size: int) -> None:
         """Keep a value of about so many bytes under a new key."""
         self._kept[key] = (value, size)
@@ -68,14 +80,49 @@ class Remembered(Generic[T]):
             self._size -= self._kept.popitem(last=False)[1][1]
 
 
+@dataclass(slots=True)
+class Ready:
+    """A request that was made before its time, and how it goes over the wire.
+
+    The request's own headers and body are gone: ``data`` has them.
+    """
+
+    plan: Plan
+    request: Request
+    data: bytes
+    #: Unix seconds of the attempt, as they were signed.
+    timestamp: int
+
+
 class Deliverer:
     """Delivers entries through one HTTP client; remembers opened definitions for a while."""
 
     def __init__(self, client: HttpClient, allow: AllowList) -> None:
+        self._client = client
         self._caller = Caller(client)
         self._allow = allow
         self._plans: Remembered[Plan] = Remembered(_REMEMBERED_BYTES)
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
+        self._ready: Remembered[Ready] = Remembered(_REMEMBERED_BYTES)
+
+    def prepare(self, entry: dict[str, Any], batch: dict[str, Any]) -> None:
+        """Make the request of an entry that is not due yet, where one request is the whole call.
+
+        Never raises: what is wrong with it is said at its time.
+        """
+        try:
+            plan = self._plan(entry)
+            if not plan.is_direct or self._ready.get(entry["token"]) is not None:
+                return
+            timestamp = int(entry["due"] - batch["offset"])
+            request = self._request(entry, plan, batch, timestamp)
+            data = encode_request(request)
+        except Exception:  # noqa: BLE001 - its attempt meets it again, and says so
+            return
+        request.headers, request.body = (), b""
+        self._ready.keep(
+            entry["token"], Ready(plan, request, data, timestamp), len(data) + _READY_BYTES
+        )
 
     async def deliver(
         self, entry: dict[str, Any], batch: dict[str, Any], started: float
@@ -85,9 +132,8 @@ class Deliverer:
         began = perf_counter()
         at = started - batch["offset"]
         try:
-            plan = self._plan(entry)
             # Named nowhere: what is sent is needed no more while its answer is waited for.
-            call = self._caller.call(plan, self._request(entry, plan, batch, at), entry["tenant"])
+            plan, call = self._begin(entry, batch, at)
             try:
                 result = await call
             except DeliveryError as error:
@@ -106,6 +152,16 @@ class Deliverer:
             # Nothing was sent: what the client refuses to frame it refuses again.
             return _unsendable("internal", str(error))
         return _answer(entry, verdict, result, now)
+
+    def _begin(
+        self, entry: dict[str, Any], batch: dict[str, Any], at: float
+    ) -> tuple[Plan, Coroutine[Any, Any, Response]]:
+        ready = self._ready.take(entry["token"])
+        if ready is not None and at < ready.timestamp + _READY_SECONDS:
+            return ready.plan, self._client.send(ready.request, ready.data)
+        plan = self._plan(entry)
+        request = self._request(entry, plan, batch, at)
+        return plan, self._caller.call(plan, request, entry["tenant"])
 
     def _plan(self, entry: dict[str, Any]) -> Plan:
         key = (entry["task"], entry["revision"])

@@ -38,15 +38,17 @@ class HttpClient:
         self._pool = IdlePool(idle_seconds, max_idle_per_host)
         self._closed = False
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, data: bytes | None = None) -> Response:
         """Make one call and return the answer, whatever its status.
 
+        ``data`` is the request as it goes over the wire, where it was encoded before.
         DeliveryError when there is no complete answer; ValueError, before anything is sent,
         when a header would break the framing. A request is written once: when a kept
         connection dies under it, nobody knows whether it was processed, and the caller's
         retry policy decides.
         """
-        data = encode_request(request)
+        if data is None:
+            data = encode_request(request)
         capture_bytes, expects_body = request.capture_bytes, request.method != "HEAD"
         loop = asyncio.get_running_loop()
         # Deadlines are loop time, as timers are; uvloop keeps that to the millisecond only, so
@@ -58,10 +60,7 @@ class HttpClient:
         try:
             connection = await self._connect(request, deadline, timings)
             waiter = connection.exchange(
-                data,
-                capture_bytes,
-                expects_body=expects_body,
-                deadline=deadline,
+                data, capture_bytes, expects_body=expects_body, deadline=deadline
             )
             # The transport has it; ten thousand waiting requests need no second copy.
             del data, request

@@ -60,6 +60,11 @@ class Kinds:
         at = datetime.fromtimestamp(started - batch["offset"], UTC)
         return outcome_of(entry, found, at + timedelta(seconds=loop.time() - began))
 
+    def prepare(self, entry: dict[str, Any], batch: dict[str, Any]) -> None:
+        """Do what can be done of an attempt before its time."""
+        if entry["target"].get("kind", "webhook") == "webhook":
+            self._webhooks.prepare(entry, batch)
+
     def interrupt(self, grace_seconds: float) -> None:
         """Ask handlers and commands to end, and kill after the grace those that do not."""
         self._stopping.say(grace_seconds)

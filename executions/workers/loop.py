@@ -24,6 +24,7 @@ import uvloop
 from executions.engine import guard
 from executions.engine.held import Question, ask_arguments
 from executions.engine.run import Runner, Verdict
+from executions.workers.ahead import Ahead
 from executions.workers.clock import WorkerClock
 from executions.workers.kinds import Kinds
 from executions.workers.outbox import Outbox
@@ -86,7 +87,7 @@ class WorkerLoop:
 
     def accept(self, batch: dict[str, Any], size: int) -> None:
         """Hand a batch to the loop; returns at once."""
-        self._loop.call_soon_threadsafe(self._runner.accept, batch, size)
+        self._loop.call_soon_threadsafe(self._accept, batch, size)
 
     def stop_taking(self) -> None:
         """Hand back what is held and what still arrives; may be called by a signal handler."""
@@ -102,6 +103,10 @@ class WorkerLoop:
         self._watchdog.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_FLUSH_SECONDS)
+
+    def _accept(self, batch: dict[str, Any], size: int) -> None:
+        self._runner.accept(batch, size)
+        self._ahead.take(batch)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -128,6 +133,7 @@ class WorkerLoop:
         self._outbox = Outbox(self._redis)
         self._reports = Reports(self._redis)
         self._kinds = Kinds(self._outbox.put)
+        self._ahead = Ahead(self._kinds.prepare, self._clock.now)
         self._runner = Runner(
             self.worker,
             self._clock,

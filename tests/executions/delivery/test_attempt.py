@@ -15,6 +15,7 @@ from standardwebhooks import Webhook
 from executions.delivery.attempt import Deliverer, Remembered
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_client import HttpClient, Request, Response
+from executions.delivery.http_messages import encode_request
 from shared import execution_tokens
 from shared.addresses import AllowList
 from shared.encryption import open_json, seal, seal_json
@@ -30,9 +31,12 @@ class Client:
     def __init__(self, result: Any = None) -> None:
         self.result = result or Response(200, [("A", "b")], b"ok", False, {"total": 1.0}, "1.1.1.1")
         self.requests: list[Request] = []
+        #: What went over the wire, where that was made before.
+        self.sent: list[bytes | None] = []
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, data: bytes | None = None) -> Response:
         self.requests.append(request)
+        self.sent.append(data)
         if isinstance(self.result, Exception):
             raise self.result
         return cast(Response, self.result)
@@ -324,6 +328,65 @@ async def test_an_encoding_that_was_not_undone_is_captured_with_the_answer() -> 
 
     captured = open_json(base64.b64decode(outcome["sealed"]), f"response:{given['id']}".encode())
     assert captured["encoding"] == "br"
+
+
+def prepared(client: Client, given: Any, of: dict[str, Any]) -> Deliverer:
+    deliverer = Deliverer(cast(HttpClient, client), AllowList())
+    deliverer.prepare(given, of)
+    return deliverer
+
+
+async def test_what_was_prepared_goes_over_the_wire_as_it_would_have_been_made() -> None:
+    client, secret = Client(), new_signing_secret()
+    given, of = entry({"n": 1}, {"X-Team": "billing"}, due=1000.25), batch(secret)
+
+    await prepared(client, given, of).deliver(given, of, 1000.3)
+    await Deliverer(cast(HttpClient, client), AllowList()).deliver(given, of, 1000.3)
+
+    ahead, at_its_time = client.requests
+    assert client.sent == [encode_request(at_its_time), None]
+    assert (ahead.method, ahead.url, ahead.timeout) == ("POST", at_its_time.url, 30)
+
+
+async def test_what_was_prepared_is_used_once() -> None:
+    client, given = Client(), entry(due=1000.0)
+    deliverer = prepared(client, given, batch())
+
+    await deliverer.deliver(given, batch(), 1000.0)
+    await deliverer.deliver(given, batch(), 1000.0)
+
+    assert [data is None for data in client.sent] == [False, True]
+
+
+async def test_what_begins_long_after_its_time_is_signed_anew() -> None:
+    client, given = Client(), entry(due=1000.25)
+
+    await prepared(client, given, batch()).deliver(given, batch(), 1006.25)
+
+    assert client.sent == [None]
+    assert dict(client.requests[0].headers)["webhook-timestamp"] == "1006"
+
+
+async def test_a_call_of_several_requests_is_not_prepared() -> None:
+    client, given = Client(), entry(due=1000.0, target={"follow_redirects": True})
+
+    await prepared(client, given, batch()).deliver(given, batch(), 1000.0)
+
+    assert client.sent == [None]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"sealed": "AAAA"}, {"target": {"url": "https://api.example.com:22/"}}, {"due": None}],
+)
+async def test_what_cannot_be_prepared_is_left_to_its_attempt(broken: dict[str, Any]) -> None:
+    client, given = Client(), entry(**{"due": 1000.0, **broken})
+
+    outcome = await prepared(client, given, batch()).deliver(given, batch(), 1000.0)
+
+    assert client.sent in ([], [None])
+    at_its_time = await deliver(Client(), given, at=1000.0)
+    assert {**outcome, "sealed": None} == {**at_its_time, "sealed": None}
 
 
 def test_what_is_remembered_is_bounded_by_its_size() -> None:

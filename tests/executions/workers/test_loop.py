@@ -293,8 +293,9 @@ async def test_draining_hands_back_what_is_held_finishes_what_flies_and_says_goo
 ) -> None:
     async with raw_receiver(_hold) as receiver:
         async with running() as loop:
-            flying = message(receiver, target=_target(receiver, timeout=0.5))
-            held = message(receiver, due_in=60.0)
+            target = _target(receiver, timeout=0.5)
+            flying = message(receiver, target=target)
+            held = message(receiver, due_in=60.0, target=target)
             loop.accept(flying, 100)
             loop.accept(held, 100)
             await receiver.connected.wait()
