@@ -8,7 +8,7 @@ names of files are unique over all apps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -18,6 +18,9 @@ import orjson
 from django.db import connection
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
+from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn
+from psycopg.waiting import WAIT_W
 
 _ROOT = Path(__file__).resolve().parent.parent
 _NAME = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)
@@ -51,6 +54,28 @@ def rows(path: str, parameters: dict[str, Any] | None = None) -> list[tuple[Any,
         cursor.execute(statement(path), parameters)
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found
+
+
+def rows_during(
+    path: str, parameters: dict[str, Any], meanwhile: Callable[[], object]
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement on which the database works while ``meanwhile`` runs.
+
+    What that asks of the database waits for the statement, and raises its error.
+    """
+    connection.ensure_connection()
+    with connection.connection.pipeline(), _cursor() as cursor:
+        cursor.execute(statement(path), parameters)
+        # A pipeline sends what goes at once; the database begins when it has all of it.
+        connection.connection.wait(_rest_sent(connection.connection.pgconn))
+        meanwhile()
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+        return found
+
+
+def _rest_sent(session: PGconn) -> PQGen[None]:
+    while session.flush():
+        yield WAIT_W
 
 
 def run(path: str, parameters: dict[str, Any] | None = None) -> int:

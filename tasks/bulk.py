@@ -2,11 +2,12 @@
 
 ``POST /v1/tasks/bulk`` works through it in chunks: what a chunk creates costs a few statements,
 and no chunk is so long (a quarter of a second) that the transaction looks idle to the database.
+While the database writes a chunk, what it created is shown and the next one is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -29,10 +30,11 @@ _CHUNK = 1000
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A task that was created."""
+    """A task that was created, and what ``Call.show`` made of it."""
 
     task: Task
     definition: Definition
+    shown: Any
 
 
 Result = Created | Exception
@@ -42,21 +44,47 @@ Result = Created | Exception
 class Call:
     """Whose tasks, by whom, at which time of the database, under which limits.
 
-    The bodies are as a request's parser reads them.
+    The bodies are as a request's parser reads them. ``show`` makes what the caller answers of a
+    task; it may be called for one that is not created after all.
     """
 
     tenant_id: UUID
     actor: Actor
     now: datetime
     limits: Limits
+    show: Callable[[Task, Definition], Any] = lambda task, definition: None
     repeats: Repeats = field(default_factory=Repeats)
+
+
+class _Chunks:
+    """What the bodies say, a chunk at a time, with its place: definitions and refusals."""
+
+    def __init__(self, bodies: Sequence[Any], call: Call) -> None:
+        self._bodies = bodies
+        self._call = call
+        self._begin = 0
+        self._ahead: list[Definition | PunctualError] = []
+
+    def __iter__(self) -> Iterator[tuple[int, list[Definition | PunctualError]]]:
+        while self._begin < len(self._bodies):
+            self.read_on()
+            parsed, self._ahead = self._ahead, []
+            begin, self._begin = self._begin, self._begin + _CHUNK
+            yield begin, parsed
+
+    def read_on(self) -> None:
+        """Read the next chunk, unless that is done."""
+        if not self._ahead:
+            bodies = self._bodies[self._begin : self._begin + _CHUNK]
+            self._ahead = [_parse(body, self._call) for body in bodies]
 
 
 def create_each(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
     """Create what is valid; yield a task or the refusal of each body, in order."""
-    for start in range(0, len(bodies), _CHUNK):
-        parsed = [_parse(body, call) for body in bodies[start : start + _CHUNK]]
-        made = iter(_create_valid([p for p in parsed if isinstance(p, Definition)], call))
+    chunks = _Chunks(bodies, call)
+    for _, parsed in chunks:
+        valid = [result for result in parsed if isinstance(result, Definition)]
+        made = iter(_create_valid(valid, call, chunks.read_on))
         for result in parsed:
             yield next(made) if isinstance(result, Definition) else result
 
@@ -66,10 +94,10 @@ def create_all(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
 
     The errors are those of the first chunk that has any. Raise TooLarge for a large payload.
     """
-    for start in range(0, len(bodies), _CHUNK):
-        parsed = [_parse(body, call) for body in bodies[start : start + _CHUNK]]
+    chunks = _Chunks(bodies, call)
+    for start, parsed in chunks:
         _refuse(parsed, start)
-        yield from _create(parsed, call)
+        yield from _create(parsed, call, chunks.read_on)
 
 
 def _parse(body: Any, call: Call) -> Definition | PunctualError:
@@ -79,15 +107,31 @@ def _parse(body: Any, call: Call) -> Definition | PunctualError:
         return refused
 
 
-def _create(definitions: Sequence[Any], call: Call) -> list[Created]:
-    tasks = create_tasks(call.tenant_id, definitions, actor=call.actor, now=call.now)
-    return [Created(task, made) for task, made in zip(tasks, definitions, strict=True)]
+def _create(
+    definitions: Sequence[Any], call: Call, read_on: Callable[[], None] | None = None
+) -> list[Created]:
+    created: list[Created] = []
+
+    def meanwhile(tasks: Sequence[Task]) -> None:
+        for task, made in zip(tasks, definitions, strict=True):
+            created.append(Created(task, made, call.show(task, made)))
+        if read_on:
+            read_on()
+
+    create_tasks(call.tenant_id, definitions, actor=call.actor, now=call.now, meanwhile=meanwhile)
+    return [one if one.task.pause_id is None else _shown_anew(one, call) for one in created]
 
 
-def _create_valid(definitions: Sequence[Definition], call: Call) -> Sequence[Result]:
+def _shown_anew(one: Created, call: Call) -> Created:
+    return Created(one.task, one.definition, call.show(one.task, one.definition))
+
+
+def _create_valid(
+    definitions: Sequence[Definition], call: Call, read_on: Callable[[], None]
+) -> Sequence[Result]:
     try:
         with transaction.atomic():
-            return _create(definitions, call)
+            return _create(definitions, call, read_on)
     except (PunctualError, DataError, IntegrityError):
         # One of them slipped through validation; each gets a savepoint and an answer of its own.
         return [_create_alone(definition, call) for definition in definitions]

@@ -5,14 +5,14 @@ A part of :mod:`tasks.services`, which says what they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
 
-from shared.sql import rows
+from shared.sql import rows, rows_during
 from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
 from tasks.definition import Definition
 from tasks.models import Task
@@ -26,11 +26,12 @@ def insert(
     *,
     changed_by: str,
     now: datetime,
+    meanwhile: Callable[[], None] | None = None,
 ) -> bool:
     """Insert new tasks of a tenant; return whether an open pause of it may cover them.
 
-    In the caller's transaction, which shares the tenant's pauses. Raise IntegrityError for an id
-    that is taken.
+    In the caller's transaction, which shares the tenant's pauses. ``meanwhile`` runs while the
+    database works. Raise IntegrityError for an id that is taken.
     """
     if not tasks:
         return False
@@ -54,10 +55,14 @@ def insert(
         "sealed": of_blobs([sealed for _, sealed in parts]),
     }
     constants = {"tenant": tenant_id, "changed_by": changed_by, "now": now}
-    pauses_open: bool = rows("creation/insert_tasks", {**columns, **constants})[0][0]
+    given = {**columns, **constants}
+    if meanwhile is None:
+        [[pauses_open]] = rows("creation/insert_tasks", given)
+    else:
+        [[pauses_open]] = rows_during("creation/insert_tasks", given, meanwhile)
     for task in tasks:
         task._state.adding, task._state.db = False, "default"
-    return pauses_open
+    return bool(pauses_open)
 
 
 def _json(value: Any) -> str:

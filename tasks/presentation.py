@@ -83,8 +83,8 @@ def present_task(
         **present_next(task.next_run_at, schedule["timezone"]),
         "schedule_text": describe_schedule(definition, seed=str(task.id), anchor=task.created_at),
         "last_execution": _last_execution(task),
-        "created_at": format_instant(task.created_at),
-        "updated_at": format_instant(task.updated_at),
+        "created_at": _instant_of_many(task.created_at),
+        "updated_at": _instant_of_many(task.updated_at),
         "paused_until": _instant_or_none(task.paused_until),
         "pause_note": task.pause_note,
         "paused_by": None,
@@ -149,6 +149,10 @@ def _last_execution(task: ShownTask) -> dict[str, Any] | None:
         "status": task.last_execution_status,
         "at": _instant_or_none(task.last_execution_at),
     }
+
+
+# What one call creates, it creates at one time.
+_instant_of_many = lru_cache(maxsize=64)(format_instant)
 
 
 def _instant_or_none(moment: datetime | None) -> str | None:

@@ -6,10 +6,10 @@ wraps the verbs that must take it back, and every door calls those.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -100,10 +100,13 @@ def create_tasks(
     actor: Actor,
     now: datetime,
     ids: Sequence[UUID] | None = None,
+    meanwhile: Callable[[Sequence[Task]], None] | None = None,
 ) -> list[Task]:
     """Create a task for each definition, all or none, at the price of a few statements.
 
-    A task that an open standing pause covers is made PAUSED under it (A10).
+    A task that an open standing pause covers is made PAUSED under it (A10). ``meanwhile`` gets
+    the tasks while the database writes them, before it is known whether it can and whether one
+    covers them.
     """
     standing_pauses.share(tenant_id)
     read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
@@ -112,7 +115,10 @@ def create_tasks(
         _new_task(tenant_id, task_id, definition, now, read)
         for task_id, definition in zip(ids, definitions, strict=True)
     ]
-    if insertion.insert(tenant_id, tasks, definitions, changed_by=actor.name, now=now):
+    work = partial(meanwhile, tasks) if meanwhile else None
+    if insertion.insert(
+        tenant_id, tasks, definitions, changed_by=actor.name, now=now, meanwhile=work
+    ):
         _go_under_pauses(tenant_id, tasks, now)
     changes = [audit.Change("task.created", "task", task.id, after=_facts(task)) for task in tasks]
     audit.record_many(tenant_id, actor, changes)

@@ -17,6 +17,8 @@ from shared.api.renderers import dump_json
 from shared.api.views import PunctualView
 from tasks import bulk
 from tasks.calendars import limits_of
+from tasks.definition import Definition
+from tasks.models import Task
 from tasks.presentation import present_task
 from tenants.idempotency import idempotent
 
@@ -31,7 +33,8 @@ class BulkCreateView(PunctualView):
     def post(self, request: Request) -> Response:
         """Create many tasks, each with its own result; with `atomic` all or nothing (400)."""
         wanted = self.read_body(BulkBody)
-        call = bulk.Call(self.tenant_id, self.actor, database_now(), limits_of(self.tenant_id))
+        limits = limits_of(self.tenant_id)
+        call = bulk.Call(self.tenant_id, self.actor, database_now(), limits, _show)
         create = bulk.create_all if wanted["atomic"] else bulk.create_each
         results = [
             self._result(index, result)
@@ -42,10 +45,13 @@ class BulkCreateView(PunctualView):
 
     def _result(self, index: int, result: bulk.Result) -> Fragment | dict[str, Any]:
         if isinstance(result, bulk.Created):
-            extra = paused_by(result.task, standing_pauses_of([result.task]))
-            shown = present_task(result.task, result.definition, extra=extra)
-            # Written at once: ten thousand tasks in memory cost more to keep than to write.
-            return Fragment(dump_json({"index": index, "status": 201, "task": shown}))
+            return Fragment(dump_json({"index": index, "status": 201, "task": result.shown}))
         problem = problem_of(result)
         log_unexpected(result, problem, self.request)
         return {"index": index, "status": problem.status, "problem": problem.body(self.request)}
+
+
+def _show(task: Task, definition: Definition) -> Fragment:
+    extra = paused_by(task, standing_pauses_of([task]))
+    # Written at once: ten thousand tasks in memory cost more to keep than to write.
+    return Fragment(dump_json(present_task(task, definition, extra=extra)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from shared.sql import json_value, load, rows, run, statement
+from shared.sql import json_value, load, rows, rows_during, run, statement
 
 
 def test_a_statement_is_found_by_file_and_name():
@@ -66,3 +66,34 @@ def test_an_error_of_the_server_is_the_frameworks():
 def test_a_bound_statement_is_counted_as_any_other(django_assert_num_queries: Any):
     with django_assert_num_queries(1):
         run("audit/begin_chain", START)
+
+
+@pytest.mark.django_db
+def test_something_else_is_done_while_the_database_works():
+    done: list[Any] = []
+
+    found = rows_during("leases/database_time", {}, lambda: done.append("between"))
+
+    assert len(found) == 1
+    assert done == ["between"]
+
+
+@pytest.mark.django_db
+def test_what_is_done_meanwhile_may_ask_the_database():
+    asked: list[Any] = []
+
+    found = rows_during(
+        "leases/database_time", {}, lambda: asked.extend(rows("leases/database_time"))
+    )
+
+    assert asked[0] >= found[0]
+
+
+@pytest.mark.django_db
+def test_who_asks_meanwhile_gets_the_error_of_the_statement():
+    wrong = {"tenant": None, "hash": b""}
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        rows_during("audit/begin_chain", wrong, lambda: rows("leases/database_time"))
+
+    assert rows("leases/database_time")

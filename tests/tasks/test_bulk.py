@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import pytest
-from django.db import DataError
+from django.db import DataError, IntegrityError
 
 from shared.conf import conf
 from shared.exceptions import InvalidInput, TooLarge
-from tasks import bulk
-from tasks.models import Task
+from shared.ids import new_id
+from tasks import bulk, services
+from tasks.calendars import limits_of
+from tasks.models import Pause, Task
 from tasks.services import create_tasks
-from tests.factories import ACTOR, daily
+from tests.factories import ACTOR, daily, once
+from tests.support.calendars import make_calendar, under
 from tests.tasks.bodies import LIMITS, NOW
 
 BAD = daily(priority=77)
@@ -66,3 +69,50 @@ def test_all_are_refused_with_the_place_of_each_error(call):
 def test_one_payload_too_large_refuses_all(call):
     with pytest.raises(TooLarge):
         list(bulk.create_all([daily(payload="x" * conf().payload_bytes)], call))
+
+
+def test_the_next_chunk_is_read_while_the_database_writes_one(alpha, monkeypatch):
+    monkeypatch.setattr(bulk, "_CHUNK", 1)
+    make_calendar(alpha)
+    call = bulk.Call(alpha.id, ACTOR, NOW, limits_of(alpha.id))
+
+    # What the second one names is asked of the database then.
+    results = list(bulk.create_each([once(), under("Holidays"), under("Unknown"), once()], call))
+
+    assert [isinstance(result, bulk.Created) for result in results] == [True, True, False, True]
+    assert Task.objects.count() == 3
+
+
+def test_a_chunk_that_the_database_refuses_does_not_harm_the_next_one(alpha, monkeypatch):
+    monkeypatch.setattr(bulk, "_CHUNK", 2)
+    make_calendar(alpha)
+    call = bulk.Call(alpha.id, ACTOR, NOW, limits_of(alpha.id))
+    same = new_id()
+    ids = iter([same, same, same, same, new_id(), new_id()])
+    monkeypatch.setattr(services, "new_id", lambda: next(ids))
+    bodies = [once(name="a"), once(name="b"), under("Holidays"), daily(name="c")]
+
+    results = list(bulk.create_each(bodies, call))
+
+    assert isinstance(results[1], IntegrityError)
+    assert [isinstance(result, bulk.Created) for result in results] == [True, False, True, True]
+    assert Task.objects.count() == 3
+
+
+def test_a_task_is_shown_as_it_is_once_a_pause_has_it(alpha):
+    pause = Pause.objects.create(
+        tenant=alpha, scope="label", value="team:a", created_by="x", created_at=NOW
+    )
+
+    def show(task, definition):
+        return (definition.name, task.status, task.pause_id)
+
+    call = bulk.Call(alpha.id, ACTOR, NOW, LIMITS, show)
+    bodies = [once(name="held", labels={"team": "a"}), once(name="free", labels={"team": "b"})]
+
+    results = list(bulk.create_all(bodies, call))
+
+    assert [r.shown for r in results if isinstance(r, bulk.Created)] == [
+        ("held", "PAUSED", pause.id),
+        ("free", "SCHEDULED", None),
+    ]
