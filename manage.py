@@ -11,6 +11,8 @@ import sys
 def main() -> None:
     """Run the command named on the command line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
+    if sys.argv[1:2] == ["up"]:
+        os.environ.setdefault("PROCESS_KIND", "supervisor")
     _provide_secrets(sys.argv[1:2])
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line

@@ -135,7 +135,7 @@ def main(arguments: list[str]) -> int:
     installation.require_start(chosen)
     # One destination gets a part of the slots only; it is not what is measured here.
     capacity = str(2 * chosen.count)
-    with installation.opened(chosen, WORKER_CAPACITY=capacity) as product:
+    with installation.opened(chosen, WORKERS="1", WORKER_CAPACITY=capacity) as product:
         return measure(product, chosen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class SchedulerSiteConfig(AppConfig):
@@ -12,6 +13,8 @@ class SchedulerSiteConfig(AppConfig):
 
     def ready(self) -> None:
         """Make our Celery application the one that every thread of any process publishes by."""
+        if settings.IS_BARE:
+            return
         from scheduler_site.celery import app
 
         app.set_default()

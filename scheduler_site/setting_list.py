@@ -130,7 +130,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     ),
     "Processes": (
         Setting("SCHEDULERS", "1", "Scheduler processes that `up` runs.", _option("schedulers")),
-        Setting("WORKERS", "1", "Worker processes that `up` runs.", _option("workers")),
+        Setting("WORKERS", "2", "Worker processes that `up` runs.", _option("workers")),
         Setting("RECORDERS", "1", "Recorder processes that `up` runs.", _option("recorders")),
         Setting(
             "WORKER_CAPACITY",

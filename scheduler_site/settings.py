@@ -54,7 +54,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 PROCESS_KIND = env.text("PROCESS_KIND", "command")
 # Only who may show the admin loads its pages: the others start in two thirds of the time.
 _ADMIN = "AdminConfig" if PROCESS_KIND in {"web", "command"} else "SimpleAdminConfig"
-INSTALLED_APPS = [
+_APPS = [
     f"django.contrib.admin.apps.{_ADMIN}",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -75,6 +75,9 @@ INSTALLED_APPS = [
     "dashboard",
     "scheduler_site",
 ]
+#: Who starts the others, and who only answers calls, has no use for what they do.
+IS_BARE = PROCESS_KIND in {"supervisor", "receiver"}
+INSTALLED_APPS = ["scheduler_site"] if IS_BARE else _APPS
 
 MIDDLEWARE = [
     "shared.api.middleware.TraceMiddleware",

@@ -101,7 +101,7 @@ def read_options() -> UpOptions:
         database_url=env.text("DATABASE_URL"),
         redis_url=env.text("REDIS_URL"),
         schedulers=env.integer("SCHEDULERS", 1, maximum=256),
-        workers=env.integer("WORKERS", 1, maximum=256),
+        workers=env.integer("WORKERS", 2, maximum=256),
         recorders=env.integer("RECORDERS", 1, maximum=256),
         handlers=bool(env.words("HANDLER_MODULES")),
         commands=bool(env.programs("ALLOWED_COMMANDS")),

@@ -49,11 +49,11 @@ def specs(stages):
     return {spec.name: spec for spec in (*started, *commands)}
 
 
-def test_defaults_are_one_of_each_on_the_loopback_address():
+def test_defaults_are_one_of_each_and_two_workers_on_the_loopback_address():
     options = read_options()
 
     assert (options.host, options.port, options.receiver_port) == ("127.0.0.1", 8000, 8001)
-    assert (options.schedulers, options.workers, options.recorders) == (1, 1, 1)
+    assert (options.schedulers, options.workers, options.recorders) == (1, 2, 1)
     assert options.public_url == "http://127.0.0.1:8000"
     assert options.receiver_url == "http://127.0.0.1:8001/"
 
