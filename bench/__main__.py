@@ -29,12 +29,14 @@ SUMMARY = "summary"
 _WORDS = {0: "kept", 1: "MISSED"}
 _COULD_NOT_RUN = "COULD NOT RUN"
 
+_STEADY = ("bench.peers", "steady", "--only", "punctual", "--rounds", "1")
 #: The reports by name: module and arguments, short ones first.
 REPORTS: dict[str, tuple[str, ...]] = {
     "idle": ("bench.idle", "--start"),
-    "trickle": ("bench.steady", "--start", "--rate", "1", "--seconds", "60"),
-    "steady": ("bench.steady", "--start", "--rate", "1000", "--seconds", "300"),
-    "steady-5000": ("bench.steady", "--start", "--rate", "5000", "--seconds", "30"),
+    "trickle": (*_STEADY, "--rate", "1", "--seconds", "60"),
+    "steady": (*_STEADY, "--rate", "1000", "--seconds", "300"),
+    "steady-5000": (*_STEADY, "--rate", "5000", "--seconds", "30"),
+    "mixed": ("bench.steady", "--start", "--rate", "200", "--seconds", "60"),
     "creation": ("bench.creation", "--start"),
     "schedules": ("bench.schedules",),
     "materialization": ("bench.herd",),

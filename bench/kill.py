@@ -68,7 +68,8 @@ def main(arguments: list[str]) -> int:
     def plan(window: Window) -> list[Planned]:
         return steady(window, chosen.rate, slow_share=chosen.slow_share)
 
-    with installation.opened(chosen) as product:
+    # One of each: nobody takes over what the killed one had.
+    with installation.opened(chosen, WORKERS="1") as product:
         strike = Interference(
             lambda: product.signal_one(chosen.kind, signal.SIGKILL),
             f"kill -9 {chosen.kind}",

@@ -150,7 +150,7 @@ def publish(outcome: Outcome, chosen: argparse.Namespace) -> int:
     names = [name for name in chosen.names if any(t.contender == name for t in outcome.turns)]
     summaries = [summary_of([t for t in outcome.turns if t.contender == name]) for name in names]
     found = ratios(summaries)
-    missed = missed_targets(chosen.scenario, summaries, found)
+    missed = missed_targets(chosen.scenario, chosen.rate, summaries, found)
     code = outcome.code or (1 if missed else 0)
     figures: dict[str, Any] = {
         "scenario": chosen.scenario,

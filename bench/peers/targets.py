@@ -8,12 +8,10 @@ from bench.peers.celery_peers import CeleryBacklog
 from bench.peers.contenders import BURST, STEADY, THROUGHPUT
 from bench.peers.figures import OWN, Ratio, Summary
 from bench.peers.node_peers import BullMq, GraphileWorker
+from bench.steady import targets_ms
 
-#: Of the start delay, milliseconds, under which it has to stay.
-_DELAYS_MS = {
-    BURST: {"p50": 300.0, "p95": 550.0, "p99": 600.0},
-    STEADY: {"p50": 2.0, "p95": 5.0, "p99": 20.0},
-}
+#: Of the start delay of a burst, milliseconds, under which it has to stay.
+_BURST_MS = {"p50": 300.0, "p95": 550.0, "p99": 600.0}
 #: Executions in the ledger a second.
 _RECORDED = {THROUGHPUT: 8000.0}
 #: By scenario and peer: how many times its rate, and how many times lower each percentile.
@@ -27,18 +25,22 @@ _TIMES = {
 
 
 def missed_targets(
-    scenario: str, summaries: Sequence[Summary], ratios: Sequence[Ratio]
+    scenario: str, rate: float, summaries: Sequence[Summary], ratios: Sequence[Ratio]
 ) -> list[str]:
-    """Return a line for each target that was missed; what did not take part misses nothing."""
+    """Return a line for each target that was missed; what did not take part misses nothing.
+
+    ``rate`` is the steady one.
+    """
     own = next((one for one in summaries if one.contender == OWN), None)
     if own is None:
         return []
-    found = [*_alone(scenario, own), *_beside(_TIMES.get(scenario, {}), ratios)]
+    found = [*_alone(scenario, rate, own), *_beside(_TIMES.get(scenario, {}), ratios)]
     return [f"target missed: {line}" for line in found]
 
 
-def _alone(scenario: str, own: Summary) -> Iterator[str]:
-    for name, limit in _DELAYS_MS.get(scenario, {}).items():
+def _alone(scenario: str, rate: float, own: Summary) -> Iterator[str]:
+    delays = {BURST: _BURST_MS, STEADY: targets_ms(rate)}.get(scenario, {})
+    for name, limit in delays.items():
         delay = own.delays_ms[name]
         if delay >= limit:
             yield f"{name} {delay:.1f} ms, not under {limit:g} ms"

@@ -27,7 +27,7 @@ CELERY = Ratio("celery", per_second=8.0, p50=None, p95=None, p99=None)
 
 @pytest.mark.parametrize("scenario", [BURST, STEADY, THROUGHPUT])
 def test_nothing_is_missed_where_every_target_is_reached(scenario: str):
-    assert missed_targets(scenario, [FAST], [BULLMQ, GRAPHILE, CELERY]) == []
+    assert missed_targets(scenario, 1000, [FAST], [BULLMQ, GRAPHILE, CELERY]) == []
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,18 @@ def test_nothing_is_missed_where_every_target_is_reached(scenario: str):
     ],
 )
 def test_each_target_that_is_missed_is_told(scenario: str, own: Summary, ratio: Ratio, said: str):
-    [line] = missed_targets(scenario, [own], [ratio])
+    [line] = missed_targets(scenario, 1000, [own], [ratio])
 
     assert line.startswith("target missed: ")
     assert said in line
 
 
 def test_without_the_product_no_target_is_judged():
-    assert missed_targets(BURST, [replace(FAST, contender="raw")], [BULLMQ]) == []
+    assert missed_targets(BURST, 1000, [replace(FAST, contender="raw")], [BULLMQ]) == []
+
+
+def test_a_steady_rate_is_judged_by_the_targets_of_that_rate():
+    own = replace(FAST, delays_ms={**FAST.delays_ms, "p95": 140.0, "p99": 149.0})
+
+    assert missed_targets(STEADY, 5000, [own], []) == []
+    assert len(missed_targets(STEADY, 1000, [own], [])) == 2
