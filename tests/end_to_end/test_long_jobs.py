@@ -37,9 +37,10 @@ def punctual(receiver: HttpReceiver) -> Iterator[Installation]:
 
 
 def kill(punctual: Installation, kind: str) -> None:
-    """End a process of the kind at once, and wait until the supervisor has started another."""
+    """End all processes of the kind at once, and wait until the supervisor has started others."""
     before = pids(punctual, kind)
-    os.kill(before[0], signal.SIGKILL)
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
     until(lambda: (now := pids(punctual, kind)) and not set(now) & set(before), timeout=60.0)
 
 
