@@ -11,6 +11,7 @@ const POLL = 10000;
 const BANNER_AFTER = 15000;
 const IDLE_AFTER = 600000;
 const IDLE_GAP = 30000;
+const LEAVE_WITHIN = 10000;
 
 const dirty = new Set();
 let state = "connecting";
@@ -19,6 +20,8 @@ let busy = false;
 let readAt = Date.now();
 let lostAt = 0;
 let usedAt = Date.now();
+let leftAt = 0;
+let reading = new AbortController();
 
 function regions() {
   return [...document.querySelectorAll("[data-live]")];
@@ -37,8 +40,11 @@ async function refresh() {
   dirty.clear();
   wanted.forEach((one) => one.setAttribute("aria-busy", "true"));
   try {
-    const answer = await fetch(location.href, { headers: { "X-Live": "1", Accept: "text/html" } });
-    if (answer.redirected && new URL(answer.url).pathname === "/login") { location.reload(); return; }
+    const headers = { "X-Live": "1", Accept: "text/html" };
+    const answer = await fetch(location.href, { headers, signal: reading.signal });
+    const signedOut = answer.redirected && new URL(answer.url).pathname === "/login";
+    // What the page shows may be deleted meanwhile: the server says so once, as a page.
+    if (signedOut || answer.status === 404) { location.reload(); return; }
     if (!answer.ok) throw new Error(String(answer.status));
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     wanted.forEach((one) => morph(one, fresh.getElementById(one.id)));
@@ -55,7 +61,7 @@ async function refresh() {
 
 function look() {
   show();
-  if (busy || paused || document.hidden) return;
+  if (busy || paused || document.hidden || Date.now() - leftAt < LEAVE_WITHIN) return;
   const age = Date.now() - readAt;
   if (lostAt && Date.now() - lostAt > BANNER_AFTER && age > POLL) dirty.add(EVERYTHING);
   for (const one of document.querySelectorAll("[data-live-every]")) {
@@ -87,6 +93,14 @@ export function togglePause() {
   look();
 }
 
+// The page is being left, perhaps for having deleted what it shows: it is not read again. A
+// download leaves no page, so looking goes on after a while.
+function onLeave() {
+  leftAt = Date.now();
+  reading.abort();
+  reading = new AbortController();
+}
+
 function onMessage(message) {
   // Which alerts are for this member the server says; only an answer to a click comes as it is.
   if (message.topic === "alert" && message.severity === "info") toast(message);
@@ -106,6 +120,8 @@ export function startLive() {
   if (!document.body.dataset.liveUrl) return;
   new Socket(document.body.dataset.liveUrl, { onMessage, onState });
   document.getElementById("live")?.addEventListener("click", togglePause);
+  window.addEventListener("beforeunload", onLeave);
+  window.addEventListener("pageshow", () => { leftAt = 0; });
   document.addEventListener("live:refresh", () => { dirty.add(EVERYTHING); look(); });
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) { dirty.add(EVERYTHING); look(); }

@@ -125,3 +125,41 @@ def test_signing_out_in_another_tab_ends_this_one_too(console: Console, stranger
 
     expect(page).to_have_url(re.compile("/login"))
     expect(page.get_by_role("heading", name="Sign in to Punctual")).to_be_visible()
+
+
+def test_a_page_that_is_being_left_is_not_read_again(page: Page) -> None:
+    page.clock.install()
+    page.goto("/executions")
+    expect(page.locator("#live-text")).to_have_text("live")
+    # What the browser says first when a form or a link leads away.
+    page.evaluate("window.dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    page.evaluate(
+        """() => {
+          window.reads = 0;
+          const fetched = window.fetch;
+          window.fetch = (...asked) => { window.reads += 1; return fetched(...asked); };
+        }"""
+    )
+
+    seen = []
+    for _ in range(2):
+        page.evaluate("document.dispatchEvent(new CustomEvent('live:refresh'))")
+        page.clock.fast_forward(6000)
+        seen.append(page.evaluate("window.reads"))
+
+    assert seen[0] == 0
+    assert seen[1] > 0
+
+
+def test_a_page_whose_task_was_deleted_elsewhere_says_so(
+    console: Console, page: Page, watch: Watch
+) -> None:
+    watch.servers_go_away = True  # the browser reports the 404
+    at = {"cron_expression": "0 0 1 1 *", "timezone": "UTC"}
+    task = console.create_task("Deleted elsewhere", "/ok", schedule=at)
+    marked(page, f"/tasks/{task['id']}")
+
+    status, _ = console.punctual.answer("DELETE", f"/v1/tasks/{task['id']}")
+
+    assert status == 204
+    expect(page.get_by_role("heading", name="There is no such page")).to_be_visible()
