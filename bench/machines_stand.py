@@ -31,7 +31,7 @@ from scheduler_site import local_state
 from scheduler_site.embedded import EmbeddedError, EmbeddedServer, place_servers
 from scheduler_site.privileges import PrivilegeError
 from scheduler_site.proof.oracle import to_text
-from scheduler_site.supervisor_process import spawn_options
+from scheduler_site.spawning import spawn_options
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM
 
 SCHEDULER, WORKER = "scheduler", "worker"

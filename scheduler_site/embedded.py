@@ -28,7 +28,7 @@ from scheduler_site.privileges import (
     private_directory,
     server_account,
 )
-from scheduler_site.supervisor_process import ProcessSpec
+from scheduler_site.spawning import ProcessSpec
 
 # The kernel keeps 108 bytes for the path of a unix socket, the last of them a zero.
 MAX_SOCKET_PATH_BYTES = 107

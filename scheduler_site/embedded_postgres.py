@@ -28,7 +28,7 @@ from scheduler_site.embedded import (
     run_as,
 )
 from scheduler_site.privileges import private_directory, write_file
-from scheduler_site.supervisor_process import ProcessSpec
+from scheduler_site.spawning import ProcessSpec
 
 ROLE = "punctual"
 DATABASE = "punctual"

@@ -26,7 +26,7 @@ from scheduler_site.embedded import (
     reachable_programs,
 )
 from scheduler_site.privileges import private_directory, write_file
-from scheduler_site.supervisor_process import ProcessSpec
+from scheduler_site.spawning import ProcessSpec
 
 
 class EmbeddedValkey(EmbeddedServer):

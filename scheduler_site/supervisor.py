@@ -16,13 +16,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from scheduler_site.supervisor_process import (
-    Backoff,
-    ProcessSpec,
-    SupervisedProcess,
-    pump_lines,
-    spawn_options,
-)
+from scheduler_site.spawning import Child, ProcessSpec, Spawner
+from scheduler_site.supervisor_process import Backoff, SupervisedProcess, pump_lines, stream_of
 
 # During the start only: with the default backoff this is after six seconds.
 HOPELESS_RESTARTS = 5
@@ -72,6 +67,7 @@ class Supervisor:
     changed: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
     backoff: Backoff = field(default_factory=Backoff)
+    spawner: Spawner = field(default_factory=Spawner)
     processes: list[SupervisedProcess] = field(default_factory=list)
     heard: dict[str, str] = field(default_factory=dict)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
@@ -96,6 +92,7 @@ class Supervisor:
             # A stopped start has nothing to say any more; its failure was raised above.
             await asyncio.gather(start, stop, return_exceptions=True)
             await self._drain()
+            self.spawner.close()
 
     def request_stop(self) -> None:
         """Begin to drain; when asked again later, kill what still runs."""
@@ -119,7 +116,7 @@ class Supervisor:
         self.started()
 
     def _watch(self, spec: ProcessSpec) -> None:
-        process = SupervisedProcess(spec, self.log, self.changed, self.backoff)
+        process = SupervisedProcess(spec, self.log, self.changed, self.spawner, self.backoff)
         self.processes.append(process)
         self._tasks.append(asyncio.create_task(process.run(), name=spec.name))
 
@@ -136,29 +133,36 @@ class Supervisor:
 
     async def _run_command(self, command: Command, timeout: float) -> None:
         name = command.spec.name
-        child = await asyncio.create_subprocess_exec(
-            *command.spec.argv,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            **spawn_options(command.spec),
-        )
         output: list[str] = []
-        keep = output.append if command.captured else partial(self.log, name)
-        try:
-            async with asyncio.timeout(timeout):
-                await asyncio.gather(
-                    pump_lines(child.stdout, keep),
-                    pump_lines(child.stderr, partial(self.log, name)),
-                )
-                code = await child.wait()
-        except TimeoutError:
-            raise StartFailure(f"{name} did not end within {timeout:g} s") from None
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
+        heard, said = os.pipe()
+        complained, complains = os.pipe()
+        async with stream_of(heard) as words, stream_of(complained) as complaints:
+            try:
+                child = await self.spawner.spawn(command.spec, said, complains)
+            except OSError as error:
+                raise StartFailure(f"{name} cannot be started: {error}") from error
+            finally:
+                os.close(said)
+                os.close(complains)
+            keep = output.append if command.captured else self._teller(name)
+            ending = asyncio.ensure_future(child.wait())
+            try:
+                async with asyncio.timeout(timeout):
+                    await asyncio.gather(
+                        pump_lines(words, keep), pump_lines(complaints, self._teller(name))
+                    )
+                    code = await asyncio.shield(ending)
+            except TimeoutError:
+                raise StartFailure(f"{name} did not end within {timeout:g} s") from None
+            finally:
+                _end(child)
+                await ending
         self.heard[name] = "\n".join(output)
         if code != 0:
             raise StartFailure(f"{name} failed with code {code}")
+
+    def _teller(self, name: str) -> Callable[[str], None]:
+        return partial(self.log, name)
 
     async def _drain(self) -> None:
         named = {kind for group in self.drain_order for kind in group}
@@ -167,3 +171,8 @@ class Supervisor:
             group = [process for process in self.processes if process.spec.kind in kinds]
             await asyncio.gather(*(process.stop() for process in group))
         await asyncio.gather(*self._tasks)
+
+
+def _end(child: Child) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)

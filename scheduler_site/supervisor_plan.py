@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,8 @@ from redis.retry import Retry
 
 from scheduler_site import env, local_state, receiver_ledgers
 from scheduler_site.embedded import EmbeddedServer
+from scheduler_site.spawning import ProcessSpec
 from scheduler_site.supervisor import Command, Stage
-from scheduler_site.supervisor_process import ProcessSpec
 from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -173,14 +173,12 @@ class _Plan:
             environment=self._environment(kind, name, pool),
             grace_seconds=_GRACE_SECONDS.get(kind, 10.0),
             niceness=_NICENESS.get(kind, 0),
+            forked=True,
         )
 
     def _environment(self, kind: str, name: str, pool: str) -> dict[str, str]:
-        kept = dict(os.environ)
         withheld = _ADDRESSES if kind == "bootstrap" else (*_ADDRESSES, *_BOOTSTRAP_ONLY)
-        for variable in withheld:
-            kept.pop(variable, None)
-            kept.pop(f"{variable}_FILE", None)
+        kept = _without(withheld)
         # Empty, not absent: the settings would look an absent one up in runtime.json.
         without = kind in _WITHOUT_DATABASE and pool != _HANDLERS_POOL
         urls = {**self.urls, "DATABASE_URL": ""} if without else self.urls
@@ -199,6 +197,19 @@ class _Plan:
             return await answers_ok(self.options.reachable_host, self.options.port, path)
 
         return probe
+
+
+def fork_environment() -> dict[str, str]:
+    """Return what the fork server may know: what every kind may (C11)."""
+    return _without((*_ADDRESSES, *_BOOTSTRAP_ONLY))
+
+
+def _without(variables: Sequence[str]) -> dict[str, str]:
+    kept = dict(os.environ)
+    for variable in variables:
+        kept.pop(variable, None)
+        kept.pop(f"{variable}_FILE", None)
+    return kept
 
 
 def _placed(spec: ProcessSpec) -> ProcessSpec:

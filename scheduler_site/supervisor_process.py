@@ -1,46 +1,22 @@
 """One supervised process: spawned, its output drained, restarted with backoff, stopped.
 
-Used by the supervisor. Every process leads a process group of its own, so that a Ctrl-C at the
-terminal reaches only the supervisor, and it dies with the supervisor even when that is killed.
+Used by the supervisor, which gives it its spawner.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import signal
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from scheduler_site.privileges import Account
+from scheduler_site.spawning import Child, ProcessSpec, Spawner
 
-PR_SET_PDEATHSIG = 1
-# Loaded before any fork: between fork and exec only the call itself may happen.
-_LIBC = ctypes.CDLL(None, use_errno=True)
 # Longer lines are passed on in pieces, so that no child can fill the supervisor's memory.
 MAX_LINE_BYTES = 16 * 1024
-
-
-@dataclass(frozen=True)
-class ProcessSpec:
-    """What to run, as whom, and how it is stopped; ``name`` is its prefix in the log."""
-
-    kind: str
-    name: str
-    argv: tuple[str, ...]
-    environment: dict[str, str]
-    account: Account | None = None
-    stop_signal: signal.Signals = signal.SIGTERM
-    # Sent by the kernel when the supervisor is killed: servers shut down in order, the rest
-    # ends at once, as in any crash it is built for.
-    death_signal: signal.Signals = signal.SIGKILL
-    grace_seconds: float = 10.0
-    # How far it stands back where processors are short; 0 as the supervisor itself, at most 19.
-    niceness: int = 0
 
 
 @dataclass(frozen=True)
@@ -57,27 +33,6 @@ class Backoff:
         return min(self.longest_seconds, self.first_seconds * 2.0 ** min(failures - 1, 30))
 
 
-def spawn_options(spec: ProcessSpec) -> dict[str, Any]:
-    """Return the ``subprocess`` options that every child of ours is spawned with."""
-    supervisor = os.getpid()
-
-    def die_with_supervisor() -> None:
-        # Runs after the change of user, which would clear it.
-        _LIBC.prctl(PR_SET_PDEATHSIG, int(spec.death_signal), 0, 0, 0)
-        if os.getppid() != supervisor:
-            # The supervisor died before the line above took effect.
-            os._exit(1)
-        os.nice(spec.niceness)
-
-    return {
-        "env": spec.environment,
-        "stdin": asyncio.subprocess.DEVNULL,
-        "process_group": 0,
-        "preexec_fn": die_with_supervisor,
-        **(spec.account.spawn_options() if spec.account is not None else {}),
-    }
-
-
 @dataclass(eq=False)
 class SupervisedProcess:
     """Keeps one process alive until it is told to stop."""
@@ -85,6 +40,7 @@ class SupervisedProcess:
     spec: ProcessSpec
     log: Callable[[str, str], None]
     changed: Callable[[], None]
+    spawner: Spawner
     backoff: Backoff = field(default_factory=Backoff)
     pid: int | None = None
     restarts: int = 0
@@ -118,9 +74,7 @@ class SupervisedProcess:
         # A pipe of our own: asyncio's would let a grandchild that keeps it open hide the exit.
         readable, writable = os.pipe()
         try:
-            child = await asyncio.create_subprocess_exec(
-                *self.spec.argv, stdout=writable, stderr=writable, **spawn_options(self.spec)
-            )
+            child = await self.spawner.spawn(self.spec, writable, writable)
         except OSError as error:
             os.close(readable)
             return f"cannot be started: {error}"
@@ -136,8 +90,8 @@ class SupervisedProcess:
         self.changed()
         return _ending(code)
 
-    async def _drain_until_exit(self, child: asyncio.subprocess.Process, readable: int) -> int:
-        async with _stream_of(readable) as stream:
+    async def _drain_until_exit(self, child: Child, readable: int) -> int:
+        async with stream_of(readable) as stream:
             pump = asyncio.create_task(pump_lines(stream, self._say))
             try:
                 return await child.wait()
@@ -178,7 +132,8 @@ class SupervisedProcess:
 
 
 @contextlib.asynccontextmanager
-async def _stream_of(readable: int) -> AsyncIterator[asyncio.StreamReader]:
+async def stream_of(readable: int) -> AsyncIterator[asyncio.StreamReader]:
+    """Give a stream that reads the pipe, which is closed at the end."""
     stream = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(readable, "rb")
@@ -189,10 +144,8 @@ async def _stream_of(readable: int) -> AsyncIterator[asyncio.StreamReader]:
         transport.close()
 
 
-async def pump_lines(stream: asyncio.StreamReader | None, say: Callable[[str], None]) -> None:
+async def pump_lines(stream: asyncio.StreamReader, say: Callable[[str], None]) -> None:
     """Read the pipe of a child to its end and pass on every line; never stop reading."""
-    if stream is None:
-        raise ValueError("the child was not spawned with a pipe")
     rest = b""
     while chunk := await stream.read(MAX_LINE_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")

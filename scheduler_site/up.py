@@ -23,8 +23,14 @@ from scheduler_site.embedded_postgres import EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.privileges import PrivilegeError
 from scheduler_site.run_lock import AlreadyHeld, RunLock
+from scheduler_site.spawning import Spawner
 from scheduler_site.supervisor import StartFailure, Supervisor
-from scheduler_site.supervisor_plan import DRAIN_ORDER, UpOptions, make_stages
+from scheduler_site.supervisor_plan import (
+    DRAIN_ORDER,
+    UpOptions,
+    fork_environment,
+    make_stages,
+)
 
 CONFLICT = 4
 
@@ -57,13 +63,19 @@ def _supervise(
     console: Console,
     say: Callable[[str], None],
 ) -> None:
-    supervisor = Supervisor(make_stages(options, servers), DRAIN_ORDER, console.log)
+    supervisor = Supervisor(
+        make_stages(options, servers),
+        DRAIN_ORDER,
+        console.log,
+        spawner=Spawner(fork_environment()),
+    )
     runtime = Runtime(options, servers, supervisor)
     supervisor.changed = runtime.write
     supervisor.started = lambda: say(
         readiness_table(options, json.loads(supervisor.heard["bootstrap"]))
     )
     runtime.write()
+    supervisor.spawner.start()
     try:
         asyncio.run(supervisor.run())
     except StartFailure as failure:

@@ -26,9 +26,9 @@ from scheduler_site.embedded_postgres import DATABASE, ROLE, EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.privileges import Account, write_file
 from scheduler_site.run_lock import RunLock
+from scheduler_site.spawning import ProcessSpec
 from scheduler_site.supervisor import Stage, Supervisor
 from scheduler_site.supervisor_plan import DRAIN_ORDER, make_stages, read_options
-from scheduler_site.supervisor_process import ProcessSpec
 from scheduler_site.up import Runtime
 
 LINKS, CLOCKS = "HOSTS_LINKS", "HOSTS_CLOCKS"
@@ -130,7 +130,8 @@ def _on_host(spec: ProcessSpec, links: dict[str, str], clocks: Path | None) -> P
                 known[variable] = known[variable].replace(direct, link)
     if clocks is not None:
         known |= clock_files.environment(clocks / clock_files.LIBRARY, clocks / spec.name)
-    return replace(spec, argv=host.command(*spec.argv), environment=known)
+    # A program of another one, which enters the host: executed, not forked.
+    return replace(spec, argv=host.command(*spec.argv), environment=known, forked=False)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from scheduler_site.embedded import EmbeddedError, EmbeddedServer, place_servers
 from scheduler_site.embedded_postgres import EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.privileges import PrivilegeError
-from scheduler_site.supervisor_process import spawn_options
+from scheduler_site.spawning import spawn_options
 
 POSTGRESQL, VALKEY = "postgresql", "valkey"
 #: They are reached by this user's processes alone, and live for one turn.

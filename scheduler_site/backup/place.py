@@ -20,7 +20,7 @@ import psycopg
 from scheduler_site import local_state
 from scheduler_site.embedded import EmbeddedServer, Placement, place_servers
 from scheduler_site.embedded_postgres import EmbeddedPostgres
-from scheduler_site.supervisor_process import spawn_options
+from scheduler_site.spawning import spawn_options
 from shared.exceptions import Conflict
 from shared.sql import statement
 

@@ -112,6 +112,8 @@ def stand(monkeypatch: pytest.MonkeyPatch) -> Stand:
     monkeypatch.setattr(costs, "time", clock)
     monkeypatch.setattr(costs, "threading", SimpleNamespace(Event=lambda: found))
     monkeypatch.setattr(costs, "usage", lambda _: Usage({"worker": found.now}, {}, {}))
+    # Waited out by the clock that is real.
+    monkeypatch.setattr(costs, "_STALL_SECONDS", 0.1)
     return found
 
 

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+from scheduler_site.spawning import ProcessSpec
 from scheduler_site.supervisor import Command, Stage, StartFailure, Supervisor
-from scheduler_site.supervisor_process import Backoff, ProcessSpec
+from scheduler_site.supervisor_process import Backoff
 from tests.support.ending import has_ended
 
 FOREVER = "echo pid $$; exec tail -f /dev/null"

@@ -14,6 +14,7 @@ from scheduler_site.supervisor_plan import (
     DRAIN_ORDER,
     UpOptions,
     answers_ok,
+    fork_environment,
     make_stages,
     read_options,
 )
@@ -169,12 +170,16 @@ def test_outbound_guard_lets_only_the_test_receiver_through_unless_told(external
     assert specs(make_stages(external, {}))["web-1"].environment[name] == "10.0.0.0/8"
 
 
-def test_embedded_servers_come_first_and_their_addresses_are_handed_on(tmp_path, monkeypatch):
-    placement = Placement(tmp_path, tmp_path, None)
-    servers = {
+def _embedded(directory):
+    placement = Placement(directory, directory, None)
+    return {
         "postgresql": EmbeddedPostgres(placement, SECRETS),
         "valkey": EmbeddedValkey(placement, SECRETS),
     }
+
+
+def test_embedded_servers_come_first_and_their_addresses_are_handed_on(tmp_path, monkeypatch):
+    servers = _embedded(tmp_path)
     options = replace(read_options(), data_dir=tmp_path)
 
     stages = make_stages(options, servers)
@@ -259,3 +264,24 @@ def test_the_embedded_database_stands_back_and_redis_does_not(tmp_path: Path):
 
     assert planned["postgresql"].niceness == 5
     assert planned["valkey"].niceness == 0
+
+
+def test_the_fork_server_knows_no_database_and_no_first_secret(monkeypatch):
+    withheld = ("DATABASE_URL", "REDIS_URL_FILE", "BOOTSTRAP_API_KEY", "ADMIN_PASSWORD_FILE")
+    for name in withheld:
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("LOG_LEVEL", "DEBUG")
+
+    known = fork_environment()
+
+    assert not known.keys() & set(withheld)
+    assert known["LOG_LEVEL"] == "DEBUG"
+
+
+def test_commands_of_ours_are_forked_and_servers_executed(external, tmp_path):
+    found = specs(make_stages(external, {}))
+
+    assert all(spec.forked for spec in found.values())
+    servers = _embedded(tmp_path)
+    started = specs(make_stages(replace(external, database_url="", redis_url=""), servers))
+    assert [name for name, spec in started.items() if not spec.forked] == ["postgresql", "valkey"]

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from scheduler_site.spawning import ProcessSpec, Spawner
 from scheduler_site.supervisor_process import (
     MAX_LINE_BYTES,
     Backoff,
-    ProcessSpec,
     SupervisedProcess,
     pump_lines,
 )
@@ -54,7 +54,7 @@ async def supervised(program: str, journal: Journal, *, grace: float = 5.0, nice
         grace_seconds=grace,
         niceness=niceness,
     )
-    process = SupervisedProcess(spec, journal.log, journal.changed, QUICK)
+    process = SupervisedProcess(spec, journal.log, journal.changed, Spawner(), QUICK)
     task = asyncio.create_task(process.run())
     try:
         yield process
@@ -99,7 +99,7 @@ async def test_failures_are_forgotten_after_a_long_life():
     journal = Journal()
     forgetful = Backoff(first_seconds=0.01, longest_seconds=10.0, forgotten_after_seconds=0.0)
     spec = ProcessSpec("fake", "fake-1", ("/bin/sh", "-c", "exit 1"), {})
-    process = SupervisedProcess(spec, journal.log, journal.changed, forgetful)
+    process = SupervisedProcess(spec, journal.log, journal.changed, Spawner(), forgetful)
     task = asyncio.create_task(process.run())
 
     # Doubled, the twelfth delay alone would take twenty seconds.
@@ -112,7 +112,7 @@ async def test_failures_are_forgotten_after_a_long_life():
 async def test_program_that_cannot_be_started_is_reported_and_tried_again():
     journal = Journal()
     spec = ProcessSpec("fake", "fake-1", ("/nonexistent/program",), {})
-    process = SupervisedProcess(spec, journal.log, journal.changed, QUICK)
+    process = SupervisedProcess(spec, journal.log, journal.changed, Spawner(), QUICK)
     task = asyncio.create_task(process.run())
 
     await journal.until(lambda: len(journal.lines) >= 2)
@@ -162,7 +162,7 @@ async def test_stopping_during_the_pause_before_a_restart_returns_at_once():
     journal = Journal()
     spec = ProcessSpec("fake", "fake-1", ("/bin/sh", "-c", "exit 1"), {})
     patient = Backoff(first_seconds=3600.0, longest_seconds=3600.0)
-    process = SupervisedProcess(spec, journal.log, journal.changed, patient)
+    process = SupervisedProcess(spec, journal.log, journal.changed, Spawner(), patient)
     task = asyncio.create_task(process.run())
     await journal.said("starting again in 3600.0 s")
 

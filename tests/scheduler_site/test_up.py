@@ -12,9 +12,10 @@ import pytest
 from scheduler_site import local_state
 from scheduler_site.console import Console
 from scheduler_site.run_lock import RunLock
+from scheduler_site.spawning import ProcessSpec, Spawner
 from scheduler_site.supervisor import Supervisor
 from scheduler_site.supervisor_plan import UpOptions
-from scheduler_site.supervisor_process import ProcessSpec, SupervisedProcess
+from scheduler_site.supervisor_process import SupervisedProcess
 from scheduler_site.up import Runtime, UpFailure, readiness_table, run_up
 
 
@@ -75,7 +76,7 @@ def test_host_that_is_no_address_is_refused(options):
 def test_runtime_file_tells_addresses_and_living_processes(options):
     supervisor = Supervisor([], [], lambda name, line: None)
     process = SupervisedProcess(
-        ProcessSpec("web", "web-1", ("x",), {}), lambda name, line: None, lambda: None
+        ProcessSpec("web", "web-1", ("x",), {}), lambda name, line: None, lambda: None, Spawner()
     )
     process.pid, process.restarts, process.started_at = 123, 2, 4.5
     supervisor.processes.append(process)

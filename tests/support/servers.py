@@ -16,7 +16,7 @@ from scheduler_site.embedded import EmbeddedServer, Placement, place_servers
 from scheduler_site.embedded_postgres import EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.privileges import can_enter, server_account
-from scheduler_site.supervisor_process import spawn_options
+from scheduler_site.spawning import spawn_options
 
 SECRETS = {"postgres_password": "test-postgres", "valkey_password": "test-valkey"}
 

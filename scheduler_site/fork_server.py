@@ -1,0 +1,169 @@
+"""The program that has loaded the libraries and forks the product's processes, which share them.
+
+``manage.py up`` starts it first and asks it over a socket for each process (``spawning``). It reads
+no setting, makes no connection and has one thread, so what it forks is as good as started anew:
+each gets its own environment, directory and output, and runs its script from the first line. The
+libraries are nine tenths of what a process loads; forked, all processes have them once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import os
+import runpy
+import select
+import signal
+import socket
+import struct
+import sys
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import orjson
+from setproctitle import setproctitle
+
+#: What several kinds of process load, without the settings. What is left out is loaded by who
+#: needs it, as ever.
+LIBRARIES = tuple(
+    "celery.apps.beat celery.apps.worker celery.bin.beat celery.bin.celery celery.bin.worker"
+    " celery.concurrency.thread celery.fixups.django celery.worker.components"
+    " celery.worker.consumer celery.backends.base kombu.transport.redis channels.auth"
+    " channels.generic.websocket channels.routing channels.security.websocket croniter cronsim"
+    " cryptography.fernet cryptography.hazmat.primitives.ciphers.aead"
+    " django.contrib.postgres.fields django.contrib.staticfiles.finders"
+    " django.core.handlers.asgi django.core.management"
+    " django.db.backends.postgresql.base django.db.migrations.executor django.db.models"
+    " django.forms django.http django.middleware.csrf django.template.backends.django"
+    " django.views httptools orjson psycopg_pool re2 redis.asyncio structlog uvicorn"
+    " uvicorn.protocols.http.httptools_impl uvloop websockets whitenoise.middleware".split()
+)
+#: Standard output, standard error, and where the server says what becomes of the process.
+PASSED = 3
+#: Says how long the request is.
+HEADER = struct.Struct("!I")
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A process that is asked for: the request's words, and the descriptors sent with it."""
+
+    said: dict[str, Any]
+    descriptors: list[int]
+
+
+def main() -> None:
+    """Load, then fork whatever is asked for on the socket whose descriptor is the argument."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    setproctitle("punctual: fork server")
+    for library in LIBRARIES:
+        importlib.import_module(library)
+    # What is left out of collections is not written to by them, so it stays shared.
+    gc.collect()
+    gc.freeze()
+    _Server(control).run_until_forked()
+
+
+class _Server:
+    """Forks, and says of each process its pid and at the end its code."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._heard, self._woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._reports: dict[int, int] = {}
+        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def run_until_forked(self) -> None:
+        """Serve; in a process that was forked, run its script and end as that ends."""
+        sources: list[Any] = [self._control, self._heard]
+        while True:
+            readable, _, _ = select.select(sources, [], [])
+            if self._heard in readable:
+                os.read(self._heard, 4096)
+                self._reap()
+            if self._control in readable:
+                wanted = self._receive()
+                server = os.getpid()
+                pid = os.fork()
+                if pid == 0:
+                    self._leave()
+                    _become(wanted, server)
+                self._begun(pid, wanted)
+
+    def _receive(self) -> _Wanted:
+        """Return the next request; end when nobody is left who could make one."""
+        head, descriptors, _, _ = socket.recv_fds(self._control, HEADER.size, PASSED)
+        if not head:
+            sys.exit(0)
+        [left] = HEADER.unpack(head)
+        parts = []
+        while left:
+            parts.append(self._control.recv(left))
+            left -= len(parts[-1])
+        return _Wanted(orjson.loads(b"".join(parts)), descriptors)
+
+    def _begun(self, pid: int, wanted: _Wanted) -> None:
+        output, errors, report = wanted.descriptors
+        os.close(output)
+        os.close(errors)
+        self._reports[pid] = report
+        _say(report, pid)
+
+    def _reap(self) -> None:
+        while self._reports:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            report = self._reports.pop(pid)
+            _say(report, os.waitstatus_to_exitcode(status))
+            os.close(report)
+
+    def _leave(self) -> None:
+        """Let go, in a new process, of what is the server's."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._control.close()
+        for descriptor in (self._heard, self._woken, *self._reports.values()):
+            os.close(descriptor)
+
+
+def _say(report: int, number: int) -> None:
+    try:
+        os.write(report, b"%d\n" % number)
+    except BrokenPipeError:
+        # Whoever asked has gone, and this server goes with them.
+        return
+
+
+def _become(wanted: _Wanted, server: int) -> NoReturn:
+    """Run the script of the request as if this process had been started with it."""
+    said = wanted.said
+    output, errors, report = wanted.descriptors
+    os.close(report)
+    os.setpgid(0, 0)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, said["death_signal"], 0, 0, 0)
+    if os.getppid() != server:
+        # It died before the line above took effect.
+        os._exit(1)
+    for descriptor, place in ((output, 1), (errors, 2)):
+        os.dup2(descriptor, place)
+        os.close(descriptor)
+    os.nice(said["niceness"])
+    os.environ.clear()
+    os.environ.update(said["environment"])
+    os.chdir(said["directory"])
+    setproctitle(f"punctual: {said['name']}")
+    # The first word is the interpreter, which this process is already.
+    sys.argv = said["argv"][1:]
+    sys.path[0] = os.path.dirname(sys.argv[0])
+    runpy.run_path(sys.argv[0], run_name="__main__")
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
