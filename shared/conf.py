@@ -58,7 +58,7 @@ class Conf:
     #: Outcomes per entry of the outcome stream.
     outcome_batch: int = 500
     #: How long a worker gathers outcomes before it flushes them.
-    outcome_flush_seconds: float = 0.005
+    outcome_flush_seconds: float = 0.03
     #: Outcomes that a recorder writes per transaction.
     recorder_batch: int = 2000
     #: After a small batch a recorder waits up to this long, so that the next is not smaller still.

@@ -10,10 +10,12 @@ import heapq
 
 from executions.engine.held import ROUNDING_SECONDS, Held, Place
 
-#: A question and its answer take less than that where Redis is near.
-_AHEAD_SECONDS = 0.002
-#: What is due so much later is asked about together with it.
-_TOGETHER_SECONDS = 0.004
+#: A question and its answer take a millisecond where Redis is near, and ten of them while the
+#: processors have other things to do.
+_AHEAD_SECONDS = 0.015
+#: What is due so much later is asked about together with it. A cancel in that time finds it
+#: started, and ends it before it is sent.
+_TOGETHER_SECONDS = 0.02
 
 
 class Waiting:

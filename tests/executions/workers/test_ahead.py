@@ -18,7 +18,7 @@ async def turns_until(prepared: list[float], count: int) -> int:
     return turns
 
 
-async def test_entries_are_prepared_in_their_order_a_few_in_each_turn():
+async def test_entries_are_prepared_in_their_order_a_few_at_a_time():
     prepared: list[float] = []
     ahead = Ahead(lambda entry, of: prepared.append(entry["due"]), lambda: 0.0)
 
