@@ -39,7 +39,7 @@ DRAIN_ORDER = (
 _GRACE_SECONDS = {"worker": 30.0, "system-worker": 30.0, "recorder": 30.0}
 #: Work starts at its millisecond where all share few processors: who plans it ahead, who writes
 #: down what came of it, and the database behind them, stand back for the workers (decision 0020).
-_NICENESS = dict.fromkeys(("scheduler", "recorder", "system-worker", "postgresql"), 5)
+_NICENESS = dict.fromkeys(("scheduler", "recorder", "system-worker", "postgresql"), 10)
 _BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
 _ADDRESSES = ("DATABASE_URL", "REDIS_URL")
 _WITHOUT_DATABASE = ("worker", "receiver")

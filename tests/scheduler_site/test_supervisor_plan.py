@@ -250,7 +250,7 @@ def test_who_is_in_no_hurry_stands_back_for_the_workers(external: UpOptions):
 
     assert {
         planned[name].niceness for name in ("scheduler-1", "recorder-1", "system-worker-1")
-    } == {5}
+    } == {10}
     assert {planned[name].niceness for name in ("web-1", "worker-1")} == {0}
 
 
@@ -262,7 +262,7 @@ def test_the_embedded_database_stands_back_and_redis_does_not(tmp_path: Path):
     }
     planned = specs(make_stages(replace(read_options(), data_dir=tmp_path), servers))
 
-    assert planned["postgresql"].niceness == 5
+    assert planned["postgresql"].niceness == 10
     assert planned["valkey"].niceness == 0
 
 
