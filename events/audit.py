@@ -24,7 +24,7 @@ from events.models import AuditChain, AuditEntry
 from shared.actor import Actor
 from shared.ids import new_id
 from shared.redaction import redact
-from shared.sql import rows, run
+from shared.sql import rows, run, together
 from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
 
 _START = bytes(32)
@@ -63,8 +63,7 @@ def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) 
     """Append many entries at the price of one."""
     if not changes:
         return []
-    _tell(tenant_id, changes)
-    sequence, last = _locked_end(tenant_id)
+    sequence, last = _tell_and_lock(tenant_id, changes)
     entries = []
     for number, change in enumerate(changes, sequence + 1):
         entry = _entry(tenant_id, _as_actor(actor), change, number)
@@ -88,7 +87,21 @@ def verify(tenant_id: UUID) -> tuple[int, int | None]:
     return count, None if ends_at == (count, previous) else count + 1
 
 
-def _tell(tenant_id: UUID, changes: Sequence[Change]) -> None:
+def _tell_and_lock(tenant_id: UUID, changes: Sequence[Change]) -> tuple[int, bytes]:
+    """Append the events; return number and hash of the tenant's last entry, its chain locked."""
+    told = _told(changes)
+    *appended, locked = together(
+        *(outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()),
+        ("audit/lock_chain", {"tenant": tenant_id}),
+    )
+    for name, done in zip(told, appended, strict=True):
+        outbox.note_lost(name, done.number)
+    return _end_of(tenant_id, locked.rows)
+
+
+def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]]:
+    """Return the (subject, task) of each event of the changes, by the event's name."""
+    told: dict[str, list[tuple[UUID, UUID | None]]] = {}
     for kind in _TOLD:
         ids = {
             change.object_id
@@ -96,13 +109,12 @@ def _tell(tenant_id: UUID, changes: Sequence[Change]) -> None:
             if change.object_kind == kind and isinstance(change.object_id, UUID)
         }
         in_order = sorted(ids, key=attrgetter("int"))
-        subjects = [(one, one if kind == "task" else None) for one in in_order]
-        outbox.append_many(tenant_id, f"{kind}.changed", subjects)
+        if in_order:
+            told[f"{kind}.changed"] = [(one, one if kind == "task" else None) for one in in_order]
+    return told
 
 
-def _locked_end(tenant_id: UUID) -> tuple[int, bytes]:
-    """Return number and hash of the tenant's last entry; its chain is locked."""
-    found = rows("audit/lock_chain", {"tenant": tenant_id})
+def _end_of(tenant_id: UUID, found: list[tuple[Any, ...]]) -> tuple[int, bytes]:
     if not found:
         run("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
         found = rows("audit/lock_chain", {"tenant": tenant_id})

@@ -104,8 +104,20 @@ def append_many(
     Without a table for today, which a scheduler makes days ahead, the events are lost and the
     caller's change stands.
     """
-    if not subjects:
-        return
+    if subjects:
+        note_lost(name, run(*appending(tenant_id, name, subjects, data)))
+
+
+def appending(
+    tenant_id: UUID,
+    name: str,
+    subjects: Sequence[tuple[UUID, UUID | None]],
+    data: Mapping[str, Any] | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """Return the statement that appends events, for who runs others with it.
+
+    What it has appended is to be handed to :func:`note_lost`.
+    """
     parameters = {
         "tenant": tenant_id,
         "name": name,
@@ -113,7 +125,12 @@ def append_many(
         "tasks": of_uuids([task for _, task in subjects]),
         "data": None if data is None else orjson.dumps(data, default=str).decode(),
     }
-    if not run("outbox/append", parameters):
+    return "outbox/append", parameters
+
+
+def note_lost(name: str, appended: int) -> None:
+    """Log that events were lost when none were appended."""
+    if not appended:
         log.error("events_lost", extra={"event_name": name, "reason": "no table for today"})
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from django.db import connection
@@ -54,6 +54,31 @@ def rows(path: str, parameters: dict[str, Any] | None = None) -> list[tuple[Any,
         cursor.execute(statement(path), parameters)
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found
+
+
+class Done(NamedTuple):
+    """What came of a statement: its rows, and how many rows it returned or touched."""
+
+    rows: list[tuple[Any, ...]]
+    number: int
+
+
+def together(*asked: tuple[str, dict[str, Any]]) -> list[Done]:
+    """Run (path, parameters) in their order, on one way to the database and back.
+
+    Each sees what those before it have done and whom they have waited for, as if it had come
+    alone. What one of them raises is raised, and those behind it are not run.
+    """
+    connection.ensure_connection()
+    with ExitStack() as open_cursors:
+        cursors = [open_cursors.enter_context(_cursor()) for _ in asked]
+        with connection.wrap_database_errors, connection.connection.pipeline():
+            for cursor, (path, parameters) in zip(cursors, asked, strict=True):
+                cursor.execute(statement(path), parameters)
+        return [
+            Done(cursor.fetchall() if cursor.description else [], int(cursor.rowcount))
+            for cursor in cursors
+        ]
 
 
 def rows_during(

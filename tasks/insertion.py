@@ -12,11 +12,12 @@ from uuid import UUID
 
 import orjson
 
-from shared.sql import rows, rows_during
+from shared.sql import rows_during, together
 from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import stored_parts
+from tasks.standing_pauses import share, sharing
 
 
 def insert(
@@ -30,8 +31,8 @@ def insert(
 ) -> bool:
     """Insert new tasks of a tenant; return whether an open pause of it may cover them.
 
-    In the caller's transaction, which shares the tenant's pauses. ``meanwhile`` runs while the
-    database works. Raise IntegrityError for an id that is taken.
+    In the caller's transaction, which shares the tenant's pauses from here on. ``meanwhile`` runs
+    while the database works. Raise IntegrityError for an id that is taken.
     """
     if not tasks:
         return False
@@ -57,8 +58,10 @@ def insert(
     constants = {"tenant": tenant_id, "changed_by": changed_by, "now": now}
     given = {**columns, **constants}
     if meanwhile is None:
-        [[pauses_open]] = rows("creation/insert_tasks", given)
+        _, inserted = together(sharing(tenant_id), ("creation/insert_tasks", given))
+        [[pauses_open]] = inserted.rows
     else:
+        share(tenant_id)
         [[pauses_open]] = rows_during("creation/insert_tasks", given, meanwhile)
     for task in tasks:
         task._state.adding, task._state.db = False, "default"

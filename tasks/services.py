@@ -108,7 +108,9 @@ def create_tasks(
     the tasks while the database writes them, before it is known whether it can and whether one
     covers them.
     """
-    standing_pauses.share(tenant_id)
+    if any(definition.schedule["calendars"] for definition in definitions):
+        # Who deletes a calendar waits for those that share: read from here on, it stays.
+        standing_pauses.share(tenant_id)
     read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
     ids = ids or [new_id() for _ in definitions]
     tasks = [

@@ -42,7 +42,12 @@ def share(tenant_id: UUID) -> None:
 
     To be taken before any row, as whoever begins a pause does; others that share do not wait.
     """
-    rows("standing/share_pauses", {"tenant": tenant_id})
+    rows(*sharing(tenant_id))
+
+
+def sharing(tenant_id: UUID) -> tuple[str, dict[str, UUID]]:
+    """Return the statement of :func:`share`, for who goes on with another at once."""
+    return "standing/share_pauses", {"tenant": tenant_id}
 
 
 def own(tenant_id: UUID) -> None:

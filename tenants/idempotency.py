@@ -231,12 +231,15 @@ def _lock_and_replay(call: _Call) -> HttpResponse | None:
     """Hold the key until the transaction ends; return the stored answer where there is one."""
     # The race: two first calls at once would both run. The lock is not waited for (409), and
     # goes with the transaction, so that a crash leaves nothing behind.
-    if not sql.rows("idempotency/try_to_hold", _lock_of(call))[0][0]:
+    held, stored = sql.together(
+        ("idempotency/try_to_hold", _lock_of(call)),
+        ("idempotency/find", {"tenant": call.tenant, "key": call.key}),
+    )
+    if not held.rows[0][0]:
         raise IdempotencyInProgress
-    stored = sql.rows("idempotency/find", {"tenant": call.tenant, "key": call.key})
-    if not stored:
+    if not stored.rows:
         return None
-    [(fingerprint, status, sealed_body, headers, expires_at)] = stored
+    [(fingerprint, status, sealed_body, headers, expires_at)] = stored.rows
     if expires_at <= timezone.now():
         IdempotencyRecord.objects.filter(tenant_id=call.tenant, key=call.key).delete()
         return None

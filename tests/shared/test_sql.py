@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from shared.sql import json_value, load, rows, rows_during, run, statement
+from shared.sql import json_value, load, rows, rows_during, run, statement, together
 
 
 def test_a_statement_is_found_by_file_and_name():
@@ -97,3 +97,33 @@ def test_who_asks_meanwhile_gets_the_error_of_the_statement():
         rows_during("audit/begin_chain", wrong, lambda: rows("leases/database_time"))
 
     assert rows("leases/database_time")
+
+
+@pytest.mark.django_db
+def test_statements_that_go_together_see_each_other():
+    begun, locked, again = together(
+        ("audit/begin_chain", START),
+        ("audit/lock_chain", {"tenant": START["tenant"]}),
+        ("audit/begin_chain", START),
+    )
+
+    assert (begun.rows, begun.number) == ([], 1)
+    assert [(sequence, bytes(stored)) for sequence, stored in locked.rows] == [(0, START["hash"])]
+    assert locked.number == 1
+    assert again.number == 0
+
+
+@pytest.mark.django_db
+def test_the_error_of_one_ends_those_that_go_with_it():
+    wrong = ("audit/begin_chain", {**START, "hash": None})
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        together(("audit/begin_chain", START), wrong, ("leases/database_time", {}))
+
+    assert rows("audit/lock_chain", {"tenant": START["tenant"]}) == []
+
+
+@pytest.mark.django_db
+def test_each_that_goes_together_is_counted(django_assert_num_queries: Any):
+    with django_assert_num_queries(2):
+        together(("leases/database_time", {}), ("leases/database_time", {}))
