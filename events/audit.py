@@ -25,7 +25,7 @@ from shared.actor import Actor
 from shared.ids import new_id
 from shared.redaction import redact
 from shared.sql import rows, run, together
-from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
+from shared.sql_arrays import of_moments, of_texts, of_uuids
 
 _START = bytes(32)
 #: Kinds of objects whose changes are events too.
@@ -63,13 +63,19 @@ def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) 
     """Append many entries at the price of one."""
     if not changes:
         return []
-    sequence, last = _tell_and_lock(tenant_id, changes)
-    entries = []
-    for number, change in enumerate(changes, sequence + 1):
-        entry = _entry(tenant_id, _as_actor(actor), change, number)
-        entry.hash = last = _hash(last, entry)
-        entries.append(entry)
-    _append(tenant_id, entries)
+    entries = [_entry(tenant_id, _as_actor(actor), change) for change in changes]
+    told, append = _told(changes), _appending(tenant_id, entries)
+    *events, appended = together(
+        *(outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()), append
+    )
+    for name, done in zip(told, events, strict=True):
+        outbox.note_lost(name, done.number)
+    links = appended.rows
+    if not links:
+        run("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
+        links = rows(*append)
+    for entry, (sequence, made) in zip(entries, sorted(links), strict=True):
+        entry.sequence, entry.hash = sequence, bytes(made)
     return entries
 
 
@@ -87,18 +93,6 @@ def verify(tenant_id: UUID) -> tuple[int, int | None]:
     return count, None if ends_at == (count, previous) else count + 1
 
 
-def _tell_and_lock(tenant_id: UUID, changes: Sequence[Change]) -> tuple[int, bytes]:
-    """Append the events; return number and hash of the tenant's last entry, its chain locked."""
-    told = _told(changes)
-    *appended, locked = together(
-        *(outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()),
-        ("audit/lock_chain", {"tenant": tenant_id}),
-    )
-    for name, done in zip(told, appended, strict=True):
-        outbox.note_lost(name, done.number)
-    return _end_of(tenant_id, locked.rows)
-
-
 def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]]:
     """Return the (subject, task) of each event of the changes, by the event's name."""
     told: dict[str, list[tuple[UUID, UUID | None]]] = {}
@@ -114,44 +108,35 @@ def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]
     return told
 
 
-def _end_of(tenant_id: UUID, found: list[tuple[Any, ...]]) -> tuple[int, bytes]:
-    if not found:
-        run("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
-        found = rows("audit/lock_chain", {"tenant": tenant_id})
-    [(sequence, last)] = found
-    return sequence, bytes(last)
-
-
-def _append(tenant_id: UUID, entries: Sequence[AuditEntry]) -> None:
+def _appending(tenant_id: UUID, entries: Sequence[AuditEntry]) -> tuple[str, dict[str, Any]]:
     last = entries[-1]
+    parts = [_content(entry) for entry in entries]
     constants = {
         "tenant": tenant_id,
-        "sequence": last.sequence,
-        "hash": last.hash,
         "actor": last.actor,
         "address": last.address,
         "trace_id": last.trace_id,
     }
     columns = {
         "ids": of_uuids([entry.id for entry in entries]),
-        "sequences": of_numbers([entry.sequence for entry in entries]),
         "moments": of_moments([entry.at for entry in entries]),
         "actions": of_texts([entry.action for entry in entries]),
         "kinds": of_texts([entry.object_kind for entry in entries]),
         "objects": of_texts([entry.object_id for entry in entries]),
         "befores": of_texts([entry.before for entry in entries]),
         "afters": of_texts([entry.after for entry in entries]),
-        "hashes": of_blobs([entry.hash for entry in entries]),
+        "heads": of_texts([head.decode() for head, _ in parts]),
+        "tails": of_texts([tail.decode() for _, tail in parts]),
     }
-    run("audit/append", {**constants, **columns})
+    return "audit/append", {**constants, **columns}
 
 
-def _entry(tenant_id: UUID, actor: Actor, change: Change, sequence: int) -> AuditEntry:
+def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
     # In the order of the columns: by name, a model takes three times as long.
     return AuditEntry(
         new_id(),
         tenant_id,
-        sequence,
+        0,
         datetime.now(UTC),
         actor.name[:200],
         actor.address[:64],
@@ -166,20 +151,25 @@ def _entry(tenant_id: UUID, actor: Actor, change: Change, sequence: int) -> Audi
 
 
 def _hash(previous: bytes, entry: AuditEntry) -> bytes:
-    content = {
+    """Return what the statement that appends makes of the entry."""
+    head, tail = _content(entry)
+    return hashlib.sha256(b"%b%b%d%b" % (previous, head, entry.sequence, tail)).digest()
+
+
+def _content(entry: AuditEntry) -> tuple[bytes, bytes]:
+    """Return the entry as JSON with sorted keys: what stands before its number, and behind it."""
+    before = {
+        "action": entry.action,
         "actor": entry.actor,
         "address": entry.address,
-        "trace_id": entry.trace_id,
-        "action": entry.action,
-        "object_kind": entry.object_kind,
-        "object_id": entry.object_id,
-        "before": entry.before,
         "after": entry.after,
-        "tenant_id": str(entry.tenant_id),
-        "sequence": entry.sequence,
         "at": entry.at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "before": entry.before,
+        "object_id": entry.object_id,
+        "object_kind": entry.object_kind,
     }
-    return hashlib.sha256(previous + orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).digest()
+    behind = {"tenant_id": str(entry.tenant_id), "trace_id": entry.trace_id}
+    return orjson.dumps(before)[:-1] + b',"sequence":', b"," + orjson.dumps(behind)[1:]
 
 
 def _canonical(value: Mapping[str, Any] | None) -> str | None:

@@ -1,27 +1,37 @@
--- name: lock_chain
--- The end of a tenant's chain, locked until the transaction ends: two writers that read the same
--- end would both follow it, and fork the chain. Primary key.
-SELECT sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s FOR NO KEY UPDATE
-
 -- name: begin_chain
 -- A tenant's chain before its first entry; keeps the one that is there.
 INSERT INTO audit_chains (tenant_id, sequence, hash) VALUES (%(tenant)s, 0, %(hash)s)
 ON CONFLICT (tenant_id) DO NOTHING
 
 -- name: append
--- Appends entries behind the end of the locked chain and moves the end.
-WITH ended AS (
-    UPDATE audit_chains SET sequence = %(sequence)s, hash = %(hash)s
-    WHERE tenant_id = %(tenant)s
+-- Appends entries behind the end of the tenant's chain and moves the end; answers the number and the
+-- hash of each, and nothing where the chain has not begun. The end is locked until the transaction
+-- ends: two writers that read the same end would both follow it, and fork the chain. Hashed here,
+-- so that it is locked for no question and answer more. Primary key.
+WITH RECURSIVE ended AS MATERIALIZED (
+    SELECT sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s FOR NO KEY UPDATE
+), linked (place, sequence, hash) AS (
+    SELECT 0, sequence, hash FROM ended
+    UNION ALL
+    SELECT place + 1, sequence + 1, sha256(
+        hash || convert_to(
+            (%(heads)s::text[])[place + 1] || (sequence + 1)::text || (%(tails)s::text[])[place + 1],
+            'UTF8'))
+    FROM linked WHERE place < cardinality(%(ids)s::uuid[])
+), moved AS (
+    UPDATE audit_chains c SET sequence = l.sequence, hash = l.hash
+    FROM linked l
+    WHERE c.tenant_id = %(tenant)s AND l.place = cardinality(%(ids)s::uuid[])
 )
 INSERT INTO audit_entries (
     id, tenant_id, sequence, at, actor, address, trace_id, action, object_kind, object_id, before,
     after, hash
 )
-SELECT e.id, %(tenant)s, e.sequence, e.at, %(actor)s, %(address)s, %(trace_id)s, e.action,
-       e.object_kind, e.object_id, e.before, e.after, e.hash
+SELECT e.id, %(tenant)s, l.sequence, e.at, %(actor)s, %(address)s, %(trace_id)s, e.action,
+       e.object_kind, e.object_id, e.before, e.after, l.hash
 FROM unnest(
-    %(ids)s::uuid[], %(sequences)s::bigint[], %(moments)s::timestamptz[], %(actions)s::text[],
-    %(kinds)s::text[], %(objects)s::text[], %(befores)s::text[], %(afters)s::text[],
-    %(hashes)s::bytea[]
-) AS e (id, sequence, at, action, object_kind, object_id, before, after, hash)
+    %(ids)s::uuid[], %(moments)s::timestamptz[], %(actions)s::text[], %(kinds)s::text[],
+    %(objects)s::text[], %(befores)s::text[], %(afters)s::text[]
+) WITH ORDINALITY AS e (id, at, action, object_kind, object_id, before, after, place)
+JOIN linked l ON l.place = e.place
+RETURNING sequence, hash

@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand
 from executions.api.long_poll import ROOM
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
+from shared.interpreter import take_short_turns
 
 
 class Command(BaseCommand):
@@ -45,6 +46,7 @@ class Command(BaseCommand):
         # What is loaded now is left out of every later collection.
         config.load()
         collect_seldom()
+        take_short_turns()
         _Server(config).run()
 
 
