@@ -1,8 +1,8 @@
 """How often a process's threads take turns in the interpreter.
 
-Python lets a thread that computes go on for five milliseconds while others wait. An event loop
-beside it, or a request that has just had its answer from the database and holds a lock there,
-waits so long each time. Called once, when a process has started.
+Python lets a thread that computes go on for five milliseconds while others wait. In the web server
+a request that has just had its answer from the database, and holds a lock there, waits so long each
+time. Called once, when a process has started.
 """
 
 from __future__ import annotations
