@@ -169,8 +169,9 @@ def _memory(idle: dict[str, Any]) -> str:
     return (
         "## Memory\n\n"
         + _prose(
-            "MiB at rest, shared pages counted once. A worker holds at most "
-            f"{Conf().worker_hold_bytes / 2**20:.0f} MiB of work beside what is in flight."
+            "MiB at rest under `up`, whose processes share the libraries: each counts for its part "
+            "of what it shares, and one that is started alone takes about 40 more. A worker holds "
+            f"at most {Conf().worker_hold_bytes / 2**20:.0f} MiB of work beside what is in flight."
         )
         + "\n"
         + _table(("kind", "processes", "MiB"), rows)

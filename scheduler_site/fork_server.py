@@ -100,12 +100,14 @@ class _Server:
         head, descriptors, _, _ = socket.recv_fds(self._control, HEADER.size, PASSED)
         if not head:
             sys.exit(0)
-        [left] = HEADER.unpack(head)
-        parts = []
-        while left:
-            parts.append(self._control.recv(left))
-            left -= len(parts[-1])
-        return _Wanted(orjson.loads(b"".join(parts)), descriptors)
+        said = b""
+        [length] = HEADER.unpack(head)
+        while len(said) < length:
+            part = self._control.recv(length - len(said))
+            if not part:
+                sys.exit(0)
+            said += part
+        return _Wanted(orjson.loads(said), descriptors)
 
     def _begun(self, pid: int, wanted: _Wanted) -> None:
         output, errors, report = wanted.descriptors

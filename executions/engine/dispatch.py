@@ -19,7 +19,7 @@ from django.db import transaction
 from executions.choices import BAND_NAMES
 from executions.engine import guard, ledger, messages, transitions
 from executions.engine.bands import Bands
-from executions.engine.clocks import ClockOffset, database_now
+from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
 from executions.engine.rooms import Pass, Rooms
@@ -74,7 +74,7 @@ class Dispatcher:
         if not self.partitions.ready:
             return Counts()
         offset = self.offset.seconds()
-        bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
+        bounds = ledger.bounds()
         look = self.rooms.look(bounds, capacity_by_pool())
         claimed = 0
         more = full = flows = False

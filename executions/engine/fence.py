@@ -59,7 +59,7 @@ def take_back_released() -> int:
     Raise Unavailable when Redis cannot be asked; what was taken back until then stays so. What
     the start guard says has started counts as RUNNING, and is rescue's.
     """
-    bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now()), "limit": _BATCH}
+    bounds = {**ledger.bounds(), "limit": _BATCH}
     moved = 0
     while found := rows("fence/released", bounds):
         holders = guard.void([token for _, token in found])

@@ -15,7 +15,7 @@ from psycopg import sql
 
 from shared.conf import conf
 from shared.ids import first_id_at, moment_of
-from shared.sql import rows, run, statement
+from shared.sql import rows, run, statement, together
 
 DAILY_TABLES = ("executions", "attempts", "events")
 DAY = timedelta(days=1)
@@ -35,6 +35,12 @@ def floor_id() -> UUID:
     """Return the smallest id that may belong to an unfinished execution."""
     found: UUID = rows("materialize/read_floor")[0][0]
     return found
+
+
+def bounds() -> dict[str, UUID]:
+    """Return ``low`` and ``high``, between which lie all executions that may be due now."""
+    floor, clock = together(("materialize/read_floor", {}), ("leases/database_time", {}))
+    return {"low": floor.rows[0][0], "high": high_id(clock.rows[0][0])}
 
 
 def high_id(now: datetime) -> UUID:

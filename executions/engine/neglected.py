@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 
 from executions.engine import ledger
-from executions.engine.clocks import database_now
 from executions.engine.partitions import NEGLECTED_AFTER_SECONDS, Partitions
 from shared.sql import rows
 
@@ -28,8 +27,7 @@ def take_up(partitions: Partitions) -> bool:
     count: int = rows(
         "materialize/unprepare_neglected",
         {
-            "low": ledger.floor_id(),
-            "high": ledger.high_id(database_now()),
+            **ledger.bounds(),
             "partitions": list(since),
             "since": list(since.values()),
             "after": NEGLECTED_AFTER_SECONDS,

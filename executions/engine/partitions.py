@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 from executions.engine import refusals
 from shared.conf import conf
 from shared.notify import wake_schedulers_now
-from shared.sql import rows, run
+from shared.sql import rows, run, together
 
 #: A partition that nobody owned for so long has been neglected: its misfire policies apply also
 #: to what was prepared and came due meanwhile.
@@ -123,8 +123,11 @@ class Partitions:
 
     def _fair_share(self, ttl: float) -> set[int]:
         node = {"node": self.node, "name": self.name, "pid": os.getpid()}
-        run("leases/beat_node", {**node, "reaches_redis": self._reaches_redis})
-        live = tuple(row[0] for row in rows("leases/live_nodes", {"ttl": ttl}))
+        _, found = together(
+            ("leases/beat_node", {**node, "reaches_redis": self._reaches_redis}),
+            ("leases/live_nodes", {"ttl": ttl}),
+        )
+        live = tuple(row[0] for row in found.rows)
         if live != self._share[0]:
             run("leases/drop_dead_nodes")
             self._share = (live, fair_share(self.node, live, conf().partition_count))

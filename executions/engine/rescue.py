@@ -52,11 +52,7 @@ class Rescuer:
             self.silence.listen()
             if not self.partitions.held:
                 return Counts(next_in=1.0)
-            bounds = {
-                "low": ledger.floor_id(),
-                "high": ledger.high_id(database_now()),
-                "partitions": list(self.partitions.held),
-            }
+            bounds = {**ledger.bounds(), "partitions": list(self.partitions.held)}
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
             done += expiry.expire(bounds, _BATCH)
         except (*ConnectionFailed, Unavailable):

@@ -22,7 +22,7 @@ from shared.actor import SYSTEM, Actor
 from shared.conf import conf
 from shared.ids import first_id_at, partition_of
 from shared.notify import wake_schedulers_in
-from shared.sql import rows, run
+from shared.sql import rows, run, together
 from tasks import standing_pauses
 from tasks.models import Pause, Task
 
@@ -95,13 +95,16 @@ def end_due(partitions: Partitions) -> tuple[int, bool]:
 
     Return how many tasks were let go, and whether more wait.
     """
-    for pause in _mine("pausing/to_end", partitions):
+    limit = {"limit": _PAUSES}
+    to_end, to_let_go = together(("pausing/to_end", limit), ("pausing/to_let_go", limit))
+    for pause in _mine(to_end.rows, partitions):
         with transaction.atomic():
             if end(pause, actor=SYSTEM, now=database_now()):
                 held = Task.objects.filter(pause_id=pause.id).count()
                 record_end(pause, held, SYSTEM)
     done = 0
-    for pause in _mine("pausing/to_let_go", partitions):
+    ended = rows("pausing/to_let_go", limit) if to_end.rows else to_let_go.rows
+    for pause in _mine(ended, partitions):
         with transaction.atomic():
             standing_pauses.share(pause.tenant_id)
             done += let_go(pause, database_now(), _LET_GO_AT_ONCE)
@@ -123,15 +126,11 @@ def _hand_over(pause: Pause, held: list[UUID], now: datetime) -> list[UUID]:
     return sorted(free)
 
 
-def _mine(statement: str, partitions: Partitions) -> list[Pause]:
+def _mine(found: list[tuple[Any, ...]], partitions: Partitions) -> list[Pause]:
     # Several schedulers would only wait for each other.
     count = conf().partition_count
-    found = [row[0] for row in rows(statement, {"limit": _PAUSES})]
-    return list(
-        Pause.objects.filter(
-            pk__in=[one for one in found if partition_of(one, count) in partitions.held]
-        ).order_by("id")
-    )
+    ids = [row[0] for row in found if partition_of(row[0], count) in partitions.held]
+    return list(Pause.objects.filter(pk__in=ids).order_by("id"))
 
 
 def _take_back(task_ids: Sequence[UUID], now: datetime) -> None:

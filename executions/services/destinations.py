@@ -22,7 +22,7 @@ from django.db.models.functions import Now
 from events import audit
 from executions.engine import circuits, ledger
 from executions.engine.circuits import Circuit
-from executions.engine.clocks import ClockOffset, database_now
+from executions.engine.clocks import ClockOffset
 from executions.engine.destination_key import key_of, limits_text, tenant_and_host
 from executions.models import Destination
 from shared.actor import Actor
@@ -225,8 +225,7 @@ def _shown(tenant_id: UUID, found: Sequence[Any]) -> list[Shown]:
     parameters = {
         "tenant": tenant_id,
         "hosts": hosts,
-        "low": ledger.floor_id(),
-        "high": ledger.high_id(database_now()),
+        **ledger.bounds(),
         "most": MOST_PARKED,
     }
     work = {row[0]: (row[1], row[2]) for row in rows("destinations/work", parameters)}

@@ -18,7 +18,6 @@ from django.db.models.functions import Now
 
 from events import audit
 from executions.engine import ledger
-from executions.engine.clocks import database_now
 from executions.models import Pool
 from executions.workers import registry
 from executions.workers.registry import WorkerInfo
@@ -146,11 +145,7 @@ def _locked(tenant_id: UUID, name: str, share: bool) -> Pool | None:
 def _views(tenant_id: UUID, pools: Sequence[Pool]) -> list[PoolView]:
     if not pools:
         return []
-    bounds = {
-        "tenant": tenant_id,
-        "low": ledger.floor_id(),
-        "high": ledger.high_id(database_now()),
-    }
+    bounds = {"tenant": tenant_id, **ledger.bounds()}
     depths = {pool: (count, oldest) for pool, count, oldest in rows("pull/depths", bounds)}
     leased: dict[str, int] = {}
     for pool, _, count in rows("pull/in_flight", bounds):

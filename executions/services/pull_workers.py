@@ -19,7 +19,6 @@ from django.db import transaction
 
 from executions.engine import fence, guard, ledger, transitions
 from executions.engine.bands import Bands
-from executions.engine.clocks import database_now
 from executions.engine.transitions import Beaten, Claimed
 from executions.models import Pool
 from executions.payloads import open_sealed_payload
@@ -90,8 +89,7 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     bounds = {
         "tenant": tenant_id,
         "pool": ask.key,
-        "low": ledger.floor_id(),
-        "high": ledger.high_id(database_now()),
+        **ledger.bounds(),
     }
     wanted = min(ask.most, _room(pool, bounds))
     if wanted <= 0:
@@ -154,8 +152,7 @@ def ready(
     found = rows(
         "pull/ready",
         {
-            "low": ledger.floor_id(),
-            "high": ledger.high_id(database_now()),
+            **ledger.bounds(),
             "numbers": list(waiting),
             "tenants": [row[0] for row in waiting.values()],
             "pools": [row[1] for row in waiting.values()],

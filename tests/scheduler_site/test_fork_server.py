@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from scheduler_site import fork_server
 
@@ -34,3 +39,20 @@ def test_what_is_loaded_ahead_reads_no_setting_and_starts_no_thread():
 
 def test_each_library_is_named_once():
     assert len(set(fork_server.LIBRARIES)) == len(fork_server.LIBRARIES)
+
+
+@pytest.mark.parametrize("said", [b"", fork_server.HEADER.pack(100) + b"{"])
+def test_it_ends_with_whoever_it_was_to_fork_for(said: bytes):
+    ours, theirs = socket.socketpair()
+    number = str(theirs.fileno())
+    with theirs:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "scheduler_site.fork_server", number],
+            cwd=Path(fork_server.__file__).parent.parent,
+            env={"PATH": os.defpath},
+            pass_fds=[theirs.fileno()],
+        )
+    ours.sendall(said)
+    ours.close()
+
+    assert server.wait(timeout=60.0) == 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -44,11 +45,12 @@ def test_rows_answers_rows_and_run_their_number():
     assert run("materialize/set_floor", {"floor": "00000000-0000-0000-0000-000000000000"}) == 1
 
 
-START = {"tenant": "0199b6f0-0000-7000-8000-000000000001", "hash": bytes(range(256))}
+TENANT = UUID("0199b6f0-0000-7000-8000-000000000001")
+START = {"tenant": TENANT, "hash": bytes(range(256))}
 
 
 def begun_chains() -> list[tuple[int, bytes]]:
-    found = AuditChain.objects.values_list("sequence", "hash")
+    found = AuditChain.objects.filter(tenant_id=TENANT).values_list("sequence", "hash")
     return [(sequence, bytes(made)) for sequence, made in found]
 
 
