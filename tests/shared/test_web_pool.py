@@ -100,6 +100,28 @@ def test_a_long_statement_of_a_server_that_answers_others_runs_to_its_end(
         assert connection.execute("SELECT 1 FROM pg_sleep(0.5)").fetchall() == [(1,)]
 
 
+def test_a_connection_that_has_just_answered_is_not_looked_at(
+    relay: _Relay, monkeypatch: pytest.MonkeyPatch
+):
+    with _connect(relay) as connection:
+        connection.execute("SELECT 1")
+        assert connection.execute("") is None
+
+        monkeypatch.setattr(web_pool, "_KNOWN_SECONDS", 0.0)
+        assert connection.execute("") is not None
+
+
+def test_a_look_at_a_connection_that_was_silent_finds_its_end(
+    relay: _Relay, monkeypatch: pytest.MonkeyPatch
+):
+    connection = _connect(relay)
+    relay.close()
+    monkeypatch.setattr(web_pool, "_KNOWN_SECONDS", 0.0)
+
+    with pytest.raises(psycopg.OperationalError):
+        connection.execute("")
+
+
 def test_many_that_wait_ask_once(monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
 
