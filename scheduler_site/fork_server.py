@@ -8,7 +8,6 @@ libraries are nine tenths of what a process loads; forked, all processes have th
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import os
@@ -23,6 +22,8 @@ from typing import Any, NoReturn
 
 import orjson
 from setproctitle import setproctitle
+
+from executions.workers.children import die_with_parent
 
 #: What several kinds of process load, without the settings. What is left out is loaded by who
 #: needs it, as ever.
@@ -43,9 +44,6 @@ LIBRARIES = tuple(
 PASSED = 3
 #: Says how long the request is.
 HEADER = struct.Struct("!I")
-
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +85,22 @@ class _Server:
                 os.read(self._heard, 4096)
                 self._reap()
             if self._control in readable:
-                wanted = self._receive()
-                server = os.getpid()
-                pid = os.fork()
-                if pid == 0:
-                    self._leave()
-                    _become(wanted, server)
-                self._begun(pid, wanted)
+                self._fork(self._receive())
+
+    def _fork(self, wanted: _Wanted) -> None:
+        server = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            # Whoever asked sees that there is none and tries again; what was forked goes on.
+            sys.stderr.write(f"{wanted.said['name']} cannot be forked: {error}\n")
+            for descriptor in wanted.descriptors:
+                os.close(descriptor)
+            return
+        if pid == 0:
+            self._leave()
+            _become(wanted, server)
+        self._begun(pid, wanted)
 
     def _receive(self) -> _Wanted:
         """Return the next request; end when nobody is left who could make one."""
@@ -148,10 +155,7 @@ def _become(wanted: _Wanted, server: int) -> NoReturn:
     output, errors, report = wanted.descriptors
     os.close(report)
     os.setpgid(0, 0)
-    _LIBC.prctl(_PR_SET_PDEATHSIG, said["death_signal"], 0, 0, 0)
-    if os.getppid() != server:
-        # It died before the line above took effect.
-        os._exit(1)
+    die_with_parent(server)
     for descriptor, place in ((output, 1), (errors, 2)):
         os.dup2(descriptor, place)
         os.close(descriptor)

@@ -35,6 +35,7 @@ class ProcessSpec:
     """What to run, as whom, and how it is stopped; ``name`` is its prefix in the log.
 
     What is ``forked`` is a Python script: ``argv`` is the interpreter, its path and its arguments.
+    It runs as the supervisor's account, and its death signal is SIGKILL.
     """
 
     kind: str
@@ -108,7 +109,6 @@ class Spawner:
                     "environment": spec.environment,
                     "directory": os.getcwd(),
                     "niceness": spec.niceness,
-                    "death_signal": int(spec.death_signal),
                 }
             )
             socket.send_fds(control, [HEADER.pack(len(body))], [output, errors, report])
@@ -149,15 +149,19 @@ class _Forked:
 
     @classmethod
     async def begun(cls, readable: int) -> _Forked:
-        """Wait until it is there; ChildProcessError when the server died over it."""
+        """Wait until it is there; ChildProcessError when the server died over it or cannot fork."""
         report = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(report), os.fdopen(readable, "rb")
         )
-        said = await report.readline()
+        said = b""
+        try:
+            said = await report.readline()
+        finally:
+            if not said:
+                transport.close()
         if not said:
-            transport.close()
-            raise ChildProcessError("the fork server has ended")
+            raise ChildProcessError("the fork server has ended, or cannot fork")
         return cls(int(said), report, transport)
 
     async def wait(self) -> int:

@@ -133,6 +133,7 @@ class Supervisor:
 
     async def _run_command(self, command: Command, timeout: float) -> None:
         name = command.spec.name
+        say = partial(self.log, name)
         output: list[str] = []
         heard, said = os.pipe()
         complained, complains = os.pipe()
@@ -144,13 +145,11 @@ class Supervisor:
             finally:
                 os.close(said)
                 os.close(complains)
-            keep = output.append if command.captured else self._teller(name)
+            keep = output.append if command.captured else say
             ending = asyncio.ensure_future(child.wait())
             try:
                 async with asyncio.timeout(timeout):
-                    await asyncio.gather(
-                        pump_lines(words, keep), pump_lines(complaints, self._teller(name))
-                    )
+                    await asyncio.gather(pump_lines(words, keep), pump_lines(complaints, say))
                     code = await asyncio.shield(ending)
             except TimeoutError:
                 raise StartFailure(f"{name} did not end within {timeout:g} s") from None
@@ -160,9 +159,6 @@ class Supervisor:
         self.heard[name] = "\n".join(output)
         if code != 0:
             raise StartFailure(f"{name} failed with code {code}")
-
-    def _teller(self, name: str) -> Callable[[str], None]:
-        return partial(self.log, name)
 
     async def _drain(self) -> None:
         named = {kind for group in self.drain_order for kind in group}

@@ -75,8 +75,8 @@ def _supervise(
         readiness_table(options, json.loads(supervisor.heard["bootstrap"]))
     )
     runtime.write()
-    supervisor.spawner.start()
     try:
+        supervisor.spawner.start()
         asyncio.run(supervisor.run())
     except StartFailure as failure:
         raise UpFailure(f"Punctual did not start: {failure}", failure.code) from failure

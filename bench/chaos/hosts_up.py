@@ -26,9 +26,14 @@ from scheduler_site.embedded_postgres import DATABASE, ROLE, EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.privileges import Account, write_file
 from scheduler_site.run_lock import RunLock
-from scheduler_site.spawning import ProcessSpec
+from scheduler_site.spawning import ProcessSpec, Spawner
 from scheduler_site.supervisor import Stage, Supervisor
-from scheduler_site.supervisor_plan import DRAIN_ORDER, make_stages, read_options
+from scheduler_site.supervisor_plan import (
+    DRAIN_ORDER,
+    fork_environment,
+    make_stages,
+    read_options,
+)
 from scheduler_site.up import Runtime
 
 LINKS, CLOCKS = "HOSTS_LINKS", "HOSTS_CLOCKS"
@@ -130,7 +135,7 @@ def _on_host(spec: ProcessSpec, links: dict[str, str], clocks: Path | None) -> P
                 known[variable] = known[variable].replace(direct, link)
     if clocks is not None:
         known |= clock_files.environment(clocks / clock_files.LIBRARY, clocks / spec.name)
-    # A program of another one, which enters the host: executed, not forked.
+    # Another program enters the host first, and the fork server stands on none.
     return replace(spec, argv=host.command(*spec.argv), environment=known, forked=False)
 
 
@@ -150,7 +155,8 @@ def main() -> None:
         for server in servers.values():
             server.prepare()
         stages = on_hosts(make_stages(options, servers), links, Path(folder) if folder else None)
-        supervisor = Supervisor(stages, DRAIN_ORDER, console.log)
+        spawner = Spawner(fork_environment())
+        supervisor = Supervisor(stages, DRAIN_ORDER, console.log, spawner=spawner)
         runtime = Runtime(options, servers, supervisor)
         supervisor.changed = runtime.write
         runtime.write()

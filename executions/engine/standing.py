@@ -102,8 +102,9 @@ def end_due(partitions: Partitions) -> tuple[int, bool]:
             if end(pause, actor=SYSTEM, now=database_now()):
                 held = Task.objects.filter(pause_id=pause.id).count()
                 record_end(pause, held, SYSTEM)
-    done = 0
+    # What has just been ended is let go at once.
     ended = rows("pausing/to_let_go", limit) if to_end.rows else to_let_go.rows
+    done = 0
     for pause in _mine(ended, partitions):
         with transaction.atomic():
             standing_pauses.share(pause.tenant_id)

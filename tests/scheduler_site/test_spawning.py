@@ -28,7 +28,7 @@ print(json.dumps({
 }))
 sys.exit(7)
 """
-WAITING = "import time\nprint('here', flush=True)\ntime.sleep(600)\n"
+WAITING = "import signal\nprint('here', flush=True)\nsignal.pause()\n"
 
 
 @asynccontextmanager
@@ -138,6 +138,32 @@ async def test_what_was_forked_dies_with_the_fork_server_and_the_next_has_anothe
         assert _parent(other.pid) not in (server, os.getpid())
     assert await other.wait() == -signal.SIGKILL
     assert await words.read() == b""
+
+
+FAILING_ONCE = """
+import os
+fork = os.fork
+def refuse():
+    os.fork = fork
+    raise BlockingIOError("no process is left")
+os.fork = refuse
+"""
+
+
+async def test_a_fork_that_fails_is_an_error_and_ends_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(FAILING_ONCE)
+    async with spawner(PYTHONPATH=str(tmp_path)) as made:
+        spec = forked(script(tmp_path, WAITING))
+        with pytest.raises(ChildProcessError):
+            await made.spawn(spec, 1, 2)
+        child, output = await begin(made, spec)
+        server = _parent(child.pid)
+        other, words = await begin(made, spec)
+
+        assert await output.readline() == await words.readline() == b"here\n"
+        assert _parent(other.pid) == server
+    assert await child.wait() == await other.wait() == -signal.SIGKILL
+    assert await output.read() == await words.read() == b""
 
 
 async def test_a_closed_spawner_leaves_nothing_behind(tmp_path: Path) -> None:

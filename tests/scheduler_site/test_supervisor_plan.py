@@ -255,12 +255,8 @@ def test_who_is_in_no_hurry_stands_back_for_the_workers(external: UpOptions):
 
 
 def test_the_embedded_database_stands_back_and_redis_does_not(tmp_path: Path):
-    placement = Placement(base=tmp_path, sockets=tmp_path, account=None)
-    servers = {
-        "postgresql": EmbeddedPostgres(placement, SECRETS),
-        "valkey": EmbeddedValkey(placement, SECRETS),
-    }
-    planned = specs(make_stages(replace(read_options(), data_dir=tmp_path), servers))
+    options = replace(read_options(), data_dir=tmp_path)
+    planned = specs(make_stages(options, _embedded(tmp_path)))
 
     assert planned["postgresql"].niceness == 10
     assert planned["valkey"].niceness == 0
