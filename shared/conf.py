@@ -52,7 +52,7 @@ class Conf:
     #: Requests in flight per worker process.
     worker_capacity: int = 512
     #: Executions that a worker holds for their time or a slot.
-    worker_hold: int = 4000
+    worker_hold: int = 8000
     #: Bytes that a worker holds for their time or a slot.
     worker_hold_bytes: int = 64 * 1024 * 1024
     #: Outcomes per entry of the outcome stream.
