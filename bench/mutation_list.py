@@ -101,8 +101,8 @@ TOKENS = (
         "an attempt that has ended can end again",
         (f"{_ENGINE}/test_transitions.py::test_one_outcome_is_recorded_per_attempt",),
         f"{_SQL}/complete.sql",
-        "e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')",
-        "e.fencing_token = o.token",
+        "CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true",
+        "CASE WHEN true THEN true",
         "-- name: finish\n",
     ),
 )

@@ -40,7 +40,7 @@ class Conf:
     #: Longest sleep of an idle scheduler; a nearer creation wakes it by notification.
     scheduler_sleep_seconds: float = 5.0
     #: Tasks read per materialize batch.
-    materialize_batch: int = 500
+    materialize_batch: int = 1000
     #: Ledger rows written per task and batch; a longer backlog goes on in the next batch.
     occurrences_per_task: int = 200
     #: Executions claimed per dispatch statement.

@@ -73,9 +73,11 @@ WITH outcomes AS (
         error_code = o.error_code, error_message = o.error_message,
         sealed_result = coalesce(o.result, e.sealed_result)
     FROM outcomes o
-    -- By their ids: one old execution among them makes the bounds wide.
+    -- By their ids: one old execution among them makes the bounds wide. The status in an expression:
+    -- through the index of what is leased, all that is leased would be read for each batch.
     WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s
-      AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
+      AND e.fencing_token = o.token AND CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true
+                                             ELSE false END
     RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
               e.start_delay_ms, old.due_at AS was_due,
               date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,

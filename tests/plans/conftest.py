@@ -27,13 +27,15 @@ _PARTITIONED = ("executions", "attempts")
 
 @dataclass
 class Plan:
-    """What PostgreSQL would do: the tables it would touch, and those it would read whole."""
+    """What PostgreSQL would do: the tables it would touch, those it would read whole, by what."""
 
     statement: str
     touched: set[str] = field(default_factory=set)
+    indexes: set[str] = field(default_factory=set)
     read_whole: set[str] = field(default_factory=set)
 
     def add(self, node: dict[str, Any]) -> None:
+        self.indexes |= {node["Index Name"]} if "Index Name" in node else set()
         table = node.get("Relation Name")
         if table:
             self.touched.add(table)

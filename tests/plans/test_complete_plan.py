@@ -44,6 +44,16 @@ def test_starts_and_ends_are_recorded_by_id(plans: Any, claimed: list[Any]):
     )
 
 
+def test_ends_are_not_looked_for_among_all_that_is_leased(plans: Any, claimed: list[Any]):
+    with plans() as found:
+        finish(claimed[0])
+
+    [plan] = found.found["complete/finish"]
+    used = {index for index in plan.indexes if index.startswith("executions_")}
+    assert used
+    assert not [index for index in used if "lease" in index]
+
+
 def test_work_that_comes_back_is_found_by_id(plans: Any, claimed: list[Any]):
     assert pass_guard(claimed[:1]) == [1]
 

@@ -50,6 +50,9 @@ class Command(BaseCommand):
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
         # Celery warns of root because pickle would run anything; only JSON is accepted here.
         warnings.filterwarnings("ignore", category=SecurityWarning)
+        # What a pool's worker takes is covered by our lease: the broker need not keep a second copy
+        # of it until it is acknowledged. The system's own jobs come back by that copy.
+        app.conf.broker_transport_options["ack_emulation"] = system
         ClockWatch(name).start()
         collect_seldom()
         app.worker_main(

@@ -253,7 +253,7 @@ async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
         beat = await beaten(lambda worker: worker.details["running"] == 1)
 
         assert (beat.id, beat.pool, beat.details["pid"]) == (loop.worker, "default", os.getpid())
-        assert (beat.slots, beat.hold, beat.details["held"]) == (512, 4000, 1)
+        assert (beat.slots, beat.hold, beat.details["held"]) == (512, 8000, 1)
         assert beat.takes_work
     assert workers() == []
 
