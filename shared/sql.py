@@ -81,6 +81,24 @@ def together(*asked: tuple[str, dict[str, Any]]) -> list[Done]:
         ]
 
 
+@contextmanager
+def sent_with_commit() -> Iterator[Callable[[str, dict[str, Any]], None]]:
+    """Give what runs a transaction's last statement; it travels with the COMMIT, on one way.
+
+    The transaction ends within the block. What is locked in it is let go sooner by a way to the
+    database and back. What the statement raises is raised by the end of the transaction, which
+    is undone.
+    """
+    with ExitStack() as until_committed:
+
+        def run_last(path: str, parameters: dict[str, Any]) -> None:
+            until_committed.enter_context(connection.wrap_database_errors)
+            until_committed.enter_context(connection.connection.pipeline())
+            until_committed.enter_context(_cursor()).execute(statement(path), parameters)
+
+        yield run_last
+
+
 def rows_during(
     path: str, parameters: dict[str, Any], meanwhile: Callable[[], object]
 ) -> list[tuple[Any, ...]]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,6 +47,11 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 _KEY = re.compile(r"[!-~]{1,255}")
 _STORED_HEADERS = ("Location",)
 _NOT_STORED = {401, 403, 429}
+#: Changes of a tenant that this process works on at a time. They wait for each other at the end of
+#: the tenant's audit log anyway; a crowd there is slower than a queue in front of it.
+_AT_A_TIME = 4
+#: Tenants share them by chance: there are so many that few meet.
+_QUEUES = tuple(threading.BoundedSemaphore(_AT_A_TIME) for _ in range(256))
 # Seconds after which a caller may ask again for the answer of a call under way.
 _RETRY_AFTER = 1
 
@@ -88,10 +94,11 @@ def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
                 return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
 
             call = _call_of(view, request, required)
-            if call is None:
-                with transaction.atomic(durable=True):
-                    return _undo_if_refused(run())
-            return _run_once(call, request, run)
+            with _queue_of(view.caller.tenant_id):
+                if call is None:
+                    with transaction.atomic(durable=True):
+                        return _undo_if_refused(run())
+                return _run_once(call, request, run)
 
         once.idempotency_required = required  # type: ignore[attr-defined]  # read by the schema
         return cast(Handler, once)
@@ -134,12 +141,12 @@ def answer_once(
     """
     fingerprint = hashlib.sha256(asked).digest()
     call = _Call(tenant.pk, f"console:{key}", fingerprint, tenant.idempotency_seconds)
-    with transaction.atomic(durable=True):
+    with sql.sent_with_commit() as run_last, transaction.atomic(durable=True):
         replayed = _lock_and_replay(call)
         if replayed is not None:
             return replayed
         answer = run()
-        _store(call, answer)
+        run_last("idempotency/store", _record_of(call, answer))
         return answer
 
 
@@ -154,13 +161,13 @@ def _run_once(
     call: _Call, request: Request, run: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     try:
-        with transaction.atomic(durable=True):
+        with sql.sent_with_commit() as run_last, transaction.atomic(durable=True):
             replayed = _lock_and_replay(call)
             if replayed is not None:
                 return replayed
             answer = _freeze(_undo_if_refused(run()))
             if answer.status_code < 400:
-                _store(call, answer)
+                run_last("idempotency/store", _record_of(call, answer))
     except (IdempotencyMismatch, IdempotencyInProgress):
         raise
     except Exception as error:
@@ -188,6 +195,10 @@ def _answer_outside(
     if _is_stored(answer.status_code):
         _store_apart(call, answer)
     return answer
+
+
+def _queue_of(tenant: Any) -> threading.BoundedSemaphore:
+    return _QUEUES[hash(tenant) % len(_QUEUES)]
 
 
 @contextmanager
@@ -253,9 +264,9 @@ def _lock_and_replay(call: _Call) -> HttpResponse | None:
     return answer
 
 
-def _store(call: _Call, answer: HttpResponseBase) -> None:
+def _record_of(call: _Call, answer: HttpResponseBase) -> dict[str, Any]:
     headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
-    parameters = {
+    return {
         "tenant": call.tenant,
         "key": call.key,
         "fingerprint": call.fingerprint,
@@ -264,7 +275,6 @@ def _store(call: _Call, answer: HttpResponseBase) -> None:
         "headers": orjson.dumps(headers).decode(),
         "expires_at": timezone.now() + timedelta(seconds=call.seconds),
     }
-    sql.run("idempotency/store", parameters)
 
 
 def _store_apart(call: _Call, answer: HttpResponseBase) -> None:
@@ -275,7 +285,7 @@ def _store_apart(call: _Call, answer: HttpResponseBase) -> None:
     """
     with transaction.atomic(durable=True):
         if _is_free(call):
-            _store(call, answer)
+            sql.run("idempotency/store", _record_of(call, answer))
 
 
 def _is_free(call: _Call) -> bool:

@@ -6,10 +6,19 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from events.models import AuditChain
-from shared.sql import json_value, load, rows, rows_during, run, statement, together
+from shared.sql import (
+    json_value,
+    load,
+    rows,
+    rows_during,
+    run,
+    sent_with_commit,
+    statement,
+    together,
+)
 
 
 def test_a_statement_is_found_by_file_and_name():
@@ -46,6 +55,7 @@ def test_rows_answers_rows_and_run_their_number():
 
 
 TENANT = UUID("0199b6f0-0000-7000-8000-000000000001")
+OTHER = UUID("0199b6f0-0000-7000-8000-000000000002")
 START = {"tenant": TENANT, "hash": bytes(range(256))}
 
 
@@ -130,3 +140,36 @@ def test_the_error_of_one_ends_those_that_go_with_it():
 def test_each_that_goes_together_is_counted(django_assert_num_queries: Any):
     with django_assert_num_queries(2):
         together(("leases/database_time", {}), ("leases/database_time", {}))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_last_statement_is_committed_with_what_came_before():
+    with sent_with_commit() as run_last, transaction.atomic(durable=True):
+        run("audit/begin_chain", {**START, "tenant": OTHER})
+        run_last("audit/begin_chain", START)
+
+    assert begun_chains() == [(0, START["hash"])]
+    assert AuditChain.objects.filter(tenant_id=OTHER).exists()
+    assert connection.get_autocommit()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_last_statement_that_fails_undoes_what_came_before():
+    def change() -> None:
+        with sent_with_commit() as run_last, transaction.atomic(durable=True):
+            run("audit/begin_chain", START)
+            run_last("audit/begin_chain", {**START, "tenant": OTHER, "hash": None})
+
+    with pytest.raises(IntegrityError):
+        change()
+
+    assert begun_chains() == []
+    assert run("audit/begin_chain", START) == 1  # and the session goes on
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_transaction_without_a_last_statement_ends_as_ever():
+    with sent_with_commit(), transaction.atomic(durable=True):
+        run("audit/begin_chain", START)
+
+    assert begun_chains() == [(0, START["hash"])]

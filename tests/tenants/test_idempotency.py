@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -11,9 +12,11 @@ from django.utils import timezone
 from rest_framework.response import Response
 
 from shared.exceptions import Conflict, Forbidden, InvalidInput, QuotaExceeded, Unavailable
+from tenants import idempotency
 from tenants.idempotency import delete_expired_records
 from tenants.models import IdempotencyRecord, Tenant
 from tests.support.api import make_client, make_tenant
+from tests.support.waiting import until
 from tests.tenants import idempotent_probe
 
 pytestmark = [pytest.mark.urls("tests.tenants.idempotent_probe"), pytest.mark.django_db]
@@ -200,6 +203,28 @@ def test_of_many_calls_at_once_exactly_one_runs(script):
     assert set(Counter(answer.status_code for answer in answers)) <= {201, 409}
     assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
     assert Tenant.objects.filter(name__startswith="made").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_crowd_of_a_tenants_changes_waits_in_a_queue_of_its_own(script):
+    crowded = make_tenant("Crowded")
+    queue = idempotency._queue_of(crowded.id)
+    others = (make_tenant(f"Other {number}") for number in range(100))
+    elsewhere = next(one for one in others if idempotency._queue_of(one.id) is not queue)
+    answers: list = []
+    waiting = threading.Thread(target=_call, args=(make_client(crowded), answers))
+    with ExitStack() as crowd:
+        for _ in range(idempotency._AT_A_TIME):
+            crowd.enter_context(queue)
+        waiting.start()
+        # Nothing public tells who waits.
+        until(lambda: queue._cond._waiters or answers)  # type: ignore[attr-defined]  # as said
+
+        answer = make_client(elsewhere).post("/v1/make", {}, idempotency_key="k")
+
+        assert (answer.status_code, answers) == (201, [])
+    waiting.join(10)
+    assert [answer.status_code for answer in answers] == [201]
 
 
 @pytest.mark.django_db(transaction=True)
