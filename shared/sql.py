@@ -95,6 +95,7 @@ def sent_with_commit() -> Iterator[Callable[[str, dict[str, Any]], None]]:
             until_committed.enter_context(connection.wrap_database_errors)
             until_committed.enter_context(connection.connection.pipeline())
             until_committed.enter_context(_cursor()).execute(statement(path), parameters)
+            _send_rest()
 
         yield run_last
 
@@ -109,11 +110,15 @@ def rows_during(
     connection.ensure_connection()
     with connection.connection.pipeline(), _cursor() as cursor:
         cursor.execute(statement(path), parameters)
-        # A pipeline sends what goes at once; the database begins when it has all of it.
-        connection.connection.wait(_rest_sent(connection.connection.pgconn))
+        _send_rest()
         meanwhile()
         found: list[tuple[Any, ...]] = cursor.fetchall()
         return found
+
+
+def _send_rest() -> None:
+    """Send all of a statement: a pipeline sends what goes at once, and a COMMIT the rest never."""
+    connection.connection.wait(_rest_sent(connection.connection.pgconn))
 
 
 def _rest_sent(session: PGconn) -> PQGen[None]:

@@ -126,6 +126,10 @@ def test_statements_that_go_together_see_each_other():
     assert again.number == 0
 
 
+#: More than goes into a socket at once, several times.
+LONG = bytes(8 * 1024 * 1024)
+
+
 @pytest.mark.django_db
 def test_the_error_of_one_ends_those_that_go_with_it():
     wrong = ("audit/begin_chain", {**START, "hash": None})
@@ -151,6 +155,14 @@ def test_a_last_statement_is_committed_with_what_came_before():
     assert begun_chains() == [(0, START["hash"])]
     assert AuditChain.objects.filter(tenant_id=OTHER).exists()
     assert connection.get_autocommit()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_last_statement_is_sent_whole():
+    with sent_with_commit() as run_last, transaction.atomic(durable=True):
+        run_last("audit/begin_chain", {**START, "hash": LONG})
+
+    assert begun_chains() == [(0, LONG)]
 
 
 @pytest.mark.django_db(transaction=True)
