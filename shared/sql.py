@@ -117,7 +117,11 @@ def rows_during(
 
 
 def _send_rest() -> None:
-    """Send all of a statement: a pipeline sends what goes at once, and a COMMIT the rest never."""
+    """Send what a pipeline has not sent yet of a long statement.
+
+    It sends once what the socket takes, then waits for the answer. Behind a statement of which
+    the server has only a part, a COMMIT would wait for ever.
+    """
     connection.connection.wait(_rest_sent(connection.connection.pgconn))
 
 

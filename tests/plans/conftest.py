@@ -35,7 +35,8 @@ class Plan:
     read_whole: set[str] = field(default_factory=set)
 
     def add(self, node: dict[str, Any]) -> None:
-        self.indexes |= {node["Index Name"]} if "Index Name" in node else set()
+        if index := node.get("Index Name"):
+            self.indexes.add(index)
         table = node.get("Relation Name")
         if table:
             self.touched.add(table)

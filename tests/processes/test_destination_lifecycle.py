@@ -22,6 +22,7 @@ from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.services import changes
 from tests.factories import ACTOR, every_second, make_task, make_tenant, once
+from tests.support.held import SAYS_AT_ONCE, workers_hold_all_queued
 from tests.support.holding_receiver import holding_receiver
 from tests.support.processes import Processes, Receiver
 from tests.support.scripts import Moved
@@ -101,12 +102,6 @@ def each_once(*tasks: Task) -> dict[str, int]:
     return {str(task.id): 1 for task in tasks}
 
 
-def nothing_on_its_way() -> bool:
-    """Say whether every message has reached a worker."""
-    redis = redis_client.client()
-    return not redis.llen("default.normal") and not redis.hlen("unacked")
-
-
 # --- one that hangs ------------------------------------------------------------------------------
 
 
@@ -144,10 +139,10 @@ def test_requests_at_a_time_may_be_more_or_fewer_from_one_moment_to_the_next(
     with holding_receiver() as receiver:
         known(tenant, receiver.url)
         limit(tenant, receiver.host, max_in_flight=2)
-        engine(run)
+        engine(run, **SAYS_AT_ONCE)
         tasks = calls(tenant, receiver.url, 10)
         patiently(lambda: receiver.in_flight == 2)
-        patiently(lambda: statuses(tasks)["QUEUED"] and nothing_on_its_way())
+        patiently(workers_hold_all_queued)
 
         # Nothing has ended: those that come are let go by the change.
         limit(tenant, receiver.host, max_in_flight=5)
@@ -172,10 +167,10 @@ def test_a_rate_counts_from_its_change_and_ends_with_the_next(
     with holding_receiver() as first:
         known(tenant, first.url)
         limit(tenant, first.host, max_in_flight=1)
-        engine(run)
+        engine(run, **SAYS_AT_ONCE)
         tasks = calls(tenant, first.url, 6)
         patiently(lambda: first.in_flight == 1)
-        patiently(lambda: statuses(tasks)["QUEUED"] and nothing_on_its_way())
+        patiently(workers_hold_all_queued)
 
         limit(tenant, first.host, max_in_flight=None, **ALMOST_NEVER)
         # The slot of the moment goes to one of them, everything else waits for long.
@@ -197,11 +192,11 @@ def test_starts_keep_the_rate_that_is_set_while_the_worker_holds_them(
 ) -> None:
     known(tenant, receiver.url("/"))
     limit(tenant, receiver.host, max_in_flight=1)
-    engine(run)
+    engine(run, **SAYS_AT_ONCE)
     (hanging,) = calls(tenant, receiver.url(HANGING))
     patiently(lambda: all_are([hanging], "RUNNING"))
     tasks = calls(tenant, receiver.url("/ok"), 6)
-    patiently(lambda: statuses(tasks)["QUEUED"] and nothing_on_its_way())
+    patiently(workers_hold_all_queued)
 
     before_ms = redis_now_ms()
     limit(tenant, receiver.host, max_in_flight=None, rate_per_second=4)

@@ -20,6 +20,7 @@ from shared import redis_client
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import make_task, make_tenant, once
+from tests.support.held import SAYS_AT_ONCE, workers_hold_all_queued
 from tests.support.killable_valkey import KillableValkey
 from tests.support.processes import Process, Processes, Receiver, processes
 from tests.support.waiting import until
@@ -67,12 +68,6 @@ def worker_takes_work(process: Process) -> bool:
     return any(one.takes_work and one.details["pid"] == process.pid for one in workers())
 
 
-def nothing_on_its_way() -> bool:
-    """Say whether every message has reached a worker."""
-    redis = redis_client.client()
-    return not redis.llen("default.normal") and not redis.hlen("unacked")
-
-
 def attempts_of(tasks: list[Task]) -> list[tuple[int, str]]:
     """Return number and outcome of every attempt, a crowd of equal ones once."""
     executions = Execution.objects.filter(task_id__in=[task.id for task in tasks])
@@ -87,12 +82,12 @@ def test_a_stop_hands_back_what_is_held_at_once_and_finishes_what_flies(
     run.start("scheduler")
     run.start("recorder")
     # Half of the slots are one destination's, and so few wait that they are sent again at once.
-    worker = run.start("worker", WORKER_CAPACITY="6")
+    worker = run.start("worker", WORKER_CAPACITY="6", **SAYS_AT_ONCE)
     until(lambda: worker_takes_work(worker))
     flying = webhooks(tenant, receiver, "/slow?ms=12000", 3)
     until(lambda: all_are(flying, "RUNNING"))
     held = webhooks(tenant, receiver, "/ok", 5)
-    until(lambda: all_are(held, "QUEUED") and nothing_on_its_way())
+    until(lambda: all_are(held, "QUEUED") and workers_hold_all_queued())
 
     worker.ask_to_stop()
 

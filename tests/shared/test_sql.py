@@ -126,10 +126,6 @@ def test_statements_that_go_together_see_each_other():
     assert again.number == 0
 
 
-#: More than goes into a socket at once, several times.
-LONG = bytes(8 * 1024 * 1024)
-
-
 @pytest.mark.django_db
 def test_the_error_of_one_ends_those_that_go_with_it():
     wrong = ("audit/begin_chain", {**START, "hash": None})
@@ -155,6 +151,10 @@ def test_a_last_statement_is_committed_with_what_came_before():
     assert begun_chains() == [(0, START["hash"])]
     assert AuditChain.objects.filter(tenant_id=OTHER).exists()
     assert connection.get_autocommit()
+
+
+#: More than goes into a socket at once, several times.
+LONG = bytes(8 * 1024 * 1024)
 
 
 @pytest.mark.django_db(transaction=True)
