@@ -57,9 +57,10 @@ class Link:
     port: int = 0
     #: Client's address -> its weather; those not named have fair weather.
     weathers: dict[str, Weather] = field(default_factory=dict)
+    #: What decides on losses.
+    chance: random.Random = field(default_factory=random.Random)
     _writers: dict[str, set[asyncio.StreamWriter]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _chance: random.Random = field(default_factory=random.Random)
     _server: asyncio.Server | None = None
 
     async def open(self) -> None:
@@ -117,7 +118,7 @@ class Link:
             due, data = 0.0, b"first"
             while data:
                 data = await reader.read(_CHUNK)
-                lag = lag_of(self.weathers.get(client, FAIR), self._chance)
+                lag = lag_of(self.weathers.get(client, FAIR), self.chance)
                 if lag is None:
                     raise ConnectionResetError("too much of it was lost")
                 due = max(due, asyncio.get_running_loop().time() + lag)

@@ -11,6 +11,8 @@ from bench.chaos.tcp_proxy import FAIR, Link, Weather, lag_of
 
 HERE = "127.0.0.1"
 _SOON = 0.3
+#: Loses up to three segments on end at a share of 0.3; five would end the connection.
+_NEVER_GIVEN_UP = 5
 
 
 @asynccontextmanager
@@ -27,7 +29,9 @@ async def _through_a_link(weather=FAIR):
         writer.close()
 
     server = await asyncio.start_server(echo, HERE, 0)
-    link = Link((HERE, server.sockets[0].getsockname()[1]), HERE, weathers={HERE: weather})
+    target = (HERE, server.sockets[0].getsockname()[1])
+    chance = random.Random(_NEVER_GIVEN_UP)
+    link = Link(target, HERE, weathers={HERE: weather}, chance=chance)
     await link.open()
     reader, writer = await asyncio.open_connection(HERE, link.port)
     try:
