@@ -100,8 +100,8 @@ def one_pass(tenant_id: UUID) -> Costs:
 
 def _make_due(tenant_id: UUID, now: datetime) -> None:
     from shared.actor import COMMAND
+    from tasks.creation import create_tasks
     from tasks.limits import current_limits
-    from tasks.services import create_tasks
     from tasks.validation import parse_create
 
     limits = current_limits()

@@ -87,8 +87,8 @@ def create(count: int) -> None:
     from executions.engine import ledger
     from executions.engine.clocks import database_now
     from shared.actor import COMMAND
+    from tasks.creation import create_tasks
     from tasks.limits import current_limits
-    from tasks.services import create_tasks
     from tasks.validation import parse_create
     from tenants.services import create_tenant
 

@@ -112,8 +112,8 @@ def _make_tasks(member: Member, count: int) -> list[UUID]:
     from executions.engine.clocks import database_now
     from shared.actor import COMMAND
     from shared.instants import format_instant
+    from tasks.creation import create_tasks
     from tasks.limits import current_limits
-    from tasks.services import create_tasks
     from tasks.validation import parse_create
 
     now, limits = database_now(), current_limits()

@@ -24,7 +24,7 @@ from events.models import AuditChain, AuditEntry
 from shared.actor import Actor
 from shared.ids import new_id
 from shared.redaction import redact
-from shared.sql import rows, run, together
+from shared.sql import Asked, Done, at_last
 from shared.sql_arrays import of_moments, of_texts, of_uuids
 
 _START = bytes(32)
@@ -43,6 +43,22 @@ class Change:
     after: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The statements that record changes, for who runs others with them.
+
+    What they have done is to be handed to :meth:`note`.
+    """
+
+    asked: tuple[Asked, ...]
+    _told: tuple[str, ...]
+
+    def note(self, done: Sequence[Done]) -> None:
+        """Log what was lost."""
+        for name, told in zip(self._told, done, strict=False):
+            outbox.note_lost(name, told.number)
+
+
 def record(
     tenant_id: UUID,
     actor: Actor | str,
@@ -51,32 +67,29 @@ def record(
     object_id: UUID | str,
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
-) -> AuditEntry:
+) -> None:
     """Append one entry to the tenant's chain, in the caller's transaction."""
     change = Change(action, object_kind, object_id, before, after)
-    return record_many(tenant_id, actor, [change])[0]
+    record_many(tenant_id, actor, [change])
 
 
 # No savepoint: nobody goes on behind a change that could not be recorded.
 @transaction.atomic(savepoint=False)
-def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> list[AuditEntry]:
-    """Append many entries at the price of one."""
-    if not changes:
-        return []
-    entries = [_entry(tenant_id, _as_actor(actor), change) for change in changes]
-    told, append = _told(changes), _appending(tenant_id, entries)
-    *events, appended = together(
-        *(outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()), append
-    )
-    for name, done in zip(told, events, strict=True):
-        outbox.note_lost(name, done.number)
-    links = appended.rows
-    if not links:
-        run("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
-        links = rows(*append)
-    for entry, (sequence, made) in zip(entries, sorted(links), strict=True):
-        entry.sequence, entry.hash = sequence, bytes(made)
-    return entries
+def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> None:
+    """Append many entries at the price of one: with the COMMIT, where that is held back for it."""
+    if changes:
+        made = recording(tenant_id, actor, changes)
+        at_last(*made.asked, then=made.note)
+
+
+def recording(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> Recording:
+    """Return the statements that append an entry for each change."""
+    by = _as_actor(actor)
+    entries = [_entry(tenant_id, by, change) for change in changes]
+    told = _told(changes)
+    events = [outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()]
+    begin = ("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
+    return Recording((*events, begin, _appending(tenant_id, by, entries)), tuple(told))
 
 
 def verify(tenant_id: UUID) -> tuple[int, int | None]:
@@ -108,14 +121,13 @@ def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]
     return told
 
 
-def _appending(tenant_id: UUID, entries: Sequence[AuditEntry]) -> tuple[str, dict[str, Any]]:
-    last = entries[-1]
+def _appending(tenant_id: UUID, by: Actor, entries: Sequence[AuditEntry]) -> Asked:
     parts = [_content(entry) for entry in entries]
     constants = {
         "tenant": tenant_id,
-        "actor": last.actor,
-        "address": last.address,
-        "trace_id": last.trace_id,
+        "actor": by.name[:200],
+        "address": by.address[:64],
+        "trace_id": by.trace_id[:32],
     }
     columns = {
         "ids": of_uuids([entry.id for entry in entries]),

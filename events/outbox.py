@@ -18,7 +18,7 @@ import orjson
 from django.db import transaction
 
 from shared.ids import first_id_at
-from shared.sql import json_value, rows, run
+from shared.sql import Asked, json_value, rows, run
 from shared.sql_arrays import of_uuids
 
 log = logging.getLogger(__name__)
@@ -113,7 +113,7 @@ def appending(
     name: str,
     subjects: Sequence[tuple[UUID, UUID | None]],
     data: Mapping[str, Any] | None = None,
-) -> tuple[str, dict[str, Any]]:
+) -> Asked:
     """Return the statement that appends events, for who runs others with it.
 
     What it has appended is to be handed to :func:`note_lost`.

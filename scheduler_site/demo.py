@@ -23,8 +23,9 @@ from scheduler_site import demo_tasks, tenant_removal
 from shared.actor import COMMAND
 from shared.exceptions import Conflict, NotFound
 from tasks.calendars import limits_of
+from tasks.creation import create_tasks
 from tasks.models import Task
-from tasks.services import Pause, create_tasks
+from tasks.services import Pause
 from tasks.validation import parse_create
 from tenants.choices import Role
 from tenants.models import Tenant

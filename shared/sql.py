@@ -8,14 +8,15 @@ names of files are unique over all apps.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.backends.utils import CursorWrapper
 from psycopg.abc import PQGen
@@ -56,6 +57,10 @@ def rows(path: str, parameters: dict[str, Any] | None = None) -> list[tuple[Any,
         return found
 
 
+#: The path of a statement, and its parameters.
+Asked = tuple[str, dict[str, Any]]
+
+
 class Done(NamedTuple):
     """What came of a statement: its rows, and how many rows it returned or touched."""
 
@@ -63,57 +68,88 @@ class Done(NamedTuple):
     number: int
 
 
-def together(*asked: tuple[str, dict[str, Any]]) -> list[Done]:
-    """Run (path, parameters) in their order, on one way to the database and back.
+_Held = tuple[Sequence[Asked], Callable[[list[Done]], object]]
+#: What the transaction of this context runs with its COMMIT, where it holds that back.
+_held_back: ContextVar[list[_Held] | None] = ContextVar("held_back", default=None)
+
+
+def together(*asked: Asked, meanwhile: Callable[[], object] | None = None) -> list[Done]:
+    """Run statements in their order, on one way to the database and back.
 
     Each sees what those before it have done and whom they have waited for, as if it had come
-    alone. What one of them raises is raised, and those behind it are not run.
+    alone. What one of them raises is raised, and those behind it are not run. ``meanwhile`` runs
+    while the database works; what it asks of the database waits for the statements, and raises
+    their error.
     """
     connection.ensure_connection()
     with ExitStack() as open_cursors:
-        cursors = [open_cursors.enter_context(_cursor()) for _ in asked]
         with connection.wrap_database_errors, connection.connection.pipeline():
-            for cursor, (path, parameters) in zip(cursors, asked, strict=True):
-                cursor.execute(statement(path), parameters)
-        return [
-            Done(cursor.fetchall() if cursor.description else [], int(cursor.rowcount))
-            for cursor in cursors
-        ]
+            cursors = _sent(asked, open_cursors)
+            if meanwhile is not None:
+                meanwhile()
+        return [_done(cursor) for cursor in cursors]
+
+
+def at_last(*asked: Asked, then: Callable[[list[Done]], object]) -> None:
+    """Run statements as late in a transaction as can be; tell ``then`` what came of them.
+
+    That is with the COMMIT of a transaction of :func:`sent_with_commit`, and else at once. So it is
+    where a savepoint is open: what is undone with that must not be run behind it.
+    """
+    held = _held_back.get()
+    if held is None or any(connection.savepoint_ids):
+        then(together(*asked))
+    else:
+        held.append((asked, then))
 
 
 @contextmanager
 def sent_with_commit() -> Iterator[Callable[[str, dict[str, Any]], None]]:
-    """Give what runs a transaction's last statement; it travels with the COMMIT, on one way.
+    """Open a durable transaction whose last statements travel with its COMMIT, on one way.
 
-    The transaction ends within the block. What is locked in it is let go sooner by a way to the
-    database and back. What the statement raises is raised by the end of the transaction, which
-    is undone.
+    Gives what takes one of them; those of :func:`at_last` come behind it, so that what they lock
+    is let go as soon as can be. What they raise is raised by the end of the transaction, which is
+    undone. They are not run where it is undone anyway.
     """
     with ExitStack() as until_committed:
+        with transaction.atomic(durable=True):
+            with _holding_back() as held:
+                yield lambda path, parameters: held.insert(0, ([(path, parameters)], _nothing))
+            cursors: list[CursorWrapper] = []
+            if held and not transaction.get_rollback():
+                until_committed.enter_context(connection.wrap_database_errors)
+                until_committed.enter_context(connection.connection.pipeline())
+                cursors = _sent([one for asked, _ in held for one in asked], until_committed)
+        done = iter([_done(cursor) for cursor in cursors])
+        for asked, then in held if cursors else ():
+            then([next(done) for _ in asked])
 
-        def run_last(path: str, parameters: dict[str, Any]) -> None:
-            until_committed.enter_context(connection.wrap_database_errors)
-            until_committed.enter_context(connection.connection.pipeline())
-            until_committed.enter_context(_cursor()).execute(statement(path), parameters)
-            _send_rest()
 
-        yield run_last
+@contextmanager
+def _holding_back() -> Iterator[list[_Held]]:
+    held: list[_Held] = []
+    token = _held_back.set(held)
+    try:
+        yield held
+    finally:
+        _held_back.reset(token)
 
 
-def rows_during(
-    path: str, parameters: dict[str, Any], meanwhile: Callable[[], object]
-) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement on which the database works while ``meanwhile`` runs.
+def _nothing(done: list[Done]) -> None:
+    """Want to know nothing."""
 
-    What that asks of the database waits for the statement, and raises its error.
-    """
-    connection.ensure_connection()
-    with connection.connection.pipeline(), _cursor() as cursor:
+
+def _sent(asked: Sequence[Asked], open_cursors: ExitStack) -> list[CursorWrapper]:
+    """Send statements into the session's pipeline; their cursors are open as long as the stack."""
+    cursors = [open_cursors.enter_context(_cursor()) for _ in asked]
+    for cursor, (path, parameters) in zip(cursors, asked, strict=True):
         cursor.execute(statement(path), parameters)
-        _send_rest()
-        meanwhile()
-        found: list[tuple[Any, ...]] = cursor.fetchall()
-        return found
+    _send_rest()
+    return cursors
+
+
+def _done(cursor: CursorWrapper) -> Done:
+    return Done(cursor.fetchall() if cursor.description else [], int(cursor.rowcount))
 
 
 def _send_rest() -> None:

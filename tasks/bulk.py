@@ -2,7 +2,7 @@
 
 ``POST /v1/tasks/bulk`` works through it in chunks: what a chunk creates costs a few statements,
 and no chunk is so long (a quarter of a second) that the transaction looks idle to the database.
-While the database writes a chunk, what it created is shown and the next one is read.
+While the database writes a chunk, what it created is shown and the next one is made ready.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from django.db import DataError, IntegrityError, transaction
 
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, PunctualError
+from tasks.creation import Prepared, prepare_tasks, write_tasks
 from tasks.definition import Definition
 from tasks.limits import Limits
 from tasks.models import Task
 from tasks.repeats import Repeats
-from tasks.services import create_tasks
+from tasks.standing_pauses import share
 from tasks.validation import parse_one_of_many
 
 MAX_TASKS = 10_000
@@ -56,36 +57,51 @@ class Call:
     repeats: Repeats = field(default_factory=Repeats)
 
 
+class _Chunk:
+    """What some of the bodies say: definitions and refusals; and the definitions' tasks."""
+
+    def __init__(self, begin: int, bodies: Sequence[Any], call: Call) -> None:
+        self.begin = begin
+        self.parsed = [_parse(body, call) for body in bodies]
+        self.valid = [result for result in self.parsed if isinstance(result, Definition)]
+        try:
+            self.prepared: Prepared | None = _prepare(self.valid, call)
+        except PunctualError:
+            self.prepared = None  # whose fault it is shows when each is prepared alone
+
+
 class _Chunks:
-    """What the bodies say, a chunk at a time, with its place: definitions and refusals."""
+    """What the bodies say, a chunk at a time."""
 
     def __init__(self, bodies: Sequence[Any], call: Call) -> None:
         self._bodies = bodies
         self._call = call
         self._begin = 0
-        self._ahead: list[Definition | PunctualError] = []
+        self._ahead: _Chunk | None = None
 
-    def __iter__(self) -> Iterator[tuple[int, list[Definition | PunctualError]]]:
+    def __iter__(self) -> Iterator[_Chunk]:
+        # Until all are written nothing begins to pause in the tenant, and no calendar goes.
+        share(self._call.tenant_id)
         while self._begin < len(self._bodies):
-            self.read_on()
-            parsed, self._ahead = self._ahead, []
-            begin, self._begin = self._begin, self._begin + _CHUNK
-            yield begin, parsed
+            chunk, self._ahead = self._ahead or self._read(), None
+            self._begin += _CHUNK
+            yield chunk
 
     def read_on(self) -> None:
-        """Read the next chunk, unless that is done."""
-        if not self._ahead:
-            bodies = self._bodies[self._begin : self._begin + _CHUNK]
-            self._ahead = [_parse(body, self._call) for body in bodies]
+        """Read the next chunk and make its tasks ready."""
+        self._ahead = self._read()
+
+    def _read(self) -> _Chunk:
+        bodies = self._bodies[self._begin : self._begin + _CHUNK]
+        return _Chunk(self._begin, bodies, self._call)
 
 
 def create_each(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
     """Create what is valid; yield a task or the refusal of each body, in order."""
     chunks = _Chunks(bodies, call)
-    for _, parsed in chunks:
-        valid = [result for result in parsed if isinstance(result, Definition)]
-        made = iter(_create_valid(valid, call, chunks.read_on))
-        for result in parsed:
+    for chunk in chunks:
+        made = iter(_create_valid(chunk, call, chunks.read_on))
+        for result in chunk.parsed:
             yield next(made) if isinstance(result, Definition) else result
 
 
@@ -95,9 +111,9 @@ def create_all(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
     The errors are those of the first chunk that has any. Raise TooLarge for a large payload.
     """
     chunks = _Chunks(bodies, call)
-    for start, parsed in chunks:
-        _refuse(parsed, start)
-        yield from _create(parsed, call, chunks.read_on)
+    for chunk in chunks:
+        _refuse(chunk.parsed, chunk.begin)
+        yield from _create(chunk.prepared or _prepare(chunk.valid, call), call, chunks.read_on)
 
 
 def _parse(body: Any, call: Call) -> Definition | PunctualError:
@@ -107,18 +123,22 @@ def _parse(body: Any, call: Call) -> Definition | PunctualError:
         return refused
 
 
+def _prepare(definitions: Sequence[Definition], call: Call) -> Prepared:
+    return prepare_tasks(call.tenant_id, definitions, actor=call.actor, now=call.now)
+
+
 def _create(
-    definitions: Sequence[Any], call: Call, read_on: Callable[[], None] | None = None
+    prepared: Prepared, call: Call, read_on: Callable[[], object] | None = None
 ) -> list[Created]:
     created: list[Created] = []
 
-    def meanwhile(tasks: Sequence[Task]) -> None:
-        for task, made in zip(tasks, definitions, strict=True):
+    def meanwhile() -> None:
+        for task, made in zip(prepared.tasks, prepared.definitions, strict=True):
             created.append(Created(task, made, call.show(task, made)))
         if read_on:
             read_on()
 
-    create_tasks(call.tenant_id, definitions, actor=call.actor, now=call.now, meanwhile=meanwhile)
+    write_tasks(prepared, meanwhile=meanwhile)
     return [one if one.task.pause_id is None else _shown_anew(one, call) for one in created]
 
 
@@ -126,21 +146,21 @@ def _shown_anew(one: Created, call: Call) -> Created:
     return Created(one.task, one.definition, call.show(one.task, one.definition))
 
 
-def _create_valid(
-    definitions: Sequence[Definition], call: Call, read_on: Callable[[], None]
-) -> Sequence[Result]:
-    try:
-        with transaction.atomic():
-            return _create(definitions, call, read_on)
-    except (PunctualError, DataError, IntegrityError):
-        # One of them slipped through validation; each gets a savepoint and an answer of its own.
-        return [_create_alone(definition, call) for definition in definitions]
+def _create_valid(chunk: _Chunk, call: Call, read_on: Callable[[], object]) -> Sequence[Result]:
+    if chunk.prepared:
+        try:
+            with transaction.atomic():
+                return _create(chunk.prepared, call, read_on)
+        except (PunctualError, DataError, IntegrityError):
+            pass  # one of them slipped through validation
+    # Each gets a savepoint and an answer of its own.
+    return [_create_alone(definition, call) for definition in chunk.valid]
 
 
 def _create_alone(definition: Definition, call: Call) -> Result:
     try:
         with transaction.atomic():
-            return _create([definition], call)[0]
+            return _create(_prepare([definition], call), call)[0]
     except (PunctualError, DataError, IntegrityError) as refused:
         return refused
 

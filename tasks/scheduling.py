@@ -17,8 +17,8 @@ from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput
 from shared.sql import rows
 from tasks.calendars import limits_of
+from tasks.creation import create_task
 from tasks.models import Task
-from tasks.services import create_task
 from tasks.validation import parse_create
 from tenants.models import Tenant
 from tenants.services import get_tenant

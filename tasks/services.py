@@ -1,4 +1,4 @@
-"""Every write of a task's own rows: create, edit, pause, resume, cancel, delete.
+"""Every write of the rows of a task that is there: edit, pause, resume, cancel, delete.
 
 Work that is already prepared or released is not known here: ``executions.services.changing``
 wraps the verbs that must take it back, and every door calls those.
@@ -6,10 +6,8 @@ wraps the verbs that must take it back, and every door calls those.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -17,13 +15,10 @@ from django.db import transaction
 
 from events import audit
 from shared.actor import Actor
-from shared.conf import conf
 from shared.exceptions import Conflict
-from shared.ids import new_id, partition_of
-from shared.instants import parse_instant
 from shared.notify import wake_schedulers_on_commit
-from tasks import insertion, standing_pauses
-from tasks.calendars import SpecOf, spec_reader
+from tasks import standing_pauses
+from tasks.calendars import spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, destination_of, pool_of
 from tasks.models import Pause as StandingPause
@@ -73,102 +68,6 @@ def spec_of(task: Task) -> Spec:
     return read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
 
 
-def create_task(
-    tenant_id: UUID,
-    definition: Definition,
-    *,
-    actor: Actor,
-    now: datetime,
-    task_id: UUID | None = None,
-) -> Task:
-    """Create a task and its first revision; ``now`` is the database's time.
-
-    Runs inside the caller's transaction, if there is one: it commits or rolls back with it (A17).
-    Raise IntegrityError for a ``task_id`` that is taken; without one the task gets a new id.
-    """
-    # A caller that finds its id taken goes on in its transaction: that needs a savepoint.
-    with transaction.atomic(savepoint=task_id is not None):
-        ids = [task_id or new_id()]
-        return create_tasks(tenant_id, [definition], actor=actor, now=now, ids=ids)[0]
-
-
-@transaction.atomic(savepoint=False)
-def create_tasks(
-    tenant_id: UUID,
-    definitions: Sequence[Definition],
-    *,
-    actor: Actor,
-    now: datetime,
-    ids: Sequence[UUID] | None = None,
-    meanwhile: Callable[[Sequence[Task]], None] | None = None,
-) -> list[Task]:
-    """Create a task for each definition, all or none, at the price of a few statements.
-
-    A task that an open standing pause covers is made PAUSED under it (A10). ``meanwhile`` gets
-    the tasks while the database writes them, before it is known whether it can and whether one
-    covers them.
-    """
-    if any(definition.schedule["calendars"] for definition in definitions):
-        # Who deletes a calendar waits for those that share: read from here on, it stays.
-        standing_pauses.share(tenant_id)
-    read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
-    ids = ids or [new_id() for _ in definitions]
-    tasks = [
-        _new_task(tenant_id, task_id, definition, now, read)
-        for task_id, definition in zip(ids, definitions, strict=True)
-    ]
-    work = partial(meanwhile, tasks) if meanwhile else None
-    if insertion.insert(
-        tenant_id, tasks, definitions, changed_by=actor.name, now=now, meanwhile=work
-    ):
-        _go_under_pauses(tenant_id, tasks, now)
-    changes = [audit.Change("task.created", "task", task.id, after=_facts(task)) for task in tasks]
-    audit.record_many(tenant_id, actor, changes)
-    instants = [task.next_run_at for task in tasks if task.next_run_at is not None]
-    wake_schedulers_on_commit(min(instants, default=None), now)
-    return tasks
-
-
-def _new_task(
-    tenant_id: UUID, task_id: UUID, definition: Definition, now: datetime, read: SpecOf
-) -> Task:
-    given = {
-        "id": task_id,
-        "tenant_id": tenant_id,
-        "partition": partition_of(task_id, conf().partition_count),
-        "created_at": now,
-        "updated_at": now,
-        **_columns(definition),
-    }
-    # In the order of the columns: by name, a model takes five times as long.
-    columns: list[Any] = [*(_blank() | given).values()]
-    task = Task(*columns)  # type: ignore[misc]  # the stubs take the first for the id
-    if task.type == TaskType.ONE_TIME and not task.schedule["calendars"]:
-        task.next_run_at = parse_instant(task.schedule["run_at"])
-        return task
-    spec = read(task.type, task.schedule, tenant_id, str(task_id), now)
-    task.next_run_at = first_instant(task, now, spec)
-    if task.next_run_at is None:
-        task.status = TaskStatus.COMPLETED
-    return task
-
-
-@cache
-def _blank() -> dict[str, Any]:
-    """Return what each column of a task is that nothing says otherwise, in their order."""
-    return {column.attname: column.get_default() for column in Task._meta.concrete_fields}
-
-
-def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> None:
-    holders = standing_pauses.holders(tenant_id, [task.id for task in tasks])
-    held = [task for task in tasks if task.id in holders and task.status == TaskStatus.SCHEDULED]
-    for task in held:
-        _take_pause(task, Pause.under(holders[task.id]), now)
-    Task.objects.bulk_update(
-        held, ["status", "paused_at", "paused_until", "pause_note", "on_resume", "pause_id"]
-    )
-
-
 def first_instant(task: Task, now: datetime, spec: Spec | None = None) -> datetime | None:
     """Return the first instant of the task's schedule from now on; ``spec`` where it is known.
 
@@ -189,7 +88,7 @@ def revise_task(
     task: Task, definition: Definition, standing: Standing, *, actor: Actor, now: datetime
 ) -> bool:
     """Give a locked task its next version; return whether its instants changed."""
-    before = _facts(task)
+    before = facts_of(task)
     changed = (task.type, task.schedule) != (definition.type, definition.schedule)
     task.version += 1
     task.updated_at = now
@@ -200,7 +99,7 @@ def revise_task(
     task.save()
     write_revision(task, definition, actor.name)
     audit.record(
-        task.tenant_id, actor, "task.updated", "task", task.id, before=before, after=_facts(task)
+        task.tenant_id, actor, "task.updated", "task", task.id, before=before, after=facts_of(task)
     )
     wake_schedulers_on_commit(task.next_run_at, now)
     return changed
@@ -250,7 +149,7 @@ def pause_task(
     Conflict for a task that has ended.
     """
     require_pausable(task)
-    _take_pause(task, pause, now)
+    take_pause(task, pause, now)
     task.occurrence_count = max(0, task.occurrence_count - removed)
     if cursor is not None:
         task.next_run_at = min(cursor, task.next_run_at or cursor)
@@ -264,7 +163,8 @@ def pause_task(
     audit.record(task.tenant_id, actor, "task.paused", "task", task.id, after=after)
 
 
-def _take_pause(task: Task, pause: Pause, now: datetime) -> None:
+def take_pause(task: Task, pause: Pause, now: datetime) -> None:
+    """Let a task pause; nothing is written."""
     task.paused_at = task.paused_at if task.status == TaskStatus.PAUSED else now
     task.status = TaskStatus.PAUSED
     task.paused_until = pause.until
@@ -317,7 +217,7 @@ def delete_task(task: Task, *, actor: Actor, now: datetime) -> None:
         _end(task, now)
     task.deleted_at = now
     task.save(update_fields=["deleted_at"])
-    audit.record(task.tenant_id, actor, "task.deleted", "task", task.id, before=_facts(task))
+    audit.record(task.tenant_id, actor, "task.deleted", "task", task.id, before=facts_of(task))
 
 
 def _end(task: Task, now: datetime) -> None:
@@ -335,11 +235,12 @@ def _save_change(task: Task, now: datetime) -> None:
 
 
 def _take_definition(task: Task, definition: Definition) -> None:
-    for column, value in _columns(definition).items():
+    for column, value in columns_of(definition).items():
         setattr(task, column, value)
 
 
-def _columns(definition: Definition) -> dict[str, Any]:
+def columns_of(definition: Definition) -> dict[str, Any]:
+    """Return what a task's own columns hold of its definition."""
     return {
         "name": definition.name,
         "type": definition.type,
@@ -366,7 +267,8 @@ def _restate(task: Task, standing: Standing, now: datetime) -> None:
         task.status = TaskStatus.COMPLETED
 
 
-def _facts(task: Task) -> dict[str, object]:
+def facts_of(task: Task) -> dict[str, object]:
+    """Return what the audit log keeps of a task."""
     return {
         "name": task.name,
         "type": task.type,

@@ -96,7 +96,7 @@ def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
             call = _call_of(view, request, required)
             with _queue_of(view.caller.tenant_id):
                 if call is None:
-                    with transaction.atomic(durable=True):
+                    with sql.sent_with_commit():
                         return _undo_if_refused(run())
                 return _run_once(call, request, run)
 
@@ -141,7 +141,7 @@ def answer_once(
     """
     fingerprint = hashlib.sha256(asked).digest()
     call = _Call(tenant.pk, f"console:{key}", fingerprint, tenant.idempotency_seconds)
-    with sql.sent_with_commit() as run_last, transaction.atomic(durable=True):
+    with sql.sent_with_commit() as run_last:
         replayed = _lock_and_replay(call)
         if replayed is not None:
             return replayed
@@ -161,7 +161,7 @@ def _run_once(
     call: _Call, request: Request, run: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     try:
-        with sql.sent_with_commit() as run_last, transaction.atomic(durable=True):
+        with sql.sent_with_commit() as run_last:
             replayed = _lock_and_replay(call)
             if replayed is not None:
                 return replayed

@@ -21,8 +21,8 @@ from shared.actor import Actor
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tasks.calendars import limits_of
+from tasks.creation import create_task
 from tasks.models import Task
-from tasks.services import create_task
 from tasks.validation import parse_create
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant

@@ -36,12 +36,12 @@ from executions.services.test_delivery import TestResult, send_test
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
 from tasks import choices
 from tasks.calendars import limits_of, names
+from tasks.creation import create_task
 from tasks.definition import Definition, to_long
 from tasks.importers.pasted import parse_pasted
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.zones import zone_names
-from tasks.services import create_task
 from tasks.validation import StatusChange, parse_create, parse_replace
 from tenants.choices import Role
 

@@ -1,13 +1,16 @@
 -- name: begin_chain
--- A tenant's chain before its first entry; keeps the one that is there.
-INSERT INTO audit_chains (tenant_id, sequence, hash) VALUES (%(tenant)s, 0, %(hash)s)
+-- A tenant's chain before its first entry; keeps the one that is there. Asks first: an INSERT
+-- would wait for whoever holds the end of the chain. Primary key.
+INSERT INTO audit_chains (tenant_id, sequence, hash)
+SELECT %(tenant)s::uuid, 0, %(hash)s::bytea
+WHERE NOT EXISTS (SELECT FROM audit_chains WHERE tenant_id = %(tenant)s::uuid)
 ON CONFLICT (tenant_id) DO NOTHING
 
 -- name: append
--- Appends entries behind the end of the tenant's chain and moves the end; answers the number and the
--- hash of each, and nothing where the chain has not begun. The end is locked until the transaction
--- ends: two writers that read the same end would both follow it, and fork the chain. Hashed here,
--- so that it is locked for no question and answer more. Primary key.
+-- Appends entries behind the end of the tenant's chain, which has begun, and moves the end. The end
+-- is locked until the transaction ends: two writers that read the same end would both follow it, and
+-- fork the chain. Hashed here, so that it is locked for no question and answer more. An entry without
+-- an end to follow has no number, which the table refuses. Primary key.
 WITH RECURSIVE ended AS MATERIALIZED (
     SELECT sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s FOR NO KEY UPDATE
 ), linked (place, sequence, hash) AS (
@@ -33,5 +36,4 @@ FROM unnest(
     %(ids)s::uuid[], %(moments)s::timestamptz[], %(actions)s::text[], %(kinds)s::text[],
     %(objects)s::text[], %(befores)s::text[], %(afters)s::text[]
 ) WITH ORDINALITY AS e (id, at, action, object_kind, object_id, before, after, place)
-JOIN linked l ON l.place = e.place
-RETURNING sequence, hash
+LEFT JOIN linked l ON l.place = e.place

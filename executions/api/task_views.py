@@ -20,10 +20,10 @@ from shared.api.views import PunctualView
 from tasks.api.serializers import TaskCreateSerializer, TaskEditSerializer, TaskSerializer
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
+from tasks.creation import create_task
 from tasks.definition import Definition
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 from tasks.models import Task
-from tasks.services import create_task
 from tasks.validation import StatusChange, parse_create, parse_patch, parse_replace
 from tenants.idempotency import idempotent
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from executions.services.changing import pause_task
 from shared.actor import Actor
 from shared.exceptions import InvalidInput, TooLarge
+from tasks.creation import create_task
 from tasks.definition import Definition
 from tasks.importers.crontab import (
     Entry,
@@ -26,7 +27,7 @@ from tasks.importers.crontab import (
 from tasks.limits import Limits
 from tasks.models import Task
 from tasks.revisions import read_definitions
-from tasks.services import Pause, create_task, spec_of
+from tasks.services import Pause, spec_of
 from tasks.validation import parse_create
 from tenants.models import Tenant
 

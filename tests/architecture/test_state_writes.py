@@ -14,6 +14,7 @@ OWNERS = {
     "executions/engine/transitions.py": "every move of an execution",
     "executions/engine/materialize.py": "the first state of an execution",
     "tasks/services.py": "the status of a task",
+    "tasks/creation.py": "the first status of a task",
 }
 # Modules that may use a statement that writes the status of executions.
 SQL_OWNERS = {

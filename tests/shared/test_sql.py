@@ -10,10 +10,10 @@ from django.db import IntegrityError, connection, transaction
 
 from events.models import AuditChain
 from shared.sql import (
+    at_last,
     json_value,
     load,
     rows,
-    rows_during,
     run,
     sent_with_commit,
     statement,
@@ -57,6 +57,8 @@ def test_rows_answers_rows_and_run_their_number():
 TENANT = UUID("0199b6f0-0000-7000-8000-000000000001")
 OTHER = UUID("0199b6f0-0000-7000-8000-000000000002")
 START = {"tenant": TENANT, "hash": bytes(range(256))}
+BEGIN = ("audit/begin_chain", START)
+NOW: tuple[str, dict[str, Any]] = ("leases/database_time", {})
 
 
 def begun_chains() -> list[tuple[int, bytes]]:
@@ -88,9 +90,9 @@ def test_a_bound_statement_is_counted_as_any_other(django_assert_num_queries: An
 def test_something_else_is_done_while_the_database_works():
     done: list[Any] = []
 
-    found = rows_during("leases/database_time", {}, lambda: done.append("between"))
+    [clock] = together(NOW, meanwhile=lambda: done.append("between"))
 
-    assert len(found) == 1
+    assert len(clock.rows) == 1
     assert done == ["between"]
 
 
@@ -98,11 +100,9 @@ def test_something_else_is_done_while_the_database_works():
 def test_what_is_done_meanwhile_may_ask_the_database():
     asked: list[Any] = []
 
-    found = rows_during(
-        "leases/database_time", {}, lambda: asked.extend(rows("leases/database_time"))
-    )
+    [clock] = together(NOW, meanwhile=lambda: asked.extend(rows(*NOW)))
 
-    assert asked[0] >= found[0]
+    assert asked >= clock.rows
 
 
 @pytest.mark.django_db
@@ -110,16 +110,14 @@ def test_who_asks_meanwhile_gets_the_error_of_the_statement():
     wrong = {"tenant": None, "hash": b""}
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        rows_during("audit/begin_chain", wrong, lambda: rows("leases/database_time"))
+        together(("audit/begin_chain", wrong), meanwhile=lambda: rows(*NOW))
 
-    assert rows("leases/database_time")
+    assert rows(*NOW)
 
 
 @pytest.mark.django_db
 def test_statements_that_go_together_see_each_other():
-    begun, clock, again = together(
-        ("audit/begin_chain", START), ("leases/database_time", {}), ("audit/begin_chain", START)
-    )
+    begun, clock, again = together(("audit/begin_chain", START), NOW, ("audit/begin_chain", START))
 
     assert (begun.rows, begun.number) == ([], 1)
     assert (len(clock.rows), clock.number) == (1, 1)
@@ -128,10 +126,10 @@ def test_statements_that_go_together_see_each_other():
 
 @pytest.mark.django_db
 def test_the_error_of_one_ends_those_that_go_with_it():
-    wrong = ("audit/begin_chain", {**START, "hash": None})
+    wrong = ("audit/begin_chain", {**START, "tenant": OTHER, "hash": None})
 
     with pytest.raises(IntegrityError), transaction.atomic():
-        together(("audit/begin_chain", START), wrong, ("leases/database_time", {}))
+        together(("audit/begin_chain", START), wrong, NOW)
 
     assert begun_chains() == []
 
@@ -139,12 +137,12 @@ def test_the_error_of_one_ends_those_that_go_with_it():
 @pytest.mark.django_db
 def test_each_that_goes_together_is_counted(django_assert_num_queries: Any):
     with django_assert_num_queries(2):
-        together(("leases/database_time", {}), ("leases/database_time", {}))
+        together(NOW, NOW)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_last_statement_is_committed_with_what_came_before():
-    with sent_with_commit() as run_last, transaction.atomic(durable=True):
+    with sent_with_commit() as run_last:
         run("audit/begin_chain", {**START, "tenant": OTHER})
         run_last("audit/begin_chain", START)
 
@@ -159,7 +157,7 @@ LONG = bytes(8 * 1024 * 1024)
 
 @pytest.mark.django_db(transaction=True)
 def test_a_long_last_statement_is_sent_whole():
-    with sent_with_commit() as run_last, transaction.atomic(durable=True):
+    with sent_with_commit() as run_last:
         run_last("audit/begin_chain", {**START, "hash": LONG})
 
     assert begun_chains() == [(0, LONG)]
@@ -168,7 +166,7 @@ def test_a_long_last_statement_is_sent_whole():
 @pytest.mark.django_db(transaction=True)
 def test_a_last_statement_that_fails_undoes_what_came_before():
     def change() -> None:
-        with sent_with_commit() as run_last, transaction.atomic(durable=True):
+        with sent_with_commit() as run_last:
             run("audit/begin_chain", START)
             run_last("audit/begin_chain", {**START, "tenant": OTHER, "hash": None})
 
@@ -181,7 +179,93 @@ def test_a_last_statement_that_fails_undoes_what_came_before():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_transaction_without_a_last_statement_ends_as_ever():
-    with sent_with_commit(), transaction.atomic(durable=True):
+    with sent_with_commit():
         run("audit/begin_chain", START)
 
     assert begun_chains() == [(0, START["hash"])]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_held_back_is_run_with_the_commit():
+    done: list[Any] = []
+
+    with sent_with_commit() as run_last:
+        at_last(BEGIN, NOW, then=done.extend)
+        run_last("audit/begin_chain", {**START, "tenant": OTHER})
+        seen = begun_chains()
+
+    assert seen == []
+    assert begun_chains() == [(0, START["hash"])]
+    assert [one.number for one in done] == [1, 1]
+    assert len(done[1].rows) == 1
+    assert AuditChain.objects.filter(tenant_id=OTHER).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_held_back_needs_no_other_last_statement():
+    with sent_with_commit():
+        at_last(BEGIN, then=lambda done: None)
+
+    assert begun_chains() == [(0, START["hash"])]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_held_back_is_not_run_where_all_is_undone():
+    done: list[Any] = []
+
+    def fail() -> None:
+        with sent_with_commit():
+            at_last(BEGIN, then=done.extend)
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        fail()
+    with sent_with_commit():
+        at_last(BEGIN, then=done.extend)
+        transaction.set_rollback(True)
+
+    assert begun_chains() == []
+    assert done == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_held_back_undoes_all_when_it_fails():
+    done: list[Any] = []
+
+    def change() -> None:
+        with sent_with_commit():
+            run(*BEGIN)
+            wrong = ("audit/begin_chain", {**START, "tenant": OTHER, "hash": None})
+            at_last(wrong, then=done.extend)
+
+    with pytest.raises(IntegrityError):
+        change()
+
+    assert begun_chains() == []
+    assert done == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_may_be_undone_alone_is_not_held_back():
+    with sent_with_commit():
+        with transaction.atomic():
+            at_last(BEGIN, then=lambda done: None)
+            assert begun_chains() == [(0, START["hash"])]
+            transaction.set_rollback(True)
+        with transaction.atomic(savepoint=False):
+            at_last(("audit/begin_chain", {**START, "tenant": OTHER}), then=lambda done: None)
+
+    assert begun_chains() == []
+    assert AuditChain.objects.filter(tenant_id=OTHER).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_held_back_outside_such_a_transaction():
+    done: list[Any] = []
+
+    at_last(BEGIN, then=done.extend)
+    with sent_with_commit():
+        run(*NOW)
+        transaction.on_commit(lambda: at_last(NOW, then=done.extend))
+
+    assert [one.number for one in done] == [1, 1]

@@ -20,10 +20,11 @@ from executions.engine import ledger, materialize
 from executions.engine.partitions import Partitions
 from executions.models import PartitionLease
 from shared.instants import format_instant, parse_instant
+from tasks.creation import create_tasks
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.preview import preview
-from tasks.services import create_tasks, spec_of
+from tasks.services import spec_of
 from tasks.validation import parse_create
 from tenants.models import Tenant
 from tests.factories import ACTOR, TARGET, executions_of

@@ -6,10 +6,10 @@ from django.db import DataError, IntegrityError
 from shared.conf import conf
 from shared.exceptions import InvalidInput, TooLarge
 from shared.ids import new_id
-from tasks import bulk, services
+from tasks import bulk, creation
 from tasks.calendars import limits_of
+from tasks.creation import write_tasks
 from tasks.models import Pause, Task
-from tasks.services import create_tasks
 from tests.factories import ACTOR, daily, once
 from tests.support.calendars import make_calendar, under
 from tests.tasks.bodies import LIMITS, NOW
@@ -38,12 +38,12 @@ def test_results_come_in_the_order_of_the_bodies(call):
 
 def test_what_only_the_database_refuses_spares_the_others(call, monkeypatch):
 
-    def refuse_one(tenant_id, definitions, **options):
-        if any(definition.name == "bad" for definition in definitions):
+    def refuse_one(prepared, **options):
+        if any(task.name == "bad" for task in prepared.tasks):
             raise DataError("out of range")
-        return create_tasks(tenant_id, definitions, **options)
+        return write_tasks(prepared, **options)
 
-    monkeypatch.setattr(bulk, "create_tasks", refuse_one)
+    monkeypatch.setattr(bulk, "write_tasks", refuse_one)
     bodies = [daily(name=name) for name in ("a", "bad", "b")]
 
     results = list(bulk.create_each(bodies, call))
@@ -89,7 +89,7 @@ def test_a_chunk_that_the_database_refuses_does_not_harm_the_next_one(alpha, mon
     call = bulk.Call(alpha.id, ACTOR, NOW, limits_of(alpha.id))
     same = new_id()
     ids = iter([same, same, same, same, new_id(), new_id()])
-    monkeypatch.setattr(services, "new_id", lambda: next(ids))
+    monkeypatch.setattr(creation, "new_id", lambda: next(ids))
     bodies = [once(name="a"), once(name="b"), under("Holidays"), daily(name="c")]
 
     results = list(bulk.create_each(bodies, call))

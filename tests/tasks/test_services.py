@@ -3,16 +3,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import transaction
 
 from events.models import AuditEntry
 from shared.exceptions import Conflict
-from shared.ids import partition_of
 from tasks import services
-from tasks.models import Task, TaskRevision
+from tasks.creation import create_task
+from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import Pause, Standing
-from tests.factories import ACTOR, daily, make_task, once, reload
+from tests.factories import ACTOR, make_task, reload
 from tests.tasks.bodies import LONG, MINIMAL, NOW, create
 
 JANUARY = MINIMAL | {"schedule": {"cron_expression": "0 0 1 1 *"}}
@@ -28,67 +27,8 @@ def pause(task: Task, cursor=None, removed=0, **options) -> None:
     )
 
 
-def test_a_created_task_waits_for_its_first_instant(alpha):
-    task = services.create_task(alpha.id, create(LONG), actor=ACTOR, now=NOW)
-
-    stored = reload(task)
-    assert (stored.status, stored.version, stored.occurrence_count) == ("SCHEDULED", 1, 0)
-    assert stored.next_run_at == datetime(2026, 11, 21, 7, tzinfo=UTC)
-    assert stored.partition == partition_of(task.id, 256)
-    assert (stored.name, stored.labels) == ("Daily Report", {"team": "billing"})
-    assert read_definition(stored) == create(LONG)
-
-
-def test_a_one_time_task_that_has_just_passed_keeps_its_instant(alpha):
-    past = NOW - timedelta(minutes=5)
-    task = services.create_task(alpha.id, create(once(past)), actor=ACTOR, now=NOW)
-
-    assert task.next_run_at == past.replace(microsecond=123000)
-
-
-def test_a_task_without_any_instant_left_is_complete(alpha):
-    definition = create(daily())
-    definition.schedule["end_at"] = "2026-11-20T07:00:00.000Z"
-
-    task = services.create_task(alpha.id, definition, actor=ACTOR, now=NOW)
-
-    assert (task.status, task.next_run_at) == ("COMPLETED", None)
-
-
-def test_a_creation_goes_with_the_callers_transaction(alpha):
-    with transaction.atomic():
-        services.create_task(alpha.id, create(LONG), actor=ACTOR, now=NOW)
-        transaction.set_rollback(True)
-
-    assert not Task.objects.exists()
-    assert not TaskRevision.objects.exists()
-
-
-def test_many_are_created_by_few_statements(alpha, django_assert_max_num_queries):
-    with django_assert_max_num_queries(15):
-        tasks = services.create_tasks(alpha.id, [create(LONG)] * 50, actor=ACTOR, now=NOW)
-
-    assert len({task.id for task in tasks}) == Task.objects.count() == 50
-    assert TaskRevision.objects.count() == 50
-    assert AuditEntry.objects.filter(action="task.created").count() == 50
-
-
-def test_creating_none_is_allowed(alpha):
-    assert services.create_tasks(alpha.id, [], actor=ACTOR, now=NOW) == []
-
-
-@pytest.mark.parametrize(("seconds", "woken"), [(1, 1), (3600, 0)])
-def test_a_near_instant_wakes_the_schedulers(alpha, on_commit, seconds, woken):
-    body = once(NOW + timedelta(seconds=seconds))
-
-    with on_commit() as callbacks:
-        services.create_task(alpha.id, create(body), actor=ACTOR, now=NOW)
-
-    assert len(callbacks) == woken
-
-
 def test_a_revision_changes_the_task_and_keeps_the_old_definition(alpha):
-    task = services.create_task(alpha.id, create(LONG), actor=ACTOR, now=NOW)
+    task = create_task(alpha.id, create(LONG), actor=ACTOR, now=NOW)
 
     assert revise(task, JANUARY)
 
@@ -100,7 +40,7 @@ def test_a_revision_changes_the_task_and_keeps_the_old_definition(alpha):
 
 
 def test_a_revision_of_something_else_leaves_the_cursor(alpha):
-    task = services.create_task(alpha.id, create(MINIMAL), actor=ACTOR, now=NOW)
+    task = create_task(alpha.id, create(MINIMAL), actor=ACTOR, now=NOW)
     task.next_run_at = NOW + timedelta(days=9)
     task.occurrence_count = 7
 
@@ -110,7 +50,7 @@ def test_a_revision_of_something_else_leaves_the_cursor(alpha):
 
 
 def test_instants_taken_back_count_no_longer(alpha):
-    task = services.create_task(alpha.id, create(MINIMAL), actor=ACTOR, now=NOW)
+    task = create_task(alpha.id, create(MINIMAL), actor=ACTOR, now=NOW)
     task.occurrence_count = 7
 
     revise(task, JANUARY, Standing(taken_back=3))

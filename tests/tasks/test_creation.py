@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -7,13 +8,15 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from events.models import AuditEntry, Event
-from tasks import services
+from shared.ids import partition_of
+from tasks import creation
 from tasks.models import Pause, Task, TaskRevision
 from tasks.revisions import read_definition
 from tasks.validation import parse_create
 from tenants.models import Tenant
-from tests.factories import ACTOR, daily, once
-from tests.tasks.bodies import LIMITS, NOW
+from tests.factories import ACTOR, daily, once, reload
+from tests.tasks.bodies import LIMITS, LONG, NOW
+from tests.tasks.bodies import create as read
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +26,7 @@ def definitions(*bodies: dict[str, Any]) -> list[Any]:
 
 
 def create(tenant: Tenant, *bodies: dict[str, Any]) -> list[Task]:
-    return services.create_tasks(tenant.id, definitions(*bodies), actor=ACTOR, now=NOW)
+    return creation.create_tasks(tenant.id, definitions(*bodies), actor=ACTOR, now=NOW)
 
 
 def test_what_is_returned_is_what_is_stored(alpha: Tenant):
@@ -37,7 +40,7 @@ def test_what_is_returned_is_what_is_stored(alpha: Tenant):
 
 def test_each_task_has_its_first_revision_sealed(alpha: Tenant):
     wanted = definitions(once(payload={"secret": "s3cret"}), daily(payload=[1, None]))
-    made = services.create_tasks(alpha.id, wanted, actor=ACTOR, now=NOW)
+    made = creation.create_tasks(alpha.id, wanted, actor=ACTOR, now=NOW)
 
     for task, definition in zip(made, wanted, strict=True):
         assert read_definition(task) == definition
@@ -48,11 +51,12 @@ def test_each_task_has_its_first_revision_sealed(alpha: Tenant):
 
 def test_any_number_takes_the_same_few_statements(alpha: Tenant, django_assert_num_queries: Any):
     create(alpha, once())
-    with django_assert_num_queries(4):  # shared pauses, tasks, events, entries
+    with django_assert_num_queries(5):  # shared pauses, tasks, events, the log and its entries
         create(alpha, *[once(name=str(number)) for number in range(20)])
 
     assert AuditEntry.objects.filter(action="task.created").count() == 21
     assert Event.objects.filter(name="task.changed").count() == 21
+    assert TaskRevision.objects.count() == 21
 
 
 def test_an_open_pause_takes_the_new_tasks_that_it_covers(alpha: Tenant):
@@ -72,7 +76,7 @@ def test_a_caller_whose_id_is_taken_goes_on_in_its_transaction(alpha: Tenant):
     known = uuid4()
 
     def make() -> None:
-        services.create_task(alpha.id, definition, actor=ACTOR, now=NOW, task_id=known)
+        creation.create_task(alpha.id, definition, actor=ACTOR, now=NOW, task_id=known)
 
     with transaction.atomic():
         make()
@@ -82,6 +86,52 @@ def test_a_caller_whose_id_is_taken_goes_on_in_its_transaction(alpha: Tenant):
         assert Task.objects.filter(id=known).count() == 1
 
 
-def test_nothing_is_created_of_nothing(alpha: Tenant):
+def test_a_created_task_waits_for_its_first_instant(alpha):
+    task = creation.create_task(alpha.id, read(LONG), actor=ACTOR, now=NOW)
+
+    stored = reload(task)
+    assert (stored.status, stored.version, stored.occurrence_count) == ("SCHEDULED", 1, 0)
+    assert stored.next_run_at == datetime(2026, 11, 21, 7, tzinfo=UTC)
+    assert stored.partition == partition_of(task.id, 256)
+    assert (stored.name, stored.labels) == ("Daily Report", {"team": "billing"})
+    assert read_definition(stored) == read(LONG)
+
+
+def test_a_one_time_task_that_has_just_passed_keeps_its_instant(alpha):
+    past = NOW - timedelta(minutes=5)
+    task = creation.create_task(alpha.id, read(once(past)), actor=ACTOR, now=NOW)
+
+    assert task.next_run_at == past.replace(microsecond=123000)
+
+
+def test_a_task_without_any_instant_left_is_complete(alpha):
+    definition = read(daily())
+    definition.schedule["end_at"] = "2026-11-20T07:00:00.000Z"
+
+    task = creation.create_task(alpha.id, definition, actor=ACTOR, now=NOW)
+
+    assert (task.status, task.next_run_at) == ("COMPLETED", None)
+
+
+def test_a_creation_goes_with_the_callers_transaction(alpha):
+    with transaction.atomic():
+        creation.create_task(alpha.id, read(LONG), actor=ACTOR, now=NOW)
+        transaction.set_rollback(True)
+
+    assert not Task.objects.exists()
+    assert not TaskRevision.objects.exists()
+
+
+def test_nothing_is_created_of_nothing(alpha):
     assert create(alpha) == []
     assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize(("seconds", "woken"), [(1, 1), (3600, 0)])
+def test_a_near_instant_wakes_the_schedulers(alpha, on_commit, seconds, woken):
+    body = once(NOW + timedelta(seconds=seconds))
+
+    with on_commit() as callbacks:
+        creation.create_task(alpha.id, read(body), actor=ACTOR, now=NOW)
+
+    assert len(callbacks) == woken
