@@ -122,9 +122,9 @@ def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]
 
 
 def _appending(tenant_id: UUID, by: Actor, entries: Sequence[AuditEntry]) -> Asked:
-    parts = [_content(entry) for entry in entries]
     constants = {
         "tenant": tenant_id,
+        "tail": _tail(tenant_id, by.trace_id[:32]),
         "actor": by.name[:200],
         "address": by.address[:64],
         "trace_id": by.trace_id[:32],
@@ -137,8 +137,7 @@ def _appending(tenant_id: UUID, by: Actor, entries: Sequence[AuditEntry]) -> Ask
         "objects": of_texts([entry.object_id for entry in entries]),
         "befores": of_texts([entry.before for entry in entries]),
         "afters": of_texts([entry.after for entry in entries]),
-        "heads": of_texts([head.decode() for head, _ in parts]),
-        "tails": of_texts([tail.decode() for _, tail in parts]),
+        "heads": of_texts([_head(entry) for entry in entries]),
     }
     return "audit/append", {**constants, **columns}
 
@@ -164,12 +163,14 @@ def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
 
 def _hash(previous: bytes, entry: AuditEntry) -> bytes:
     """Return what the statement that appends makes of the entry."""
-    head, tail = _content(entry)
-    return hashlib.sha256(b"%b%b%d%b" % (previous, head, entry.sequence, tail)).digest()
+    content = f"{_head(entry)}{entry.sequence}{_tail(entry.tenant_id, entry.trace_id)}"
+    return hashlib.sha256(previous + content.encode()).digest()
 
 
-def _content(entry: AuditEntry) -> tuple[bytes, bytes]:
-    """Return the entry as JSON with sorted keys: what stands before its number, and behind it."""
+# An entry is hashed as JSON with sorted keys: its head, its number, its tail.
+
+
+def _head(entry: AuditEntry) -> str:
     before = {
         "action": entry.action,
         "actor": entry.actor,
@@ -180,8 +181,12 @@ def _content(entry: AuditEntry) -> tuple[bytes, bytes]:
         "object_id": entry.object_id,
         "object_kind": entry.object_kind,
     }
-    behind = {"tenant_id": str(entry.tenant_id), "trace_id": entry.trace_id}
-    return orjson.dumps(before)[:-1] + b',"sequence":', b"," + orjson.dumps(behind)[1:]
+    return orjson.dumps(before)[:-1].decode() + ',"sequence":'
+
+
+def _tail(tenant_id: UUID, trace_id: str) -> str:
+    behind = {"tenant_id": str(tenant_id), "trace_id": trace_id}
+    return "," + orjson.dumps(behind)[1:].decode()
 
 
 def _canonical(value: Mapping[str, Any] | None) -> str | None:

@@ -26,7 +26,8 @@ from tasks.standing_pauses import share
 from tasks.validation import parse_one_of_many
 
 MAX_TASKS = 10_000
-_CHUNK = 1000
+#: More would not go into the socket while the database works on the chunk before.
+_CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ WITH RECURSIVE ended AS MATERIALIZED (
     UNION ALL
     SELECT place + 1, sequence + 1, sha256(
         hash || convert_to(
-            (%(heads)s::text[])[place + 1] || (sequence + 1)::text || (%(tails)s::text[])[place + 1],
+            (%(heads)s::text[])[place + 1] || (sequence + 1)::text || %(tail)s,
             'UTF8'))
     FROM linked WHERE place < cardinality(%(ids)s::uuid[])
 ), moved AS (

@@ -48,6 +48,7 @@ class _Parsing:
 
     def __init__(self) -> None:
         self.answer = Answer()
+        self._parts: list[bytes] = []
         self.parser = httptools.HttpResponseParser(self)
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -57,9 +58,10 @@ class _Parsing:
         self.answer = replace(self.answer, status=self.parser.get_status_code())
 
     def on_body(self, body: bytes) -> None:
-        self.answer.body += body
+        self._parts.append(body)
 
     def on_message_complete(self) -> None:
+        self.answer.body = b"".join(self._parts)
         self.answer.complete = True
         self.answer.keep_alive = self.parser.should_keep_alive()
 

@@ -12,6 +12,7 @@ from shared.redaction import MASK, redact, redact_text
         "pk_abcdefghi_s3cr3t-Text_x",
         "postgresql://punctual:canary@/punctual",
         "Authorization: Bearer canary-token",
+        "redis://:canary@h",
     ],
 )
 def test_texts_that_look_like_our_secrets_are_masked(secret):

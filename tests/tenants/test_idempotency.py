@@ -167,6 +167,18 @@ def test_answers_are_sealed_at_rest(admin, script):
     assert b"canary-text" not in IdempotencyRecord.objects.get().sealed_body
 
 
+def test_a_long_answer_is_kept_short_and_given_again_as_it_was(admin, script):
+    script.before_answer = lambda: Response({"results": ["the same"] * 20_000}, status=200)
+
+    first = admin.post("/v1/make", {}, idempotency_key="k")
+    second = admin.post("/v1/make", {}, idempotency_key="k")
+
+    assert len(first.content) > 100_000 > 10 * len(IdempotencyRecord.objects.get().sealed_body)
+    assert second.content == first.content
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert "Content-Encoding" not in second.headers
+
+
 @pytest.mark.django_db(transaction=True)
 def test_while_the_first_call_runs_the_second_is_409(script):
     client = make_client(make_tenant())
