@@ -68,6 +68,9 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rate", type=_above_zero, default=1000, help="a second (steady)")
     parser.add_argument("--seconds", type=_above_zero, default=20, help="how long (steady)")
     parser.add_argument("--rounds", type=_above_zero, default=3)
+    parser.add_argument(
+        "--peer-count", type=_above_zero, help="webhooks of a peer, if fewer"
+    )
     parser.add_argument("--beat-entries", type=_above_zero, default=1000)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=tuple(CONTENDERS))
     parser.add_argument("--install", action="store_true", help="install the peers and end")
@@ -87,12 +90,15 @@ def _above_zero(word: str) -> int:
 
 
 def load_of(name: str, chosen: argparse.Namespace) -> Load:
-    """Return what a contender gets; beat fewer, since its fires take the longer the more it has."""
+    """Return what a contender gets; beat fewer, since its fires take the longer the more it has.
+
+    So may every peer: their rates do not depend on it, and the slow ones would take hours.
+    """
     if chosen.scenario == STEADY:
         return Load(chosen.rate * chosen.seconds, 1000 / chosen.rate)
-    count = (
-        min(chosen.count, chosen.beat_entries) if name == DjangoCeleryBeat.name else chosen.count
-    )
+    count = chosen.count if name == OWN else min(chosen.count, chosen.peer_count or chosen.count)
+    if name == DjangoCeleryBeat.name:
+        count = min(count, chosen.beat_entries)
     return Load(count, timed=chosen.scenario != THROUGHPUT)
 
 

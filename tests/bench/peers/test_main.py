@@ -204,6 +204,13 @@ def test_beat_gets_fewer_entries_than_the_others_get_webhooks():
     assert peers.load_of("django-celery-beat", chosen) == Load(300)
 
 
+def test_the_peers_may_get_fewer_webhooks():
+    chosen = peers.options(["throughput", "--count", "5000", "--peer-count", "700"])
+
+    assert peers.load_of("punctual", chosen) == Load(5000, timed=False)
+    assert peers.load_of("celery", chosen) == Load(700, timed=False)
+
+
 def test_due_times_are_not_judged_in_throughput():
     chosen = peers.options(["throughput"])
 
