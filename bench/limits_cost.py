@@ -2,7 +2,7 @@
 
 A backlog of webhooks to several hosts, all due at one moment, is worked off in turn without limits
 and with limits far above what is reached, each turn by a tenant of its own. The medians may
-differ by a tenth. Run: ``python -m bench.limits_cost --start --count 20000 --rounds 3``.
+differ by a tenth. Run: ``python -m bench.limits_cost --start --count 60000 --rounds 3``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIMITS = {"max_in_flight": 50_000, "rate_per_second": 50_000}
 _LEAD_MS = 5000
 _DAY_MS = 86_400_000
 #: Tasks created in a second, at least; how far ahead of the due time creating begins.
-_CREATED_PER_SECOND = 400
+_CREATED_PER_SECOND = 2000
 _PATIENCE_SECONDS = 600.0
 _WARM_UP = 1000
 
@@ -46,7 +46,7 @@ class Turn:
 def options(arguments: list[str]) -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--count", type=int, default=60_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--hosts", type=int, default=4)
     installation.add_arguments(parser)
