@@ -21,6 +21,7 @@ from bench import installation
 from bench.at_rest_tables import settle
 from bench.installation import Installation, InstallationError
 from bench.limits_cost import work_off
+from scheduler_site.proof.campaign import Receiver
 
 #: What is left of the rate of the first backlog in the last one.
 TARGET_LAST = 0.8
@@ -78,13 +79,12 @@ def work_off_all(product: Installation, address: str, rounds: int, count: int) -
     found = Backlogs(count)
     with ExitStack() as stack:
         targets = [stack.enter_context(installation.receiver()) for _ in range(_HOSTS)]
-        urls = [f"{target.url}/ok" for target in targets]
-        work_off(product, urls, min(_WARM_UP, count), None)
-        _work_off(product, urls, rounds, found.without, count)
+        work_off(product, targets, min(_WARM_UP, count), None)
+        _work_off(product, targets, rounds, found.without, count)
         settle(address)
         begun = time.monotonic()
         with reading(address):
-            _work_off(product, urls, rounds, found.beside, count)
+            _work_off(product, targets, rounds, found.beside, count)
             found.reader_seconds = time.monotonic() - begun
             found.doctor_verdict, found.doctor_evidence = doctor_says(product)
     return found
@@ -125,10 +125,10 @@ def doctor_says(product: Installation) -> tuple[str, str]:
 
 
 def _work_off(
-    product: Installation, urls: Sequence[str], rounds: int, rates: list[float], count: int
+    product: Installation, targets: Sequence[Receiver], rounds: int, rates: list[float], count: int
 ) -> None:
     for number in range(rounds):
-        rates.append(round(work_off(product, urls, count, None), 1))
+        rates.append(round(work_off(product, targets, count, None), 1))
         print(f"backlog {number + 1}: {rates[-1]:.0f} executions a second", flush=True)
 
 

@@ -68,9 +68,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rate", type=_above_zero, default=1000, help="a second (steady)")
     parser.add_argument("--seconds", type=_above_zero, default=20, help="how long (steady)")
     parser.add_argument("--rounds", type=_above_zero, default=3)
-    parser.add_argument(
-        "--peer-count", type=_above_zero, help="webhooks of a peer, if fewer"
-    )
+    parser.add_argument("--peer-count", type=_above_zero, help="webhooks of a peer, if fewer")
     parser.add_argument("--beat-entries", type=_above_zero, default=1000)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=tuple(CONTENDERS))
     parser.add_argument("--install", action="store_true", help="install the peers and end")

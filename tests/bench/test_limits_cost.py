@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.limits_cost import Turn, backlog, options, publish, ratio
+from bench.limits_cost import Arrivals, Turn, backlog, options, publish, ratio
 
 
 def turns(free: list[float], limited: list[float]) -> list[Turn]:
@@ -21,6 +21,19 @@ def test_the_backlog_is_due_at_one_moment_and_shared_by_the_hosts():
         "http://a/ok": 3,
         "http://b/ok": 3,
     }
+
+
+def test_what_arrives_is_counted_from_where_the_last_look_ended(tmp_path: Path):
+    ledgers = [tmp_path / "a", tmp_path / "b"]
+    for ledger in ledgers:
+        ledger.write_bytes(b"before\n")
+    arrivals = Arrivals(ledgers)
+
+    ledgers[0].write_bytes(b"before\none\ntwo\nhal")
+    assert arrivals.count() == 2
+    ledgers[0].write_bytes(b"before\none\ntwo\nhalf\n")
+    ledgers[1].write_bytes(b"before\none\n")
+    assert arrivals.count() == 4
 
 
 def test_the_medians_are_compared_so_that_one_slow_turn_decides_nothing():
