@@ -2,7 +2,8 @@
 
 A destination may take as many slots as it leaves free. So one that hangs takes half of them at
 most, several take a part each, and slots for others are free at any time. What it may not start
-waits in its lane and holds up nothing behind it; waiting too long there, it is handed back.
+waits in its lane and holds up nothing behind it; waiting too long there, it is handed back, unless
+its destination is quick and there is only much of it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ LOOK_SECONDS = 0.25
 _AT_ONCE = 64
 #: A look at all that waits costs by its number: not at every end of a request.
 _OVERDUE_EVERY_SECONDS = 0.05
+#: Over how long it is measured how many requests of a lane end.
+_PACE_SECONDS = 0.5
 
 #: Band, due time, token and nonce order what is due; the last is until when it waits in its lane.
 _Row = tuple[int, float, int, int, Held, float]
@@ -43,6 +46,10 @@ class Lanes:
         self._look_from = 0.0
         # The margin of a start counts from when it could begin.
         self._patience = 1.0 - conf().start_margin_seconds + PATIENCE_SECONDS
+        #: Requests of each lane that have ended since a moment; how many do in a second.
+        self._ended: Counter[str] = Counter()
+        self._measured_at = 0.0
+        self._pace: dict[str, float] = {}
 
     def __len__(self) -> int:
         return len(self._ready) + self._blocked_count
@@ -61,6 +68,7 @@ class Lanes:
 
     def take(self, free: int, now: float) -> list[Held]:
         """Return what may start with so many slots free, in order; each takes its slot."""
+        self._measure(now)
         self._let_out(free, now)
         starting: list[Held] = []
         while self._ready and len(starting) < free:
@@ -82,6 +90,7 @@ class Lanes:
     def ended(self, lane: str) -> None:
         """Note that a request has ended: another of its destination may go."""
         self.give_back(lane)
+        self._ended[lane] += 1
         if lane in self._refused:
             self._left[lane] += 1
 
@@ -91,7 +100,10 @@ class Lanes:
         self._block(self._row(held))
 
     def overdue(self, now: float) -> list[Held]:
-        """Remove and return what has waited in its lane for too long, once in a while."""
+        """Remove and return what has waited in its lane for too long, once in a while.
+
+        What the lane gets to in time at its pace stays: it is not the destination that is slow.
+        """
         found: list[Held] = []
         if now <= self._overdue_from or now < self._look_from:
             return found
@@ -99,7 +111,9 @@ class Lanes:
         self._overdue_from = math.inf
         for lane, rows in list(self._blocked.items()):
             first = min(row[-1] for row in rows)
-            if first < now:
+            if first < now and now + self._through_in(lane, len(rows)) < first - self._patience:
+                self._look_from = now + LOOK_SECONDS
+            elif first < now:
                 found += [row[4] for row in rows if row[-1] < now]
                 rows = [row for row in rows if row[-1] >= now]
                 first = min((row[-1] for row in rows), default=math.inf)
@@ -115,6 +129,18 @@ class Lanes:
         self._blocked.clear()
         self._blocked_count = 0
         return [row[4] for row in rows]
+
+    def _measure(self, now: float) -> None:
+        passed = now - self._measured_at
+        if passed >= _PACE_SECONDS:
+            self._pace = {lane: count / passed for lane, count in self._ended.items()}
+            self._ended.clear()
+            self._measured_at = now
+
+    def _through_in(self, lane: str, count: int) -> float:
+        """Return in how many seconds the last of so many of a lane begins, at its pace."""
+        pace = 0.0 if lane in self._refused else self._pace.get(lane, 0.0)
+        return count / pace if pace else math.inf
 
     def _let_out(self, free: int, now: float) -> None:
         """Move what may go by its destination's share back to what is ready."""

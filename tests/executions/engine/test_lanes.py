@@ -131,6 +131,53 @@ def test_what_waits_is_looked_through_once_in_a_while_not_at_every_end():
     assert tokens(lanes.overdue(late + 1)) == [3]
 
 
+LATE = NOW + PATIENCE_SECONDS + 0.1
+
+
+def ending(lanes: Lanes) -> None:
+    """Let what has taken a slot end within a tenth of a second, and others take their turn."""
+    running = lanes.take(4, NOW)
+    for tenth in range(1, round((LATE - NOW) * 10)):
+        for one in running:
+            lanes.ended(one.lane)
+        running = lanes.take(4, NOW + tenth / 10)
+        assert len(running) == 2
+
+
+def test_what_a_quick_destination_gets_to_in_time_stays():
+    lanes = filled(*(held(number, "quick.example") for number in range(90)))
+    ending(lanes)
+
+    assert lanes.overdue(LATE) == []
+    assert len(lanes) == 48
+
+
+def test_more_than_a_quick_destination_gets_to_in_time_is_given_up():
+    lanes = filled(*(held(number, "quick.example") for number in range(400)))
+    ending(lanes)
+
+    assert len(lanes.overdue(LATE)) == 358
+
+
+def test_a_destination_that_is_quick_no_longer_keeps_nothing():
+    lanes = filled(*(held(number, "quick.example") for number in range(90)))
+    ending(lanes)
+    assert lanes.overdue(LATE) == []
+
+    lanes.take(2, LATE + 1.0)
+
+    assert len(lanes.overdue(LATE + 1.0)) == 48
+
+
+def test_what_the_start_guard_has_no_place_for_is_given_up_however_quick_it_was():
+    lanes = filled(*(held(number, "quick.example") for number in range(90)))
+    ending(lanes)
+
+    lanes.refuse(held(99, "quick.example"), LATE + 5.0)
+
+    assert len(lanes.overdue(LATE)) == 49
+
+
 def test_everything_can_be_taken_back():
     lanes = filled(held(1), *(held(number, "a.example") for number in range(2, 6)))
     lanes.take(2, NOW)
