@@ -17,7 +17,7 @@ CHAOS_ARGS ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo '  Environment of up: PORT HOST DATA_DIR DATABASE_URL REDIS_URL WORKERS SCHEDULERS RECORDERS'
+	@echo '  Environment of up: PORT HOST DATA_DIR DATABASE_URL REDIS_URL WEBS WORKERS SCHEDULERS RECORDERS'
 	@echo '  More arguments:    make test PYTEST_ARGS="-k cron -x"'
 
 up: setup ## Start everything in the foreground; Ctrl-C drains and stops it

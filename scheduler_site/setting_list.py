@@ -129,6 +129,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         ),
     ),
     "Processes": (
+        Setting("WEBS", "1", "Web processes that `up` runs, on one port.", _option("webs")),
         Setting("SCHEDULERS", "1", "Scheduler processes that `up` runs.", _option("schedulers")),
         Setting("WORKERS", "2", "Worker processes that `up` runs.", _option("workers")),
         Setting("RECORDERS", "1", "Recorder processes that `up` runs.", _option("recorders")),

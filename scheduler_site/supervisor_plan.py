@@ -58,6 +58,7 @@ class UpOptions:
     receiver_port: int
     database_url: str
     redis_url: str
+    webs: int
     schedulers: int
     workers: int
     recorders: int
@@ -100,6 +101,7 @@ def read_options() -> UpOptions:
         receiver_port=env.integer("RECEIVER_PORT", port % 65535 + 1, minimum=1, maximum=65535),
         database_url=env.text("DATABASE_URL"),
         redis_url=env.text("REDIS_URL"),
+        webs=env.integer("WEBS", 1, minimum=1, maximum=256),
         schedulers=env.integer("SCHEDULERS", 1, maximum=256),
         workers=env.integer("WORKERS", 2, maximum=256),
         recorders=env.integer("RECORDERS", 1, maximum=256),
@@ -146,7 +148,7 @@ class _Plan:
         ledgers = str(options.data_dir / receiver_ledgers.FOLDER)
         receiver = ("run_receiver", "--port", str(options.receiver_port), "--ledgers", ledgers)
         return [
-            self.spec("web", "run_web"),
+            *self._several("web", options.webs, "run_web"),
             self.spec("receiver", *receiver),
             *self._several("scheduler", options.schedulers, "run_scheduler"),
             *self._several("worker", options.workers, "run_worker"),

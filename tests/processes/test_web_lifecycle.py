@@ -29,6 +29,13 @@ def get(port: int, path: str) -> tuple[int, dict[str, object]] | None:
         connection.close()
 
 
+def listening(port: int) -> int:
+    """Return how many sockets listen on the port."""
+    with open("/proc/net/tcp") as table:
+        lines = [line.split() for line in table]
+    return sum(line[1].endswith(f":{port:04X}") and line[3] == "0A" for line in lines)
+
+
 def test_it_tells_what_is_missing_and_stops_cleanly(run: Processes) -> None:
     port = free_port()
     web = run.start("web", PORT=str(port))
@@ -52,3 +59,27 @@ def test_it_is_ready_when_all_kinds_run(run: Processes) -> None:
         run.start(kind)
 
     until(lambda: (get(port, "/readyz") or (0,))[0] == 200, timeout=60.0)
+
+
+def test_another_on_the_same_port_answers_when_one_has_ended(run: Processes) -> None:
+    port = free_port()
+    first, second = (run.start("web", PORT=str(port)) for _ in range(2))
+    until(lambda: listening(port) == 2)
+
+    assert first.stop() == 0
+
+    # Chance would send some of so many to the one that is gone.
+    assert {(get(port, "/healthz") or (0,))[0] for _ in range(32)} == {200}
+    assert second.stop() == 0
+    assert get(port, "/healthz") is None
+
+
+def test_a_port_that_somebody_else_has_is_named(run: Processes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        web = run.start("web", PORT=str(port))
+
+        assert web.popen.wait(60.0) == 1
+
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use" in web.output
+    assert "Traceback" not in web.output

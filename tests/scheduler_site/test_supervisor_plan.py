@@ -21,9 +21,9 @@ from scheduler_site.supervisor_plan import (
 
 SECRETS = {"postgres_password": "p", "valkey_password": "v"}
 VARIABLES = (
-    "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "REDIS_URL", "SCHEDULERS", "WORKERS",
-    "RECORDERS", "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY", "ADMIN_PASSWORD",
-    "HANDLER_MODULES", "ALLOWED_COMMANDS",
+    "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "REDIS_URL", "WEBS", "SCHEDULERS",
+    "WORKERS", "RECORDERS", "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY",
+    "ADMIN_PASSWORD", "HANDLER_MODULES", "ALLOWED_COMMANDS",
 )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ def test_highest_port_leaves_a_valid_one_for_the_receiver(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("PORT", "0"), ("PORT", "http"), ("WORKERS", "-1"), ("SCHEDULERS", "257")]
+    ("name", "value"),
+    [("PORT", "0"), ("PORT", "http"), ("WORKERS", "-1"), ("SCHEDULERS", "257"), ("WEBS", "0")],
 )
 def test_values_that_cannot_be_used_are_named(monkeypatch, name, value):
     monkeypatch.setenv(name, value)
@@ -88,11 +89,11 @@ def test_public_url_is_one_that_can_be_opened(external, host, url):
 
 
 def test_every_kind_runs_in_the_numbers_asked_for(external):
-    options = replace(external, schedulers=2, workers=3, recorders=2)
+    options = replace(external, webs=2, schedulers=2, workers=3, recorders=2)
 
     assert set(specs(make_stages(options, {}))) == {
-        "migrate", "bootstrap", "web-1", "receiver-1", "scheduler-1", "scheduler-2", "worker-1",
-        "worker-2", "worker-3", "system-worker-1", "recorder-1", "recorder-2",
+        "migrate", "bootstrap", "web-1", "web-2", "receiver-1", "scheduler-1", "scheduler-2",
+        "worker-1", "worker-2", "worker-3", "system-worker-1", "recorder-1", "recorder-2",
     }  # fmt: skip
 
 

@@ -28,6 +28,7 @@ def options(tmp_path) -> UpOptions:
         receiver_port=18201,
         database_url="postgresql://somewhere/db",
         redis_url="redis://somewhere",
+        webs=1,
         schedulers=1,
         workers=1,
         recorders=1,

@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from executions.api.long_poll import ROOM
 from shared.clock_watch import ClockWatch
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         config.load()
         collect_seldom()
         take_short_turns()
-        _Server(config).run()
+        _Server(config).run(sockets=_listeners(settings.HOST, settings.PORT))
 
 
 class _Server(uvicorn.Server):
@@ -57,6 +57,23 @@ class _Server(uvicorn.Server):
         """Answer who waits, then end as ever."""
         ROOM.close()
         await super().shutdown(sockets)
+
+
+def _listeners(host: str, port: int) -> list[socket.socket]:
+    """Listen on every address of the host, beside other web processes of the same account.
+
+    The kernel shares the connections out among those that listen, so one that has died is given
+    none. CommandError when somebody else has the port, or this machine has no such address.
+    """
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = dict.fromkeys((family, address) for family, *_, address in found)
+        return [
+            socket.create_server(address, family=family, reuse_port=True)
+            for family, address in addresses
+        ]
+    except OSError as error:
+        raise CommandError(f"cannot listen on {host}, port {port}: {error.strerror}") from error
 
 
 def _end(*_: object) -> None:
