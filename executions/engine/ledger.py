@@ -143,6 +143,7 @@ def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Comp
     table = table or _table(parent, day)
     return {
         "table": sql.Identifier(table),
+        "name": sql.Literal(table),
         "parent": sql.Identifier(parent),
         "low": sql.Literal(first_id_at(day)),
         "high": sql.Literal(first_id_at(day + DAY)),
@@ -152,8 +153,10 @@ def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Comp
 
 def _create_day(parent: str, day: datetime) -> None:
     names = day_names(parent, day)
+    # Events are read by transaction: there a range of ids must not seem to be most of a day.
+    steps = (*_STEPS_OF_A_DAY, "prune/weigh_day") if parent == "executions" else _STEPS_OF_A_DAY
     with connection.cursor() as cursor:
-        for name in _STEPS_OF_A_DAY:
+        for name in steps:
             cursor.execute(sql.SQL(statement(name)).format(**names))
 
 

@@ -100,9 +100,10 @@ FROM unnest(
     %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
     %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[], %(open)s::boolean[]
 ) AS p (task_id, cursor, next_run_at, occurrences, replayed_until, open)
-WHERE t.id = p.task_id
-  -- In one expression, so that the tasks are found by their ids, which are few: through the index
-  -- of due tasks every task that waits in these partitions would be read.
+-- By their ids, which are few: joined alone, tasks would be read from end to end.
+WHERE t.id = p.task_id AND t.id = ANY(%(task_ids)s::uuid[])
+  -- In one expression: through the index of due tasks every task that waits in these partitions
+  -- would be read.
   AND CASE WHEN t.next_run_at = p.cursor AND t.status = 'SCHEDULED' AND t.partition = ANY(ARRAY(
       SELECT l.partition FROM partition_leases l
       JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)

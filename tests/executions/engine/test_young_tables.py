@@ -11,7 +11,7 @@ import orjson
 import pytest
 from django.db import connection, transaction
 
-from executions.engine import transitions
+from executions.engine import ledger, transitions
 from executions.engine.clocks import database_now
 from executions.engine.transitions import Claimed, Finish
 from shared.sql import statement
@@ -121,3 +121,25 @@ def test_no_claim_is_compared_with_each_revision_of_a_table_that_counts_as_empty
         assert len(release()) == _COUNT
 
     assert found.of == {"dispatch/claim_due": 0}
+
+
+def indexes(node: dict[str, Any]) -> set[str]:
+    own = {node["Index Name"]} if "Index Name" in node else set()
+    return own.union(*(indexes(child) for child in node.get("Plans", [])))
+
+
+@pytest.mark.parametrize("path", ["dispatch/in_flight", "dispatch/leased"])
+def test_what_is_leased_is_found_without_reading_all_of_the_day(path: str):
+    believe(-1, 0)
+    wanted: dict[str, Any] = {**ledger.bounds(), "tenants": [], "hosts": [], "many": 1}
+
+    with connection.cursor() as cursor:
+        # As the sessions of schedulers have it.
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+        cursor.execute("EXPLAIN (FORMAT JSON) " + statement(path), wanted)
+        answer = cursor.fetchone()[0]
+
+    parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
+    found = indexes(parsed[0]["Plan"])
+    assert found
+    assert all(name.endswith("_lease_expires_at_idx") for name in found), found
