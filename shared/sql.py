@@ -149,7 +149,9 @@ def _sent(asked: Sequence[Asked], open_cursors: ExitStack) -> list[CursorWrapper
 
 
 def _done(cursor: CursorWrapper) -> Done:
-    return Done(cursor.fetchall() if cursor.description else [], int(cursor.rowcount))
+    # Asking for the description would make an object of each column.
+    result = cursor.pgresult
+    return Done(cursor.fetchall() if result and result.nfields else [], int(cursor.rowcount))
 
 
 def _send_rest() -> None:

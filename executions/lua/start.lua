@@ -44,7 +44,7 @@ for first = 1, places, 1000 do
       limits = redis.call('GET', 'punctual:limits:' .. KEYS[first + i]) or limits
     end
     if circuits[i] or limits ~= '' then
-      local found = { name = KEYS[first + i] }
+      local found = { name = KEYS[first + i], taken = {}, longest = 0 }
       local breaker, most, rate = string.match(limits, '^(%d),(%d*),(.*)$')
       found.most, found.rate = tonumber(most or ''), tonumber(rate or '')
       if circuits[i] and breaker ~= '0' then
@@ -77,15 +77,16 @@ local function slot_refused(destination, token, start_by)
   if slot and now <= slot + SLOT_GOOD then
     return nil
   end
-  local key = 'punctual:rate:' .. destination.name
-  local free = math.max(now, tonumber(redis.call('GET', key) or '') or 0)
+  local free = destination.free
+  if not free then
+    free = tonumber(redis.call('GET', 'punctual:rate:' .. destination.name) or '') or 0
+  end
+  free = math.max(now, free)
   slot = math.ceil(free)
   if slot > now + KEEP_AHEAD or slot > start_by then
     return NO_SLOT, slot
   end
-  local following = free + 1000 / destination.rate
-  redis.call('SET', key, string.format('%.3f', following),
-             'PX', string.format('%d', following - now + 1000))
+  destination.free = free + 1000 / destination.rate
   if slot > now + TOGETHER then
     redis.call('SET', 'punctual:slot:' .. token, string.format('%d', slot),
                'PX', string.format('%d', slot - now + 1000))
@@ -122,10 +123,9 @@ end
 local function started(destination, token, runtime)
   local over = string.format('%d', now + runtime + MARGIN)
   if destination.most then
-    local key = 'punctual:flying:' .. destination.name
-    redis.call('ZADD', key, over, token)
-    redis.call('PEXPIRE', key, string.format('%d', runtime + MARGIN), 'GT')
-    redis.call('PEXPIRE', key, string.format('%d', runtime + MARGIN), 'NX')
+    local taken = destination.taken
+    taken[#taken + 1], taken[#taken + 2] = over, token
+    destination.longest = math.max(destination.longest, runtime)
     destination.flying = destination.flying + 1
   end
   if destination.open_until then
@@ -137,6 +137,23 @@ local function started(destination, token, runtime)
     return PROBE
   end
   return destination.most and PLACED or GO
+end
+
+-- Writes what has been taken of a destination, once for all of the tick.
+local function keep(destination)
+  local key, taken = 'punctual:flying:' .. destination.name, destination.taken
+  for first = 1, #taken, 2000 do
+    redis.call('ZADD', key, unpack(taken, first, math.min(first + 1999, #taken)))
+  end
+  if #taken > 0 then
+    local over = string.format('%d', destination.longest + MARGIN)
+    redis.call('PEXPIRE', key, over, 'GT')
+    redis.call('PEXPIRE', key, over, 'NX')
+  end
+  if destination.free then
+    redis.call('SET', 'punctual:rate:' .. destination.name, string.format('%.3f', destination.free),
+               'PX', string.format('%d', destination.free - now + 1000))
+  end
 end
 
 local function judge(i, destination)
@@ -173,6 +190,9 @@ for i = 3 + places, #ARGV, places > 0 and 5 or 3 do
     refusals = refusals + 1
   end
   answers[#answers + 1] = answer
+end
+for _, destination in pairs(special) do
+  keep(destination)
 end
 redis.call('ZADD', 'punctual:workers', 'XX', 'GT', clock[1] + clock[2] / 1000000, ARGV[2])
 if refusals > 0 then

@@ -15,7 +15,10 @@ class IdempotencyRecord(models.Model):
     transaction.
     """
 
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.CASCADE, related_name="+")
+    # The index of the constraint begins with the tenant.
+    tenant = models.ForeignKey(
+        "tenants.Tenant", on_delete=models.CASCADE, db_index=False, related_name="+"
+    )
     key = models.CharField(max_length=255)
     fingerprint = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField()

@@ -65,6 +65,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tasks 0008_one_index_of_revisions": {
         "AlterField taskrevision task": "drops an index that the constraint's makes up for",
     },
+    "tenants 0003_one_index_of_answers": {
+        "AlterField idempotencyrecord tenant": "drops an index that the constraint's makes up for",
+    },
 }
 
 
