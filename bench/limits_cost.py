@@ -1,7 +1,7 @@
 """What limits on destinations cost while they never bind: executions a second with and without.
 
 A backlog of webhooks to several hosts, all due at one moment, is worked off in turn without limits
-and with limits far above what is reached, each turn by a tenant of its own. The medians may
+and with limits far above what is reached, each turn by a tenant of its own. The median round may
 differ by a tenth. Run: ``python -m bench.limits_cost --start --count 60000 --rounds 3``.
 """
 
@@ -138,10 +138,11 @@ def work_off(
 
 
 def ratio(turns: Sequence[Turn]) -> float:
-    """Return how many times as long a backlog takes with limits, by the medians."""
-    free = statistics.median(turn.per_second for turn in turns if not turn.limited)
-    limited = statistics.median(turn.per_second for turn in turns if turn.limited)
-    return free / limited
+    """Return how many times as long a backlog takes with limits: the median of the rounds."""
+    free = [turn.per_second for turn in turns if not turn.limited]
+    limited = [turn.per_second for turn in turns if turn.limited]
+    # Of turns beside each other: a machine's speed changes from minute to minute.
+    return statistics.median(one / other for one, other in zip(free, limited, strict=True))
 
 
 def measure(product: installation.Installation, chosen: argparse.Namespace) -> int:
