@@ -153,7 +153,7 @@ def measure_rates(count: int) -> dict[str, float]:
     return {name: round(value, 1) for name, value in found.items()}
 
 
-def measure_libraries(count: int, rounds: int = 7) -> dict[str, dict[str, float]]:
+def measure_libraries(count: int, rounds: int = 24) -> dict[str, dict[str, float]]:
     """Return reads with a first instant, and further instants, a second, by library.
 
     The libraries take turns, each round with lines of its own; the medians count.
@@ -212,7 +212,7 @@ def main(arguments: list[str]) -> int:
     asked = options(arguments)
     _set_up()
     rates, previews = measure_rates(asked.schedules), measure_previews()
-    libraries = measure_libraries(200)
+    libraries = measure_libraries(60)
     slowest = max(previews.values())
     figures = {"next_per_second": rates, "libraries": libraries, "preview_ms": previews}
     kept = min(rates["cold"], rates["cached"]) >= TARGET_PER_SECOND
