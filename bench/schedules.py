@@ -27,6 +27,8 @@ from tasks.schedules.spec import parse
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TARGET_PER_SECOND = 10_000
 PREVIEW_COUNT, PREVIEW_TARGET_MS = 1000, 50.0
+#: Turns of each library, and the lines of one: together all that are different.
+_ROUNDS, _LINES = 24, 60
 
 Task = tuple[str, dict[str, Any]]
 
@@ -153,14 +155,14 @@ def measure_rates(count: int) -> dict[str, float]:
     return {name: round(value, 1) for name, value in found.items()}
 
 
-def measure_libraries(count: int, rounds: int = 24) -> dict[str, dict[str, float]]:
+def measure_libraries() -> dict[str, dict[str, float]]:
     """Return reads with a first instant, and further instants, a second, by library.
 
     The libraries take turns, each round with lines of its own; the medians count.
     """
     turns: dict[str, list[dict[str, float]]] = {library.name: [] for library in LIBRARIES}
-    for begin in range(0, rounds * count, count):
-        asked = lines(range(begin, begin + count))
+    for begin in range(0, _ROUNDS * _LINES, _LINES):
+        asked = lines(range(begin, begin + _LINES))
         for library in LIBRARIES:
             turns[library.name].append(_turn(library, asked))
     return {
@@ -212,7 +214,7 @@ def main(arguments: list[str]) -> int:
     asked = options(arguments)
     _set_up()
     rates, previews = measure_rates(asked.schedules), measure_previews()
-    libraries = measure_libraries(60)
+    libraries = measure_libraries()
     slowest = max(previews.values())
     figures = {"next_per_second": rates, "libraries": libraries, "preview_ms": previews}
     kept = min(rates["cold"], rates["cached"]) >= TARGET_PER_SECOND

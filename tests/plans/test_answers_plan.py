@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
 import pytest
 from django.db import connection
 
-from shared.sql import statement
+from shared.sql import json_value, statement
 
 pytestmark = pytest.mark.django_db
 
@@ -19,8 +16,8 @@ def test_a_stored_answer_is_found_by_its_key_and_not_among_all_of_its_tenant():
     with connection.cursor() as cursor:
         # Sessions keep such a plan until the table is analyzed.
         cursor.execute("EXPLAIN (GENERIC_PLAN, FORMAT JSON) " + text)
-        answer: Any = cursor.fetchone()[0]
+        [explained] = json_value(cursor.fetchone()[0])
 
-    plan = (orjson.loads(answer) if isinstance(answer, str | bytes) else answer)[0]["Plan"]
+    plan = explained["Plan"]
     assert plan["Index Name"] == "one_answer_per_tenant_and_idempotency_key"
     assert "key" in plan["Index Cond"]

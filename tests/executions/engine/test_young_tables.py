@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-import orjson
 import pytest
 from django.db import connection, transaction
 
 from executions.engine import ledger, transitions
 from executions.engine.clocks import database_now
 from executions.engine.transitions import Claimed, Finish
-from shared.sql import statement
+from shared.sql import json_value, statement
 from tenants.models import Tenant
 from tests.factories import make_task, once, prepare, release
 
@@ -48,7 +47,7 @@ class Compared:
                 cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + sql, params)
                 answer = cursor.fetchone()[0]
                 transaction.set_rollback(True)
-            parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
+            parsed = json_value(answer)
             self.of[path] = max(self.of.get(path, 0), _dropped(parsed[0]["Plan"]))
         return execute(sql, params, many, context)
 
@@ -136,10 +135,11 @@ def test_what_is_leased_is_found_without_reading_all_of_the_day(path: str):
     with connection.cursor() as cursor:
         # As the sessions of schedulers have it.
         cursor.execute("SET LOCAL enable_bitmapscan = off")
+        # A table of no rows may be read whole, too, which is not what is asked here.
+        cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("EXPLAIN (FORMAT JSON) " + statement(path), wanted)
-        answer = cursor.fetchone()[0]
+        [explained] = json_value(cursor.fetchone()[0])
 
-    parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
-    found = indexes(parsed[0]["Plan"])
-    assert found
+    found = indexes(explained["Plan"])
+    assert found, explained
     assert all(name.endswith("_lease_expires_at_idx") for name in found), found
