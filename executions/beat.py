@@ -98,7 +98,11 @@ class PunctualScheduler(DatabaseScheduler):
         return counts.next_in
 
     def _dispatch(self) -> float:
-        return self._dispatcher.run_once().next_in
+        counts = self._dispatcher.run_once()
+        if counts.done:
+            # It rests while workers have nothing.
+            self._agenda.hurry("rescue", within=1.0)
+        return counts.next_in
 
     def _rescue(self) -> float:
         counts = self._rescuer.run_once()

@@ -76,8 +76,8 @@ def current_incarnation() -> str:
     everything that was sent before is void.
     """
     redis = client()
-    run_id = str(cast(dict[str, object], redis.info("server"))["run_id"])
-    found = cast(bytes | None, redis.get(INCARNATION_KEY))
+    server, found = redis.pipeline(transaction=False).info("server").get(INCARNATION_KEY).execute()
+    run_id = str(server["run_id"])
     if found and found.decode().startswith(f"{run_id}:"):
         return found.decode()
     made = f"{run_id}:{secrets.token_hex(8)}"

@@ -1,11 +1,11 @@
 """Stage 5: what was handed out and never started, or started and fell silent, comes back.
 
-Run by each scheduler for its partitions, every second. Released work is voided at the start
-guard before it is taken back; work that the guard says has started counts as RUNNING. When a pool
-loses a worker, all that was queued for it comes back: who of its workers held what is not known,
-and going out again costs little. Running
-work of a lost worker is taken back only after the recorder has read the outcome stream past the
-moment the loss was seen, so that an outcome that is already there wins.
+Run by each scheduler for its partitions, every second while anything is queued or runs. Released
+work is voided at the start guard before it is taken back; work that the guard says has started
+counts as RUNNING. When a pool loses a worker, all that was queued for it comes back: who of its
+workers held what is not known, and going out again costs little. Running work of a lost worker is
+taken back only after the recorder has read the outcome stream past the moment the loss was seen,
+so that an outcome that is already there wins.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from shared.sql import json_value, rows
 log = logging.getLogger(__name__)
 
 _BATCH = 1000
+#: How long until the next look: while workers have something, and while they have nothing.
+_LOOK_SECONDS, _RESTING_SECONDS = 1.0, 3.0
 
 
 @dataclass(slots=True)
@@ -51,8 +53,12 @@ class Rescuer:
             # Heard also without partitions: who takes some over knows already who is silent.
             self.silence.listen()
             if not self.partitions.held:
-                return Counts(next_in=1.0)
+                return Counts(next_in=_LOOK_SECONDS)
             bounds = {**ledger.bounds(), "partitions": list(self.partitions.held)}
+            if not rows("rescue/has_leased", bounds)[0][0]:
+                self.partitions.inherited = {}
+                self.silence.lost(frozenset())
+                return Counts(next_in=_RESTING_SECONDS)
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
             done += expiry.expire(bounds, _BATCH)
         except (*ConnectionFailed, Unavailable):
@@ -60,7 +66,7 @@ class Rescuer:
             raise
         if done:
             log.info("executions_rescued", extra={"count": done})
-        return Counts(done=done, next_in=0.0 if done >= _BATCH else 1.0)
+        return Counts(done=done, next_in=0.0 if done >= _BATCH else _LOOK_SECONDS)
 
     def _rescue_queued(self, bounds: dict[str, Any]) -> int:
         lost, inherited = self.silence.lost_ago(), self.partitions.inherited

@@ -57,6 +57,7 @@ class Silence:
         self._redis_clock, self._database_clock = _Clock("redis"), _Clock("postgresql")
         self._leapt = timedelta()
         self._incarnation: tuple[str, float, stream.Position] = ("", 0.0, stream.NOWHERE)
+        self._settled = False
 
     def listen(self) -> None:
         """Ask Redis for its time; raise what it raises when it cannot be asked."""
@@ -85,7 +86,7 @@ class Silence:
 
     def lost(self, named: Set[str]) -> list[str]:
         """Return those of the named workers that are gone and whose last words are recorded."""
-        known = {worker.id: worker for worker in workers()}
+        known = {worker.id: worker for worker in workers()} if named else {}
         now = time.monotonic()
         patience = conf().worker_lost_seconds
         answering = self._answering(now)
@@ -139,10 +140,14 @@ class Silence:
         found, now = guard.current_incarnation(), time.monotonic()
         if found != self._incarnation[0]:
             self._incarnation = (found, now, stream.NOWHERE)
+            self._settled = False
+        if self._settled:
+            return found, True
         _, since, barrier = self._incarnation
         if now - since < _INCARNATION_GRACE_SECONDS:
             return found, False
         if barrier == stream.NOWHERE:
             barrier = stream.end()
             self._incarnation = (found, since, barrier)
-        return found, stream.recorded(barrier)
+        self._settled = stream.recorded(barrier)
+        return found, self._settled

@@ -43,3 +43,12 @@ FOR NO KEY UPDATE SKIP LOCKED
 SELECT DISTINCT e.worker FROM executions e
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
+
+-- name: has_leased
+-- Whether anything in the partitions is with a worker, or with who leased it. Index
+-- executions_leased_idx.
+SELECT EXISTS (
+    SELECT FROM executions
+    WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
+      AND partition = ANY(%(partitions)s)
+)

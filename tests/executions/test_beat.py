@@ -16,11 +16,12 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from executions.beat import PunctualScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES
 from executions.engine.clocks import database_now
-from executions.models import PartitionLease
+from executions.models import Execution, PartitionLease
 from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now
 from tenants.models import Tenant
-from tests.factories import make_task, once
+from tests.executions.workers.test_registry import beat
+from tests.factories import WORKER, make_task, once
 
 # Committing: the listener hears commits only, and a failing stage drops every connection.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,8 +128,12 @@ def test_the_zone_database_is_asked_about_once_after_the_start(
 
 
 def due_now(scheduler: PunctualScheduler) -> set[str]:
-    now = time.monotonic()
-    return {stage.name for stage in scheduler._agenda._stages if stage.next_at <= now}
+    return due_within(scheduler, 0.0)
+
+
+def due_within(scheduler: PunctualScheduler, seconds: float) -> set[str]:
+    until = time.monotonic() + seconds
+    return {stage.name for stage in scheduler._agenda._stages if stage.next_at <= until}
 
 
 def test_a_notification_wakes_it(scheduler: PunctualScheduler) -> None:
@@ -173,3 +178,18 @@ def test_publishing_does_not_wait_for_the_broker_beforehand(scheduler: PunctualS
     assert not scheduler.connection.connected
     # Nor for long while it publishes.
     assert AT_ONCE.items() <= scheduler.connection.transport_options.items()
+
+
+def test_what_is_handed_out_is_looked_after_within_a_second(
+    scheduler: PunctualScheduler, alpha: Tenant
+) -> None:
+    tick(scheduler)
+    assert "rescue" not in due_within(scheduler, 1.5)
+    beat(WORKER)
+    make_task(alpha, once())
+
+    scheduler._agenda.hurry("materialize", "dispatch")
+    tick(scheduler)
+
+    assert Execution.objects.get().status == "QUEUED"
+    assert "rescue" in due_within(scheduler, 1.5)

@@ -23,4 +23,9 @@ def test_lost_work_is_found_by_its_lease(plans: Any):
     with plans() as found:
         Rescuer(partitions).run_once()
 
-    found.check("rescue/expired_queued", "rescue/running_workers", "rescue/lost_running")
+    found.check(
+        "rescue/has_leased",
+        "rescue/expired_queued",
+        "rescue/running_workers",
+        "rescue/lost_running",
+    )

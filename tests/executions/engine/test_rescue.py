@@ -49,8 +49,22 @@ class Leapt:
         return getattr(self._real, name)
 
     def time(self) -> tuple[int, int]:
-        seconds, microseconds = self._real.time()
-        return seconds + int(self.ahead), microseconds
+        return self._leapt(self._real.time())
+
+    def pipeline(self, **options: Any) -> Any:
+        """Return a pipeline whose first question is for the time."""
+        made = self._real.pipeline(**options)
+        execute = made.execute
+
+        def leapt() -> list[Any]:
+            stamp, *others = execute()
+            return [self._leapt(stamp), *others]
+
+        made.execute = leapt
+        return made
+
+    def _leapt(self, stamp: tuple[int, int]) -> tuple[int, int]:
+        return stamp[0] + int(self.ahead), stamp[1]
 
 
 @pytest.fixture
@@ -549,3 +563,16 @@ def test_rescue_needs_redis_and_changes_nothing_without(
 
     execution.refresh_from_db()
     assert execution.status == "QUEUED"
+
+
+def test_it_looks_every_second_while_workers_have_something_and_rests_otherwise(
+    alpha: Tenant, rescuer: Rescuer
+):
+    take_partitions(rescuer)
+    resting = rescuer.run_once().next_in
+    rescuer.partitions.release_all()
+
+    make_execution(alpha, "QUEUED")
+    take_partitions(rescuer)
+
+    assert (resting, rescuer.run_once().next_in) == (3.0, 1.0)
