@@ -51,8 +51,15 @@ def proven(before: float, there: float, after: float) -> float:
 
 
 def measure() -> float:
-    """Return by how much this process's clock is proven to be ahead of Redis'."""
-    return min((_sample() for _ in range(_SAMPLES)), key=lambda sample: sample[0])[1]
+    """Return by how much this process's clock is proven to be ahead of Redis'.
+
+    One answer may be enough; what it seems to prove is asked for again, and the quickest counts.
+    """
+    best = _sample()
+    for _ in range(_SAMPLES - 1):
+        if best[1]:
+            best = min(best, _sample())
+    return best[1]
 
 
 def _sample() -> tuple[float, float]:
