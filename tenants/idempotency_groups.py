@@ -2,7 +2,7 @@
 
 ``@idempotent_together`` wraps a view's handler. In a web process, of each tenant:
 
-1. who comes when nobody leads, leads; who comes later waits, without a database connection;
+1. who comes when nobody leads, leads; who comes later waits;
 2. the leader takes all that wait and holds their keys; those that are first calls run together,
    and the answers are stored with the COMMIT;
 3. it wakes them all, and makes the first of those who have come meanwhile the next leader.
@@ -127,13 +127,10 @@ class _Groups:
                 member.leads = True
                 self._waiting[member.call.tenant] = []
                 return
+            # The first will lead, most likely, and needs its connection.
+            keeps_connection = not waiting
             waiting.append(member)
-        # Back to the pool, as at the end of the request: there are fewer than threads, and the
-        # leader needs one, as do other tenants.
-        connection.close()
-        # Without a limit: whoever leads wakes everybody, whatever happens, and the database
-        # limits how long that takes.
-        member.woken.wait()
+        _wait(member, keeps_connection)
 
     def _lead(self, leader: _Member) -> None:
         group = [leader]
@@ -164,6 +161,16 @@ class _Groups:
                 following.leads = True
         for member in ([following] if following else []) + list(group):
             member.woken.set()
+
+
+def _wait(member: _Member, keeps_connection: bool) -> None:
+    if not keeps_connection:
+        # Back to the pool, as at the end of the request: there are fewer than threads, and other
+        # tenants need them.
+        connection.close()
+    # Without a limit: whoever leads wakes everybody, whatever happens, and the database limits how
+    # long that takes.
+    member.woken.wait()
 
 
 def _run(group: Sequence[_Member], together: Together) -> None:

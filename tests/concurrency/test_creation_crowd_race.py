@@ -70,6 +70,15 @@ def transactions() -> int:
         return int(cursor.fetchone()[0])
 
 
+def sessions() -> int:
+    """Return how many sessions this database has."""
+    with connection.cursor() as cursor:
+        # Inside of a transaction the answer is kept.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        return int(cursor.fetchone()[0])
+
+
 def test_a_crowd_is_created_exactly_once_in_fewer_transactions_than_calls(
     alpha: Tenant, client: ApiClient, crowd: Crowd
 ):
@@ -184,6 +193,18 @@ def test_ids_that_clash_are_made_anew(
 
     assert {answer.status_code for answer in crowd.join().values()} == {201}
     assert sorted(Task.objects.values_list("name", flat=True)) == ["a", "b", "first"]
+
+
+def test_who_waits_needs_no_connection_but_the_next_to_write(
+    alpha: Tenant, client: ApiClient, crowd: Crowd
+):
+    with gathering(alpha, crowd, client):
+        before = sessions()
+        crowd.gather(calls(client, "a", "b", "c"))
+
+        until(lambda: sessions() == before + 1)
+
+    assert {answer.status_code for answer in crowd.join().values()} == {201}
 
 
 def test_another_tenant_is_not_held_up_by_a_crowd(alpha: Tenant, client: ApiClient, crowd: Crowd):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connections
 
 from tenants import idempotency_groups
 from tests.support.waiting import until
@@ -20,13 +20,13 @@ class Crowd:
         self.answers: dict[str, Any] = {}
         self._threads: list[threading.Thread] = []
         self._waiting = 0
-        # Who waits gives its connection back, and nothing else tells that it waits.
-        monkeypatch.setattr(idempotency_groups, "connection", self)
+        wait = idempotency_groups._wait
 
-    def close(self) -> None:
-        """Stand for the connection of one who begins to wait."""
-        connection.close()
-        self._waiting += 1
+        def counted(*arguments: Any) -> None:
+            self._waiting += 1
+            wait(*arguments)
+
+        monkeypatch.setattr(idempotency_groups, "_wait", counted)
 
     def call(self, name: str, call: Callable[[], Any]) -> None:
         """Begin a call."""
