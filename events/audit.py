@@ -78,18 +78,19 @@ def record(
 def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> None:
     """Append many entries at the price of one: with the COMMIT, where that is held back for it."""
     if changes:
-        made = recording(tenant_id, actor, changes)
+        made = recording(tenant_id, [_as_actor(actor)] * len(changes), changes)
         at_last(*made.asked, then=made.note)
 
 
-def recording(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> Recording:
-    """Return the statements that append an entry for each change."""
-    by = _as_actor(actor)
-    entries = [_entry(tenant_id, by, change) for change in changes]
+def recording(tenant_id: UUID, actors: Sequence[Actor], changes: Sequence[Change]) -> Recording:
+    """Return the statements that append an entry for each change, by the actor in its place."""
+    entries = [
+        _entry(tenant_id, actor, change) for actor, change in zip(actors, changes, strict=True)
+    ]
     told = _told(changes)
     events = [outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()]
     begin = ("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
-    return Recording((*events, begin, _appending(tenant_id, by, entries)), tuple(told))
+    return Recording((*events, begin, _appending(tenant_id, entries)), tuple(told))
 
 
 def verify(tenant_id: UUID) -> tuple[int, int | None]:
@@ -121,25 +122,22 @@ def _told(changes: Sequence[Change]) -> dict[str, list[tuple[UUID, UUID | None]]
     return told
 
 
-def _appending(tenant_id: UUID, by: Actor, entries: Sequence[AuditEntry]) -> Asked:
-    constants = {
-        "tenant": tenant_id,
-        "tail": _tail(tenant_id, by.trace_id[:32]),
-        "actor": by.name[:200],
-        "address": by.address[:64],
-        "trace_id": by.trace_id[:32],
-    }
+def _appending(tenant_id: UUID, entries: Sequence[AuditEntry]) -> Asked:
     columns = {
         "ids": of_uuids([entry.id for entry in entries]),
         "moments": of_moments([entry.at for entry in entries]),
+        "actors": of_texts([entry.actor for entry in entries]),
+        "addresses": of_texts([entry.address for entry in entries]),
+        "trace_ids": of_texts([entry.trace_id for entry in entries]),
         "actions": of_texts([entry.action for entry in entries]),
         "kinds": of_texts([entry.object_kind for entry in entries]),
         "objects": of_texts([entry.object_id for entry in entries]),
         "befores": of_texts([entry.before for entry in entries]),
         "afters": of_texts([entry.after for entry in entries]),
         "heads": of_texts([_head(entry) for entry in entries]),
+        "tails": of_texts([_tail(tenant_id, entry.trace_id) for entry in entries]),
     }
-    return "audit/append", {**constants, **columns}
+    return "audit/append", {"tenant": tenant_id, **columns}
 
 
 def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:

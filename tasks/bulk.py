@@ -1,8 +1,9 @@
-"""Many definitions in one call: each with its own result, or all or nothing.
+"""Many definitions at once: each with its own result, or all or nothing.
 
 ``POST /v1/tasks/bulk`` works through it in chunks: what a chunk creates costs a few statements,
 and no chunk is so long (a quarter of a second) that the transaction looks idle to the database.
 While the database writes a chunk, what it created is shown and the next one is made ready.
+``POST /v1/tasks`` writes those of several callers as one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tasks.limits import Limits
 from tasks.models import Task
 from tasks.repeats import Repeats
 from tasks.standing_pauses import share
-from tasks.validation import parse_one_of_many
+from tasks.validation import parse_create, parse_one_of_many
 
 MAX_TASKS = 10_000
 #: More would not go into the socket while the database works on the chunk before.
@@ -117,6 +118,36 @@ def create_all(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
         yield from _create(chunk.prepared or _prepare(chunk.valid, call), call, chunks.read_on)
 
 
+def create_for_each(asked: Sequence[tuple[Call, Any]]) -> list[Created | PunctualError]:
+    """Create what is valid of one body each of a tenant's calls; return a result for each.
+
+    The calls have one time and share what they read; the caller's transaction shares the tenant's
+    pauses. Raise where not all that is valid can be created: then nothing is.
+    """
+    parsed = [_parse_alone(body, call) for call, body in asked]
+    valid = [
+        (call, result)
+        for (call, _), result in zip(asked, parsed, strict=True)
+        if isinstance(result, Definition)
+    ]
+    first, _ = asked[0]
+    prepared = prepare_tasks(
+        first.tenant_id,
+        [definition for _, definition in valid],
+        actors=[call.actor for call, _ in valid],
+        now=first.now,
+    )
+    made = iter(_create(prepared, first))
+    return [next(made) if isinstance(result, Definition) else result for result in parsed]
+
+
+def _parse_alone(body: Any, call: Call) -> Definition | PunctualError:
+    try:
+        return parse_create(body, now=call.now, limits=call.limits, repeats=call.repeats)
+    except PunctualError as refused:
+        return refused
+
+
 def _parse(body: Any, call: Call) -> Definition | PunctualError:
     try:
         return parse_one_of_many(body, call.repeats, now=call.now, limits=call.limits)
@@ -125,7 +156,8 @@ def _parse(body: Any, call: Call) -> Definition | PunctualError:
 
 
 def _prepare(definitions: Sequence[Definition], call: Call) -> Prepared:
-    return prepare_tasks(call.tenant_id, definitions, actor=call.actor, now=call.now)
+    actors = [call.actor] * len(definitions)
+    return prepare_tasks(call.tenant_id, definitions, actors=actors, now=call.now)
 
 
 def _create(
@@ -139,7 +171,8 @@ def _create(
         if read_on:
             read_on()
 
-    write_tasks(prepared, meanwhile=meanwhile)
+    log_at_once = read_on is not None
+    write_tasks(prepared, meanwhile=meanwhile, shared=True, log_at_once=log_at_once)
     return [one if one.task.pause_id is None else _shown_anew(one, call) for one in created]
 
 

@@ -61,10 +61,13 @@ def create_tasks(
     A task that an open standing pause covers is made PAUSED under it (A10).
     """
     with transaction.atomic(savepoint=False):
-        if any(definition.schedule["calendars"] for definition in definitions):
+        shared = any(definition.schedule["calendars"] for definition in definitions)
+        if shared:
             # Who deletes a calendar waits for those that share: read from here on, it stays.
             standing_pauses.share(tenant_id)
-        return write_tasks(prepare_tasks(tenant_id, definitions, actor=actor, now=now, ids=ids))
+        actors = [actor] * len(definitions)
+        prepared = prepare_tasks(tenant_id, definitions, actors=actors, now=now, ids=ids)
+        return write_tasks(prepared, shared=shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,11 @@ def prepare_tasks(
     tenant_id: UUID,
     definitions: Sequence[Definition],
     *,
-    actor: Actor,
+    actors: Sequence[Actor],
     now: datetime,
     ids: Sequence[UUID] | None = None,
 ) -> Prepared:
-    """Make a task of each definition; write nothing.
+    """Make a task of each definition, by the actor in its place; write nothing.
 
     Where a schedule has calendars, the caller's transaction shares the tenant's pauses.
     """
@@ -98,25 +101,36 @@ def prepare_tasks(
             ids or [new_id() for _ in definitions], definitions, strict=True
         )
     ]
-    insertion = _insertion_of(tenant_id, tasks, definitions, changed_by=actor.name, now=now)
+    insertion = _insertion_of(tenant_id, tasks, definitions, actors=actors, now=now)
     changes = [
         audit.Change("task.created", "task", task.id, after=facts_of(task)) for task in tasks
     ]
-    recording = audit.recording(tenant_id, actor, changes)
+    recording = audit.recording(tenant_id, actors, changes)
     return Prepared(tenant_id, tasks, definitions, now, insertion, recording)
 
 
 @transaction.atomic(savepoint=False)
-def write_tasks(prepared: Prepared, *, meanwhile: Callable[[], object] | None = None) -> list[Task]:
-    """Write prepared tasks, all or none, and return them; ``meanwhile`` runs as that goes on."""
+def write_tasks(
+    prepared: Prepared,
+    *,
+    meanwhile: Callable[[], object] | None = None,
+    shared: bool = False,
+    log_at_once: bool = False,
+) -> list[Task]:
+    """Write prepared tasks, all or none, and return them; ``meanwhile`` runs as that goes on.
+
+    ``shared`` says that the caller's transaction shares the tenant's pauses already. The log is
+    written as late as can be, so that its end is held shortly; ``log_at_once`` is for so many
+    tasks that it had better be written meanwhile, too.
+    """
     tenant_id, tasks, now = prepared.tenant_id, prepared.tasks, prepared.now
     if not tasks:
         return []
     recording = prepared.recording
-    # With work to do meanwhile nothing waits for the end of the log, but all of it for the work.
-    behind = () if meanwhile is None else recording.asked
-    share = standing_pauses.sharing(tenant_id)
-    _, inserted, *recorded = together(share, prepared.insertion, *behind, meanwhile=meanwhile)
+    behind = recording.asked if log_at_once else ()
+    before = () if shared else (standing_pauses.sharing(tenant_id),)
+    done = together(*before, prepared.insertion, *behind, meanwhile=meanwhile)
+    inserted, *recorded = done[len(before) :]
     for task in tasks:
         task._state.adding, task._state.db = False, "default"
     if inserted.rows[0][0]:
@@ -175,7 +189,7 @@ def _insertion_of(
     tasks: Sequence[Task],
     definitions: Sequence[Definition],
     *,
-    changed_by: str,
+    actors: Sequence[Actor],
     now: datetime,
 ) -> Asked:
     """Return the statement that inserts new tasks of a tenant.
@@ -201,9 +215,9 @@ def _insertion_of(
         "pause_after_failures": of_numbers([task.pause_after_failures for task in tasks]),
         "definitions": of_texts([_json(plain) for plain, _ in parts]),
         "sealed": of_blobs([sealed for _, sealed in parts]),
+        "changed_by": of_texts([actor.name for actor in actors]),
     }
-    constants = {"tenant": tenant_id, "changed_by": changed_by, "now": now}
-    return "creation/insert_tasks", {**columns, **constants}
+    return "creation/insert_tasks", {"tenant": tenant_id, "now": now, **columns}
 
 
 def _json(value: Any) -> str:

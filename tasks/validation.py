@@ -66,12 +66,15 @@ class StatusChange(StrEnum):
     RESUME = TaskStatus.SCHEDULED.value
 
 
-def parse_create(body: Any, *, now: datetime, limits: Limits) -> Definition:
+def parse_create(
+    body: Any, *, now: datetime, limits: Limits, repeats: Repeats | None = None
+) -> Definition:
     """Return the definition that a body of either form describes.
 
     A recurring task that says no jitter gets its tenant's (A8); an edit or a replacement does not.
+    ``repeats`` is for several bodies of a tenant that are read at one time.
     """
-    return parse_one_of_many(require_object(body), Repeats(), now=now, limits=limits)
+    return parse_one_of_many(require_object(body), repeats or Repeats(), now=now, limits=limits)
 
 
 def parse_one_of_many(body: Any, repeats: Repeats, *, now: datetime, limits: Limits) -> Definition:

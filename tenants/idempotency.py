@@ -11,7 +11,7 @@ under the caller's Idempotency-Key before the commit. The cases:
 5. the first call still runs: 409 with ``Retry-After``.
 
 A refusal (4xx) is stored too, after its change was rolled back; what may turn out otherwise
-(401, 403, 429, 5xx) is not.
+(401, 403, 429, 5xx) is not. ``idempotency_groups`` runs many calls at once in one transaction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import gzip
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -41,6 +41,7 @@ from shared.api.renderers import JSON, PROBLEM_JSON, dump_json
 from shared.api.views import PunctualView
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError
+from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts
 from tenants.models import IdempotencyRecord, Tenant
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -76,7 +77,7 @@ class IdempotencyInProgress(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class Call:
     """What identifies a call: whose, under which key, and a hash of what it asks."""
 
     tenant: Any
@@ -86,7 +87,14 @@ class _Call:
 
     @property
     def context(self) -> bytes:
+        """Return what the stored answer is sealed under."""
         return f"idempotency:{self.tenant}:{self.key}".encode()
+
+    @property
+    def lock(self) -> int:
+        """Return the number of the lock that holds the key."""
+        digest = hashlib.blake2b(self.context, digest_size=8).digest()
+        return int.from_bytes(digest, "big", signed=True)
 
 
 def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
@@ -98,12 +106,12 @@ def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
             def run() -> HttpResponseBase:
                 return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
 
-            call = _call_of(view, request, required)
-            with _queue_of(view.caller.tenant_id):
+            call = call_of(view, request, required)
+            with queue_of(view.caller.tenant_id):
                 if call is None:
                     with sql.sent_with_commit():
                         return _undo_if_refused(run())
-                return _run_once(call, request, run)
+                return run_once(call, request, run)
 
         once.idempotency_required = required  # type: ignore[attr-defined]  # read by the schema
         return cast(Handler, once)
@@ -123,7 +131,7 @@ def idempotent_outside(handler: Handler) -> Handler:
         def run() -> HttpResponseBase:
             return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
 
-        call = _call_of(view, request, required=False)
+        call = call_of(view, request, required=False)
         if call is None:
             return run()
         with _held_by_session(call):
@@ -145,13 +153,13 @@ def answer_once(
     change under the key, IdempotencyInProgress while the first one runs.
     """
     fingerprint = hashlib.sha256(asked).digest()
-    call = _Call(tenant.pk, f"console:{key}", fingerprint, tenant.idempotency_seconds)
+    call = Call(tenant.pk, f"console:{key}", fingerprint, tenant.idempotency_seconds)
     with sql.sent_with_commit() as run_last:
         replayed = _lock_and_replay(call)
         if replayed is not None:
             return replayed
         answer = run()
-        run_last("idempotency/store", _record_of(call, answer))
+        run_last(*storing([(call, answer)]))
         return answer
 
 
@@ -162,66 +170,71 @@ def delete_expired_records(limit: int = 5000) -> int:
     return IdempotencyRecord.objects.filter(pk__in=ids).delete()[0]
 
 
-def _run_once(
-    call: _Call, request: Request, run: Callable[[], HttpResponseBase]
-) -> HttpResponseBase:
+def run_once(call: Call, request: Request, run: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    """Run a call at most once under its key, in a durable transaction of its own."""
     try:
         with sql.sent_with_commit() as run_last:
             replayed = _lock_and_replay(call)
             if replayed is not None:
                 return replayed
-            answer = _freeze(_undo_if_refused(run()))
+            answer = freeze(_undo_if_refused(run()))
             if answer.status_code < 400:
-                run_last("idempotency/store", _record_of(call, answer))
+                run_last(*storing([(call, answer)]))
     except (IdempotencyMismatch, IdempotencyInProgress):
         raise
     except Exception as error:
-        problem = problem_of(error)
-        if not _is_stored(problem.status):
+        refusal = refuse(call, request, error)
+        if refusal is None:
             raise
-        log_unexpected(error, problem, request)
-        answer = respond(problem, request)
+        return refusal
     if answer.status_code >= 400 and _is_stored(answer.status_code):
         _store_apart(call, answer)
     return answer
 
 
+def refuse(call: Call, request: Request, error: Exception) -> HttpResponse | None:
+    """Store and return the refusal of a call that was undone; None for what may pass again."""
+    problem = problem_of(error)
+    if not _is_stored(problem.status):
+        return None
+    log_unexpected(error, problem, request)
+    answer = respond(problem, request)
+    _store_apart(call, answer)
+    return answer
+
+
 def _answer_outside(
-    call: _Call, request: Request, run: Callable[[], HttpResponseBase]
+    call: Call, request: Request, run: Callable[[], HttpResponseBase]
 ) -> HttpResponse:
     try:
-        answer = _freeze(run())
+        answer = freeze(run())
     except Exception as error:
-        problem = problem_of(error)
-        if not _is_stored(problem.status):
+        refusal = refuse(call, request, error)
+        if refusal is None:
             raise
-        log_unexpected(error, problem, request)
-        answer = respond(problem, request)
+        return refusal
     if _is_stored(answer.status_code):
         _store_apart(call, answer)
     return answer
 
 
-def _queue_of(tenant: Any) -> threading.BoundedSemaphore:
+def queue_of(tenant: Any) -> threading.BoundedSemaphore:
+    """Return where the changes of a tenant wait for their turn in this process."""
     return _QUEUES[hash(tenant) % len(_QUEUES)]
 
 
 @contextmanager
-def _held_by_session(call: _Call) -> Iterator[None]:
-    if not sql.rows("idempotency/try_to_hold_in_session", _lock_of(call))[0][0]:
+def _held_by_session(call: Call) -> Iterator[None]:
+    if not sql.rows("idempotency/try_to_hold_in_session", {"lock": call.lock})[0][0]:
         raise IdempotencyInProgress
     try:
         yield
     finally:
-        sql.rows("idempotency/let_go", _lock_of(call))
+        sql.rows("idempotency/let_go", {"lock": call.lock})
 
 
-def _lock_of(call: _Call) -> dict[str, int]:
-    digest = hashlib.blake2b(call.context, digest_size=8).digest()
-    return {"lock": int.from_bytes(digest, "big", signed=True)}
-
-
-def _call_of(view: PunctualView, request: Request, required: bool) -> _Call | None:
+def call_of(view: PunctualView, request: Request, required: bool) -> Call | None:
+    """Return what identifies the call; None without a key. Raise InvalidInput for a bad one."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     caller = view.caller
     if key is None:
@@ -234,7 +247,7 @@ def _call_of(view: PunctualView, request: Request, required: bool) -> _Call | No
     asked = orjson.dumps(request.data, option=orjson.OPT_SORT_KEYS)
     content = b"\0".join((method.encode(), request.get_full_path().encode(), asked))
     fingerprint = hashlib.sha256(content).digest()
-    return _Call(caller.tenant_id, key, fingerprint, caller.idempotency_seconds)
+    return Call(caller.tenant_id, key, fingerprint, caller.idempotency_seconds)
 
 
 def _refuse_key(code: str, message: str) -> NoReturn:
@@ -243,13 +256,10 @@ def _refuse_key(code: str, message: str) -> NoReturn:
     raise error
 
 
-def _lock_and_replay(call: _Call) -> HttpResponse | None:
+def _lock_and_replay(call: Call) -> HttpResponse | None:
     """Hold the key until the transaction ends; return the stored answer where there is one."""
-    # The race: two first calls at once would both run. The lock is not waited for (409), and
-    # goes with the transaction, so that a crash leaves nothing behind.
     held, stored = sql.together(
-        ("idempotency/try_to_hold", _lock_of(call)),
-        ("idempotency/find", {"tenant": call.tenant, "key": call.key}),
+        holding([call]), ("idempotency/find", {"tenant": call.tenant, "key": call.key})
     )
     if not held.rows[0][0]:
         raise IdempotencyInProgress
@@ -272,23 +282,45 @@ def _lock_and_replay(call: _Call) -> HttpResponse | None:
     return answer
 
 
-def _record_of(call: _Call, answer: HttpResponseBase) -> dict[str, Any]:
-    headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
-    body = cast(HttpResponse, answer).content
-    if len(body) > _PLAIN_BYTES:
-        body, headers[_ENCODING] = gzip.compress(body, 1), "gzip"
-    return {
-        "tenant": call.tenant,
-        "key": call.key,
-        "fingerprint": call.fingerprint,
-        "status": answer.status_code,
-        "sealed": seal(body, call.context),
-        "headers": orjson.dumps(headers).decode(),
-        "expires_at": timezone.now() + timedelta(seconds=call.seconds),
+def holding(calls: Sequence[Call]) -> sql.Asked:
+    """Return the statement that holds the calls' keys; it answers of each whether it does."""
+    # The race: two first calls at once would both run. The lock is not waited for (409), and
+    # goes with the transaction, so that a crash leaves nothing behind.
+    return "idempotency/try_to_hold", {"locks": of_numbers([call.lock for call in calls])}
+
+
+def finding_known(calls: Sequence[Call]) -> sql.Asked:
+    """Return the statement that finds the keys, of calls of one tenant, with a stored answer."""
+    keys = of_texts([call.key for call in calls])
+    return "idempotency/known", {"tenant": calls[0].tenant, "keys": keys}
+
+
+def storing(answered: Sequence[tuple[Call, HttpResponse]]) -> sql.Asked:
+    """Return the statement that stores the answers to calls of one tenant."""
+    now = timezone.now()
+    parts = [_stored_parts(call, answer) for call, answer in answered]
+    calls = [call for call, _ in answered]
+    return "idempotency/store", {
+        "tenant": calls[0].tenant,
+        "keys": of_texts([call.key for call in calls]),
+        "fingerprints": of_blobs([call.fingerprint for call in calls]),
+        "statuses": of_numbers([answer.status_code for _, answer in answered]),
+        "sealed": of_blobs([sealed for sealed, _ in parts]),
+        "headers": of_texts([headers for _, headers in parts]),
+        "expires_at": of_moments([now + timedelta(seconds=call.seconds) for call in calls]),
     }
 
 
-def _store_apart(call: _Call, answer: HttpResponseBase) -> None:
+def _stored_parts(call: Call, answer: HttpResponse) -> tuple[bytes, str]:
+    """Return an answer's body sealed, and what is kept of its headers."""
+    headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
+    body = answer.content
+    if len(body) > _PLAIN_BYTES:
+        body, headers[_ENCODING] = gzip.compress(body, 1), "gzip"
+    return seal(body, call.context), orjson.dumps(headers).decode()
+
+
+def _store_apart(call: Call, answer: HttpResponse) -> None:
     """Store in a transaction of its own: a refusal, whose change was rolled back, and the like.
 
     Another call may have got in between and have its answer stored; then that one stays, and
@@ -296,10 +328,10 @@ def _store_apart(call: _Call, answer: HttpResponseBase) -> None:
     """
     with transaction.atomic(durable=True):
         if _is_free(call):
-            sql.run("idempotency/store", _record_of(call, answer))
+            sql.run(*storing([(call, answer)]))
 
 
-def _is_free(call: _Call) -> bool:
+def _is_free(call: Call) -> bool:
     try:
         return _lock_and_replay(call) is None
     except (IdempotencyMismatch, IdempotencyInProgress):
@@ -316,7 +348,7 @@ def _undo_if_refused(answer: HttpResponseBase) -> HttpResponseBase:
     return answer
 
 
-def _freeze(answer: HttpResponseBase) -> HttpResponse:
+def freeze(answer: HttpResponseBase) -> HttpResponse:
     """Render the answer now, so that what is stored is what is sent."""
     if isinstance(answer, HttpResponse) and not isinstance(answer, Response):
         return answer

@@ -18,7 +18,8 @@ WITH RECURSIVE ended AS MATERIALIZED (
     UNION ALL
     SELECT place + 1, sequence + 1, sha256(
         hash || convert_to(
-            (%(heads)s::text[])[place + 1] || (sequence + 1)::text || %(tail)s,
+            (%(heads)s::text[])[place + 1] || (sequence + 1)::text
+            || (%(tails)s::text[])[place + 1],
             'UTF8'))
     FROM linked WHERE place < cardinality(%(ids)s::uuid[])
 ), moved AS (
@@ -30,10 +31,12 @@ INSERT INTO audit_entries (
     id, tenant_id, sequence, at, actor, address, trace_id, action, object_kind, object_id, before,
     after, hash
 )
-SELECT e.id, %(tenant)s, l.sequence, e.at, %(actor)s, %(address)s, %(trace_id)s, e.action,
+SELECT e.id, %(tenant)s, l.sequence, e.at, e.actor, e.address, e.trace_id, e.action,
        e.object_kind, e.object_id, e.before, e.after, l.hash
 FROM unnest(
-    %(ids)s::uuid[], %(moments)s::timestamptz[], %(actions)s::text[], %(kinds)s::text[],
-    %(objects)s::text[], %(befores)s::text[], %(afters)s::text[]
-) WITH ORDINALITY AS e (id, at, action, object_kind, object_id, before, after, place)
+    %(ids)s::uuid[], %(moments)s::timestamptz[], %(actors)s::text[], %(addresses)s::text[],
+    %(trace_ids)s::text[], %(actions)s::text[], %(kinds)s::text[], %(objects)s::text[],
+    %(befores)s::text[], %(afters)s::text[]
+) WITH ORDINALITY AS e (id, at, actor, address, trace_id, action, object_kind, object_id, before,
+                        after, place)
 LEFT JOIN linked l ON l.place = e.place

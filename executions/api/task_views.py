@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
+from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,15 +20,17 @@ from shared.api.pagination import LIST_PARAMETERS, paginate
 from shared.api.query import boolean, choice, choices, text
 from shared.api.schema import list_answer
 from shared.api.views import PunctualView
+from shared.sql import Asked, Done
+from tasks import bulk, standing_pauses
 from tasks.api.serializers import TaskCreateSerializer, TaskEditSerializer, TaskSerializer
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
-from tasks.creation import create_task
 from tasks.definition import Definition
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 from tasks.models import Task
-from tasks.validation import StatusChange, parse_create, parse_patch, parse_replace
-from tenants.idempotency import idempotent
+from tasks.validation import StatusChange, parse_patch, parse_replace
+from tenants.idempotency import freeze, idempotent
+from tenants.idempotency_groups import Outcome, Together, idempotent_together
 
 _ORDERS = {
     "-created_at": ("-created_at", "-id"),
@@ -37,6 +42,29 @@ _ORDERS = {
     "-priority": ("-priority", "-id"),
     "priority": ("priority", "id"),
 }
+
+
+def _ask(tenant_id: UUID) -> list[Asked]:
+    # From here on no pause begins, and no calendar goes, until the tasks are there.
+    return [standing_pauses.sharing(tenant_id), ("leases/database_time", {})]
+
+
+def _create(views: Sequence[TasksView], done: Sequence[Done]) -> list[Outcome]:
+    """Create a task for each call of a tenant."""
+    first, now = views[0], done[-1].rows[0][0]
+    call = bulk.Call(first.tenant_id, first.actor, now, limits_of(first.tenant_id), _show)
+    asked = [(replace(call, actor=view.actor), view.request.data) for view in views]
+    return [
+        result.shown if isinstance(result, bulk.Created) else result
+        for result in bulk.create_for_each(asked)
+    ]
+
+
+def _show(task: Task, definition: Definition) -> HttpResponse:
+    return freeze(task_answer(task, definition, status=201))
+
+
+_CREATION = Together(_ask, _create)
 
 
 class TasksView(PunctualView):
@@ -72,13 +100,10 @@ class TasksView(PunctualView):
     @extend_schema(
         operation_id="create_task", request=TaskCreateSerializer, responses={201: TaskSerializer}
     )
-    @idempotent(required=True)
-    def post(self, request: Request) -> Response:
+    @idempotent_together(_CREATION)
+    def post(self, request: Request) -> HttpResponse:
         """Create a task from the long or the short form."""
-        now = database_now()
-        definition = parse_create(request.data, now=now, limits=limits_of(self.tenant_id))
-        task = create_task(self.tenant_id, definition, actor=self.actor, now=now)
-        return task_answer(task, definition, status=201)
+        return _CREATION.run_alone(self)
 
 
 class TaskView(PunctualView):

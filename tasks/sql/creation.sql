@@ -8,9 +8,9 @@ WITH given AS (
         %(partitions)s::smallint[], %(priorities)s::smallint[], %(schedules)s::text[],
         %(labels)s::text[], %(pools)s::text[], %(destinations)s::text[],
         %(next_run_at)s::timestamptz[], %(pause_after_failures)s::integer[],
-        %(definitions)s::text[], %(sealed)s::bytea[]
+        %(definitions)s::text[], %(sealed)s::bytea[], %(changed_by)s::text[]
     ) AS g (id, name, type, status, partition, priority, schedule, labels, pool, destination,
-            next_run_at, pause_after_failures, definition, sealed)
+            next_run_at, pause_after_failures, definition, sealed, changed_by)
 ), made AS (
     INSERT INTO tasks (
         id, tenant_id, name, type, status, version, partition, priority, schedule, labels, pool,
@@ -23,6 +23,6 @@ WITH given AS (
     FROM given
 ), revised AS (
     INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by, created_at)
-    SELECT id, 1, definition::jsonb, sealed, %(changed_by)s, %(now)s FROM given
+    SELECT id, 1, definition::jsonb, sealed, changed_by, %(now)s FROM given
 )
 SELECT EXISTS (SELECT FROM pauses p WHERE p.tenant_id = %(tenant)s AND p.ended_at IS NULL)

@@ -8,6 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from events import audit
 from events.audit import Change
 from events.models import AuditChain, AuditEntry, Event
+from shared import sql
 from shared.actor import Actor
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,20 @@ def test_a_chain_of_many_entries_verifies():
     audit.record_many(tenant, "system", [Change("task.deleted", "task", n) for n in "abc"])
 
     assert audit.verify(tenant) == (8, None)
+
+
+def test_entries_that_are_recorded_together_may_be_by_different_actors():
+    tenant = uuid4()
+    actors = [ACTOR, Actor('user:"7"', "", "b" * 32), Actor("command")]
+    changes = [Change("task.created", "task", uuid4(), after={"by": a.name}) for a in actors]
+
+    with transaction.atomic():
+        sql.together(*audit.recording(tenant, actors, changes).asked)
+
+    entries = _entries(tenant)
+    assert [Actor(e.actor, e.address, e.trace_id) for e in entries] == actors
+    assert [e.object_id for e in entries] == [str(change.object_id) for change in changes]
+    assert audit.verify(tenant) == (3, None)
 
 
 def test_tenants_have_chains_of_their_own():

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from django.db import DataError, IntegrityError
 
+from shared.actor import Actor
 from shared.conf import conf
 from shared.exceptions import InvalidInput, TooLarge
 from shared.ids import new_id
@@ -69,6 +72,28 @@ def test_all_are_refused_with_the_place_of_each_error(call):
 def test_one_payload_too_large_refuses_all(call):
     with pytest.raises(TooLarge):
         list(bulk.create_all([daily(payload="x" * conf().payload_bytes)], call))
+
+
+def test_of_several_calls_each_gets_its_own_task_or_refusal(call):
+    other = Actor("api_key:other")
+    asked = [
+        (call, once(name="a")),
+        (call, BAD),
+        (replace(call, actor=other), once(name="b")),
+        (call, "no object"),
+    ]
+
+    results = bulk.create_for_each(asked)
+
+    tasks = [result.task for result in results if isinstance(result, bulk.Created)]
+    assert [isinstance(result, bulk.Created) for result in results] == [True, False, True, False]
+    assert [task.name for task in tasks] == ["a", "b"]
+    assert [task.revisions.get().changed_by for task in tasks] == [ACTOR.name, other.name]
+
+
+def test_of_several_calls_none_may_be_valid(call):
+    assert all(isinstance(result, InvalidInput) for result in bulk.create_for_each([(call, {})]))
+    assert not Task.objects.exists()
 
 
 def test_the_next_chunk_is_read_while_the_database_writes_one(alpha, monkeypatch):

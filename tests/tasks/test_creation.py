@@ -8,6 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from events.models import AuditEntry, Event
+from shared.actor import Actor
 from shared.ids import partition_of
 from tasks import creation
 from tasks.models import Pause, Task, TaskRevision
@@ -47,6 +48,18 @@ def test_each_task_has_its_first_revision_sealed(alpha: Tenant):
         revision = TaskRevision.objects.get(task=task)
         assert (revision.version, revision.changed_by) == (1, ACTOR.name)
         assert b"s3cret" not in bytes(revision.sealed)
+
+
+def test_tasks_that_are_written_together_may_be_by_different_actors(alpha: Tenant):
+    wanted = definitions(once(name="a"), once(name="b"))
+    actors = [Actor("api_key:one", "192.0.2.1", "1" * 32), Actor("api_key:two")]
+
+    creation.write_tasks(creation.prepare_tasks(alpha.id, wanted, actors=actors, now=NOW))
+
+    revisions = TaskRevision.objects.order_by("task__name")
+    assert list(revisions.values_list("changed_by", flat=True)) == ["api_key:one", "api_key:two"]
+    entries = AuditEntry.objects.filter(action="task.created").order_by("sequence")
+    assert [Actor(e.actor, e.address, e.trace_id) for e in entries] == actors
 
 
 def test_any_number_takes_the_same_few_statements(alpha: Tenant, django_assert_num_queries: Any):

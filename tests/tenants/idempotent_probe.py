@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.urls import path
@@ -12,7 +12,9 @@ from rest_framework.response import Response
 
 from shared.actor import COMMAND
 from shared.api.views import PunctualView
-from tenants.idempotency import idempotent
+from shared.sql import Done
+from tenants.idempotency import freeze, idempotent
+from tenants.idempotency_groups import Outcome, Together, idempotent_together
 from tenants.services import create_tenant
 
 
@@ -21,7 +23,10 @@ class Script:
 
     def __init__(self) -> None:
         self.runs = 0
+        self.groups: list[list[str]] = []
         self.before_answer: Callable[[], Any] = lambda: None
+        self.before_group: Callable[[list[str]], Any] = lambda names: None
+        self.outcomes: dict[str, Outcome] = {}
         self.entered = threading.Event()
         self.may_answer = threading.Event()
 
@@ -51,4 +56,30 @@ class CreateView(PunctualView):
         return Response({"run": script.runs})
 
 
-urlpatterns = [path("v1/make", CreateView.as_view()), path("v1/make-other", CreateView.as_view())]
+def _make(views: Sequence[Any], done: Sequence[Done]) -> list[Outcome]:
+    names = [view.request.data["name"] for view in views]
+    script.groups.append(names)
+    script.before_group(names)
+    assert done[0].rows
+    return [script.outcomes.get(name) or _made(name) for name in names]
+
+
+def _made(name: str) -> Outcome:
+    create_tenant(name, actor=COMMAND)
+    return freeze(Response({"name": name}, status=201, headers={"Location": f"/v1/made/{name}"}))
+
+
+TOGETHER = Together(lambda tenant_id: [("leases/database_time", {})], _make)
+
+
+class TogetherView(PunctualView):
+    @idempotent_together(TOGETHER)
+    def post(self, request: Request) -> Any:
+        return TOGETHER.run_alone(self)
+
+
+urlpatterns = [
+    path("v1/make", CreateView.as_view()),
+    path("v1/make-other", CreateView.as_view()),
+    path("v1/make-together", TogetherView.as_view()),
+]

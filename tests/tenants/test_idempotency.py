@@ -220,9 +220,9 @@ def test_of_many_calls_at_once_exactly_one_runs(script):
 @pytest.mark.django_db(transaction=True)
 def test_a_crowd_of_a_tenants_changes_waits_in_a_queue_of_its_own(script):
     crowded = make_tenant("Crowded")
-    queue = idempotency._queue_of(crowded.id)
+    queue = idempotency.queue_of(crowded.id)
     others = (make_tenant(f"Other {number}") for number in range(100))
-    elsewhere = next(one for one in others if idempotency._queue_of(one.id) is not queue)
+    elsewhere = next(one for one in others if idempotency.queue_of(one.id) is not queue)
     answers: list = []
     waiting = threading.Thread(target=_call, args=(make_client(crowded), answers))
     with ExitStack() as crowd:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
 from events.models import AuditEntry
 from executions.models import Pool
@@ -39,6 +40,25 @@ def test_a_task_is_created_from_either_form_and_answered_in_the_long_one(client,
     task = Task.objects.get(pk=UUID(shown["id"]))
     assert task.tenant_id == alpha.id
     assert task.revisions.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_creation_takes_four_ways_to_the_database(client):
+    create(client, once())
+    ways: list[object] = []
+
+    def note(execute, *arguments):
+        # What a pipeline sends goes on one way, and with it the COMMIT of the last one.
+        way = connection.connection._pipeline or object()
+        if way not in ways:
+            ways.append(way)
+        return execute(*arguments)
+
+    with connection.execute_wrapper(note):
+        assert create(client, once(), "k2").status_code == 201
+
+    # The key; locks, a stored answer and the clock; the task; the answer, the log and COMMIT.
+    assert len(ways) == 4
 
 
 def test_what_was_answered_can_be_sent_again(client):
