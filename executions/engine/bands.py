@@ -7,7 +7,7 @@ saturated pool, which claims one or two at a time, serves every band in the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from executions.choices import BAND_NAMES
@@ -15,6 +15,8 @@ from executions.choices import BAND_NAMES
 T = TypeVar("T")
 
 _SHARE = 0.1
+#: From the urgent one down.
+ALL = tuple(range(len(BAND_NAMES)))
 
 
 class Bands:
@@ -23,22 +25,29 @@ class Bands:
     def __init__(self) -> None:
         self._owed: dict[tuple[str, int], float] = {}
 
-    def kept(self, pool: str, wanted: int) -> list[int]:
-        """Return the places kept for each band in a claim of so many."""
+    def kept(self, pool: str, wanted: int, bands: Collection[int] = ALL) -> list[int]:
+        """Return the places kept for each band in a claim of so many; none for those not named."""
         kept = [0]
-        for band in range(1, len(BAND_NAMES)):
+        for band in ALL[1:]:
+            if band not in bands:
+                kept.append(0)
+                continue
             owed = self._owed.get((pool, band), 0.0) + wanted * _SHARE
             kept.append(min(int(owed), wanted - sum(kept)))
             self._owed[pool, band] = min(1.0, owed - kept[band])
         return kept
 
     def share_out(
-        self, pool: str, wanted: int, claim: Callable[[int, int], tuple[Sequence[T], bool]]
+        self,
+        pool: str,
+        wanted: int,
+        claim: Callable[[int, int], tuple[Sequence[T], bool]],
+        bands: Collection[int] = ALL,
     ) -> tuple[list[T], bool]:
         """Claim so many by bands, urgent first, less what is kept; then what that left.
 
-        ``claim(band, limit)`` answers what it got, and whether the band may have more. Return what
-        was claimed, and whether any band may have more.
+        ``claim(band, limit)`` answers what it got, and whether the band may have more; ``bands`` are
+        those that may have anything. Return what was claimed, and whether any band may have more.
         """
         taken: list[T] = []
 
@@ -49,10 +58,10 @@ class Bands:
             taken.extend(found)
             return more
 
-        kept = self.kept(pool, wanted)
+        kept = self.kept(pool, wanted, bands)
         waiting = [
             band
-            for band in range(len(BAND_NAMES))
+            for band in sorted(bands)
             if take(band, wanted - len(taken) - sum(kept[band + 1 :]))
         ]
         waiting = [band for band in waiting if take(band, wanted - len(taken))]

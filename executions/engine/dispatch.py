@@ -75,13 +75,14 @@ class Dispatcher:
             return Counts()
         offset = self.offset.seconds()
         bounds = ledger.bounds()
-        look = self.rooms.look(bounds, capacity_by_pool())
+        look = self.rooms.look(bounds, capacity_by_pool(), self.partitions.ready)
         claimed = 0
         more = full = flows = False
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
             parameters = {"pool": pool, **bounds, "incarnation": incarnation}
-            batch, left = self.bands.share_out(pool, wanted, self._claims(parameters, look, offset))
+            claim = self._claims(parameters, look, offset)
+            batch, left = self.bands.share_out(pool, wanted, claim, look.bands)
             claimed += len(batch)
             more = more or (left and room > len(batch))
             scarce = left and room <= len(batch)

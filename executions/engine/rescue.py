@@ -2,10 +2,9 @@
 
 Run by each scheduler for its partitions, every second while anything is queued or runs. Released
 work is voided at the start guard before it is taken back; work that the guard says has started
-counts as RUNNING. When a pool loses a worker, all that was queued for it comes back: who of its
-workers held what is not known, and going out again costs little. Running work of a lost worker is
-taken back only after the recorder has read the outcome stream past the moment the loss was seen,
-so that an outcome that is already there wins.
+counts as RUNNING. When a pool loses a worker, all that was queued for it comes back, since who of
+its workers held what is not known. Running work of a lost worker is taken back only after the
+recorder has read the outcome stream past the moment the loss was seen: what is there already wins.
 """
 
 from __future__ import annotations

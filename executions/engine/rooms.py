@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from executions.engine import circuits
+from executions.engine.bands import ALL as BANDS
 from executions.engine.circuits import Circuit
 from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
 from executions.engine.lanes import PATIENCE_SECONDS
@@ -71,6 +72,8 @@ class Pass:
     rooms: dict[_Key, Room] = field(default_factory=dict)
     parked: frozenset[_Key] = frozenset()
     turn: int = 0
+    #: Those that may have something to claim.
+    bands: tuple[int, ...] = BANDS
     #: Whether this pass has parked something: the next look finds out what it waits for.
     has_parked: bool = False
 
@@ -113,11 +116,24 @@ class Rooms:
         self._last = Pass({})
         self._looked_at = -math.inf
 
-    def look(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
-        """Return the rooms as they are now; raise ``ConnectionFailed`` without Redis."""
+    def look(
+        self,
+        bounds: Mapping[str, Any],
+        capacity: Mapping[str, Capacity],
+        partitions: Sequence[int],
+    ) -> Pass:
+        """Return the rooms as they are now, and the bands of the partitions' work that is due.
+
+        Raise ``ConnectionFailed`` without Redis.
+        """
         if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
             return self._between(bounds, capacity)
-        self._last = self._whole(bounds, capacity)
+        window = {"window": conf().release_seconds, "partitions": partitions}
+        [(due, any_parked)] = rows("dispatch/waiting", {**bounds, **window})
+        parked = self._parked(bounds) if any_parked else []
+        self._last = self._whole(bounds, capacity, parked)
+        # Parked work may be of any band.
+        self._last.bands = BANDS if parked else tuple(due)
         self._looked_at = time.monotonic()
         return self._last
 
@@ -127,8 +143,9 @@ class Rooms:
         left = {key: self._last.rooms[key] for key in self._last.parked}
         return self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
 
-    def _whole(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
-        parked = self._parked(bounds)
+    def _whole(
+        self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity], parked: Sequence[_Key]
+    ) -> Pass:
         known = {
             tenant_and_host(name): circuit
             for name, circuit in circuits.standing(

@@ -1,3 +1,25 @@
+-- name: waiting
+-- What there is to claim: the bands with work due within the window in the held partitions, and
+-- whether anything is parked. Asked before a claim, which takes some milliseconds to plan whether
+-- it finds anything or not. Indexes executions_due_idx and executions_parked_idx, by their order:
+-- only asked whether there is any, the planner may read the table from its begin.
+SELECT ARRAY(
+    SELECT b FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b
+    WHERE (
+        SELECT e.band FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s
+          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+          AND e.band = b AND e.due_at <= now() + %(window)s * interval '1 second'
+          AND e.partition = ANY(%(partitions)s)
+        ORDER BY e.due_at LIMIT 1
+    ) IS NOT NULL
+), (
+    SELECT e.band FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+    ORDER BY e.tenant_id, e.destination LIMIT 1
+) IS NOT NULL
+
 -- name: claim_due
 -- Moves a band's work due within the window to QUEUED under a new fencing token and a lease,
 -- soonest first. Of a destination no more than its room, where one is given or limits say one:

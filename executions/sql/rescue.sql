@@ -46,9 +46,10 @@ WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
 
 -- name: has_leased
 -- Whether anything in the partitions is with a worker, or with who leased it. Index
--- executions_leased_idx.
-SELECT EXISTS (
-    SELECT FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
-      AND partition = ANY(%(partitions)s)
-)
+-- executions_leased_idx, by its order.
+SELECT (
+    SELECT e.band FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+      AND e.partition = ANY(%(partitions)s)
+    ORDER BY e.lease_expires_at LIMIT 1
+) IS NOT NULL

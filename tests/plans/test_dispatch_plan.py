@@ -29,8 +29,7 @@ def test_claiming_touches_the_days_with_unfinished_work_only(plans: Any):
         assert dispatcher.run_once().done == 30
 
     assert Execution.objects.filter(status="QUEUED").count() == 30
-    found.check("dispatch/claim_due", "dispatch/next_due", "dispatch/leased")
-    found.check("dispatch/parked_destinations")
+    found.check("dispatch/waiting", "dispatch/claim_due", "dispatch/next_due", "dispatch/leased")
 
 
 def test_parked_work_is_found_by_its_destination_in_the_days_with_unfinished_work(plans: Any):

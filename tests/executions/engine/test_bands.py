@@ -69,3 +69,22 @@ def test_no_more_is_claimed_than_is_wanted():
 
     assert Bands().share_out("batch", 1, claim) == ([0], True)
     assert asked == [(0, 1)]
+
+
+def test_a_band_with_nothing_to_claim_is_not_asked_and_keeps_no_places():
+    asked: list[tuple[int, int]] = []
+
+    def claim(band: int, limit: int) -> tuple[list[int], bool]:
+        asked.append((band, limit))
+        return [0] * limit, True
+
+    got, more = Bands().share_out("default", 1000, claim, bands=[1])
+
+    assert (asked, len(got), more) == ([(1, 1000)], 1000, True)
+
+
+def test_without_anything_to_claim_nobody_is_asked():
+    def claim(band: int, limit: int) -> tuple[list[int], bool]:
+        raise AssertionError(f"band {band} was asked")
+
+    assert Bands().share_out("default", 1000, claim, bands=[]) == ([], False)

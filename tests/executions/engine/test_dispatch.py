@@ -171,6 +171,28 @@ def test_what_is_kept_for_lower_bands_and_not_needed_goes_to_the_others(
     assert dispatcher.run_once().done == 10
 
 
+def test_a_band_is_claimed_only_when_something_of_it_is_due(
+    alpha: Tenant, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+):
+    beat("w1", slots=10, hold=0)
+    claimed: list[Any] = []
+    mark_queued = transitions.mark_queued
+
+    def counted(parameters: dict[str, Any]) -> Any:
+        claimed.append(parameters["band"])
+        return mark_queued(parameters)
+
+    monkeypatch.setattr(transitions, "mark_queued", counted)
+
+    dispatcher.run_once()
+    assert claimed == []
+
+    due(dispatcher, alpha, *[5] * 20)
+    dispatcher.run_once()
+
+    assert claimed == [1]
+
+
 def test_no_more_is_claimed_than_workers_can_take(
     alpha: Tenant, dispatcher: Dispatcher, broker: Broker
 ):

@@ -381,7 +381,7 @@ def test_many_parked_destinations_are_looked_at_in_turn(alpha, scheduler, monkey
     bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
     rooms = Rooms()
 
-    looks = [sorted(host[0] for _, host in rooms.look(bounds, {}).parked) for _ in range(4)]
+    looks = [sorted(host[0] for _, host in rooms.look(bounds, {}, [0]).parked) for _ in range(4)]
 
     assert looks == [["a", "b"], ["c"], ["a", "b"], ["c"]]
 
@@ -407,7 +407,7 @@ def test_what_goes_on_at_a_receiver_takes_no_room(alpha, scheduler):
     Execution.objects.update(status="RUNNING", accepted_at=F("due_at"))
     bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
 
-    assert Rooms().look(bounds, capacity_by_pool()).pools == {"default": 2}
+    assert Rooms().look(bounds, capacity_by_pool(), [0]).pools == {"default": 2}
 
 
 def test_a_small_batch_still_ends(alpha, scheduler, settings):
