@@ -46,8 +46,8 @@ class Bands:
     ) -> tuple[list[T], bool]:
         """Claim so many by bands, urgent first, less what is kept; then what that left.
 
-        ``claim(band, limit)`` answers what it got, and whether the band may have more; ``bands`` are
-        those that may have anything. Return what was claimed, and whether any band may have more.
+        ``claim(band, limit)`` answers what it got, and whether the band may have more. ``bands``
+        are those that may have anything. Return what was claimed, and whether any may have more.
         """
         taken: list[T] = []
 

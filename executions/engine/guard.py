@@ -76,7 +76,10 @@ def current_incarnation() -> str:
     everything that was sent before is void.
     """
     redis = client()
-    server, found = redis.pipeline(transaction=False).info("server").get(INCARNATION_KEY).execute()
+    asked = redis.pipeline(transaction=False)
+    asked.info("server")
+    asked.get(INCARNATION_KEY)
+    server, found = cast(tuple[dict[str, object], bytes | None], tuple(asked.execute()))
     run_id = str(server["run_id"])
     if found and found.decode().startswith(f"{run_id}:"):
         return found.decode()

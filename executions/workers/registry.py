@@ -57,8 +57,11 @@ def workers(tenant_id: UUID | None = None) -> list[WorkerInfo]:
 def everyone() -> list[WorkerInfo]:
     """Return every worker that Redis knows, also lost ones of the last day, of whatever tenant."""
     # On one way: schedulers and recorders ask every other second.
-    asked = client().pipeline(transaction=False).time().zrange(WORKERS_KEY, 0, -1, withscores=True)
-    stamp, beats, described = asked.hgetall(WORKER_INFO_KEY).execute()
+    asked = client().pipeline(transaction=False)
+    asked.time()
+    asked.zrange(WORKERS_KEY, 0, -1, withscores=True)
+    asked.hgetall(WORKER_INFO_KEY)
+    stamp, beats, described = asked.execute()
     now = stamp[0] + stamp[1] / 1e6
     found = []
     for name, beat in beats:
