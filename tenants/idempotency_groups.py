@@ -7,15 +7,17 @@
    and the answers are stored with the COMMIT;
 3. it wakes them all, and makes the first of those who have come meanwhile the next leader.
 
-Nobody is waited for: a caller without company is a group of one. A replay, a key that is held or
-given twice, and every call of a group that fails goes alone behind it, as with ``@idempotent``:
-what the group has written after all, it finds under its key.
+Nobody is waited for: a caller without company is a group of one. A second call under a key that
+waits or runs here gets 409 at once. A replay, a key that is held elsewhere, and every call of a
+group that fails goes alone behind it, as with ``@idempotent``: what the group has written after
+all, it finds under its key.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -32,6 +34,7 @@ from shared.api.views import PunctualView
 from shared.exceptions import PunctualError
 from tenants.idempotency import (
     Call,
+    IdempotencyInProgress,
     call_of,
     finding_known,
     holding,
@@ -112,13 +115,31 @@ class _Groups:
         self._together = together
         self._lock = threading.Lock()
         self._waiting: dict[UUID, list[_Member]] = {}
+        #: What identifies the keys that wait or are run.
+        self._under_way: set[bytes] = set()
 
     def outcome_of(self, member: _Member) -> Outcome | None:
-        """Run a call with those that come at the same time; None where it is to go alone."""
-        self._join(member)
-        if member.leads:
-            self._lead(member)
-        return member.outcome
+        """Run a call with those that come at the same time; None where it is to go alone.
+
+        Raise IdempotencyInProgress where one with its key waits or runs.
+        """
+        with self._first_of_its_key(member.call.context):
+            self._join(member)
+            if member.leads:
+                self._lead(member)
+            return member.outcome
+
+    @contextmanager
+    def _first_of_its_key(self, context: bytes) -> Iterator[None]:
+        with self._lock:
+            if context in self._under_way:
+                raise IdempotencyInProgress
+            self._under_way.add(context)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way.discard(context)
 
     def _join(self, member: _Member) -> None:
         with self._lock:
@@ -175,11 +196,7 @@ def _wait(member: _Member, keeps_connection: bool) -> None:
 
 def _run(group: Sequence[_Member], together: Together) -> None:
     """Run what are first calls, and tell each member its outcome once that is committed."""
-    by_key: dict[str, _Member] = {}
-    for member in group:
-        by_key.setdefault(member.call.key, member)
-    members = list(by_key.values())
-    calls = [member.call for member in members]
+    calls = [member.call for member in group]
     with sql.sent_with_commit() as run_last:
         held, known, *done = sql.together(
             holding(calls), finding_known(calls), *together.ask(calls[0].tenant)
@@ -187,7 +204,7 @@ def _run(group: Sequence[_Member], together: Together) -> None:
         seen = {key for (key,) in known.rows}
         first = [
             member
-            for member, (is_held,) in zip(members, held.rows, strict=True)
+            for member, (is_held,) in zip(group, held.rows, strict=True)
             if is_held and member.call.key not in seen
         ]
         outcomes = together.run([member.view for member in first], done) if first else []

@@ -132,15 +132,17 @@ def test_a_key_that_is_held_elsewhere_is_409_and_harms_nobody(client, script, cr
     assert make(client, "a").status_code == 201
 
 
-def test_of_one_key_twice_in_a_group_the_second_gets_the_firsts_answer(client, script, crowd):
+def test_a_key_that_waits_or_runs_in_a_group_is_409_at_once(client, script, crowd):
     with first_held(script, crowd, client):
         crowd.gather(calls(client, "a", "b"))
-        crowd.gather({"again": partial(make, client, "a")})
+        running, waiting = make(client, "first"), make(client, "a", key="a")
 
-    assert statuses(crowd) == {"first": 201, "a": 201, "b": 201, "again": 201}
-    assert crowd.answers["again"].content == crowd.answers["a"].content
-    assert crowd.answers["again"].headers["Idempotent-Replayed"] == "true"
+    for answer in (running, waiting):
+        assert (answer.status_code, answer.json()["code"]) == (409, "idempotency_in_progress")
+        assert answer.headers["Retry-After"] == "1"
+    assert statuses(crowd) == {"first": 201, "a": 201, "b": 201}
     assert script.groups == [["first"], ["a", "b"]]
+    assert make(client, "a").headers["Idempotent-Replayed"] == "true"
 
 
 def test_a_refusal_is_one_members_own_and_is_stored(client, script, crowd):
