@@ -83,6 +83,8 @@ def idempotent_together(together: Together) -> Callable[[Handler], Handler]:
             outcome = groups.outcome_of(_Member(view, call))
             if isinstance(outcome, HttpResponse):
                 return outcome
+            # It may have given its own back, and nobody in a place is to wait for another.
+            connection.ensure_connection()
             with queue_of(call.tenant):
                 if outcome is None:
                     return run_once(call, request, lambda: handler(view, request))

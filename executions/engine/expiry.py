@@ -61,7 +61,7 @@ class _Expired(NamedTuple):
 def expire(bounds: dict[str, Any], limit: int) -> int:
     """End the attempts whose lease is over; return how many."""
     parameters = {**bounds, "limit": limit}
-    # Once a second, and mostly there is none: a transaction is two questions more.
+    # Often, and mostly there is none: a transaction is two questions more.
     if not rows("callback/expired", parameters):
         return 0
     with transaction.atomic():

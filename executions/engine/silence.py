@@ -1,8 +1,8 @@
 """Which workers are lost: silent, and their last words recorded.
 
-Rescue asks every second. Silence counts only while Redis answers, since nobody can beat without
-it, and while no clock leaps, since beats and leases would look older than they are; an outcome that
-is already in the stream wins over the loss of its worker.
+Rescue asks every second while workers have anything. Silence counts only while Redis answers,
+since nobody can beat without it, and while no clock leaps, since beats and leases would look older
+than they are; an outcome that is already in the stream wins over the loss of its worker.
 """
 
 from __future__ import annotations

@@ -45,6 +45,21 @@ def test_clocks_of_one_machine_agree():
     assert measure() == pytest.approx(0.0, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("answers", "asked", "found"),
+    [
+        ([(0.001, 0.0)], 1, 0.0),
+        ([(0.35, 0.0), (0.001, 0.3), (0.002, 0.2)], 3, 0.3),
+        ([(0.35, 0.3), (0.001, 0.0)], 2, 0.0),
+    ],
+)
+def test_one_quick_answer_is_enough_where_it_proves_nothing(monkeypatch, answers, asked, found):
+    left = list(answers)
+    monkeypatch.setattr(clock_watch, "_sample", lambda: left.pop(0))
+
+    assert (measure(), len(answers) - len(left)) == (found, asked)
+
+
 def test_a_clock_that_is_off_is_told_by_the_name_of_its_process(monkeypatch):
     monkeypatch.setenv("PROCESS_NAME", "worker-1")
     _off_by(monkeypatch, -300.0)
