@@ -20,4 +20,5 @@ def run(main: Callable[[list[str]], int]) -> NoReturn:
     except* (ApiError, InstallationError, OSError) as group:
         for error in group.exceptions:
             print(f"the report could not run: {error}", file=sys.stderr)
-        sys.exit(2)
+    # Outside: before 3.11.4, Python wraps in a group whatever is raised in there.
+    sys.exit(2)

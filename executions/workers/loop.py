@@ -284,11 +284,12 @@ class WorkerLoop:
         left = max(_FLUSH_SECONDS, deadline - self._loop.time())
         await self._tell(asyncio.wait_for(self._outbox.flushed(), left))
         await self._tell(self._reports.flush())
-        await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
-        await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Behind the last beat: one in between would put its name back.
+        await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
+        await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
         await self._kinds.close()
         for connection in (self._redis, self._guard_redis):
             await self._tell(connection.aclose())

@@ -43,13 +43,15 @@ def run_storm(
     Raise Unavailable when not everything runs beforehand, StormFailed when the load breaks off.
     """
     weather = Weather(ground, order, say, refusals.read)
+    first: BaseException | None = None
     try:
         return asyncio.run(_pass(ground, order, scratch, weather))
     except* (ApiError, OSError, EOFError) as group:
         first = group.exceptions[0]
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
-        raise StormFailed(f"The storm broke off: {str(first) or type(first).__name__}") from first
+    # Outside: before 3.11.4, Python wraps in a group whatever is raised in there.
+    raise StormFailed(f"The storm broke off: {str(first) or type(first).__name__}") from first
 
 
 async def _pass(ground: Ground, order: Order, scratch: Scratch, weather: Weather) -> Findings:
