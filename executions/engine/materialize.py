@@ -172,11 +172,11 @@ def _pause(tasks: list[UUID]) -> None:
 def _until_next(partitions: Partitions, now: datetime, *, found: int) -> float:
     if found >= conf().materialize_batch:
         return 0.0
-    soonest = rows("materialize/next_due_task", {"partitions": list(partitions.held)})[0][0]
-    if soonest is None:
-        return conf().scheduler_sleep_seconds
-    ahead: float = (soonest - now).total_seconds() - conf().horizon_seconds
+    horizon, sleep = conf().horizon_seconds, conf().scheduler_sleep_seconds
+    look = {"partitions": list(partitions.held), "until": now + timedelta(seconds=horizon + sleep)}
+    [(soonest,)] = rows("materialize/next_due_task", look)
+    ahead: float = (soonest - now).total_seconds() - horizon
     if found and ahead <= 0:
         return 0.0
     # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.
-    return min(conf().scheduler_sleep_seconds, _GATHER_SECONDS + max(0.0, ahead))
+    return min(sleep, _GATHER_SECONDS + max(0.0, ahead))

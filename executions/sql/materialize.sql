@@ -111,11 +111,12 @@ WHERE t.id = p.task_id AND t.id = ANY(%(task_ids)s::uuid[])
       WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
 
 -- name: next_due_task
--- The soonest instant that the held partitions wait for. Index tasks_due_idx.
-SELECT min(soonest) FROM (
+-- The soonest instant that the held partitions wait for, or the time given where none is before
+-- that: the scheduler sleeps no longer, so what is due later is not read. Index tasks_due_idx.
+SELECT coalesce(min(soonest), %(until)s) FROM (
     SELECT (
         SELECT t.next_run_at FROM tasks t
-        WHERE t.partition = p AND t.status = 'SCHEDULED' AND t.next_run_at IS NOT NULL
+        WHERE t.partition = p AND t.status = 'SCHEDULED' AND t.next_run_at <= %(until)s
         ORDER BY t.next_run_at LIMIT 1
     ) AS soonest
     FROM unnest(%(partitions)s::smallint[]) AS p

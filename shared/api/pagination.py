@@ -60,11 +60,13 @@ def paginate(
         after = _after(rows.model, order, _read_cursor(cursor, order))
     else:
         start = ((page or 1) - 1) * limit
-        if page is not None or counted:
-            pagination |= {"page": page or 1, **_total(rows)}
     ordered = [part.filter(after).order_by(*order) for part in parts or (rows,)]
     found = _slice(ordered, order, start, start + limit + 1)
     shown = found[:limit]
+    if cursor is None and (page is not None or counted):
+        ends_here = len(found) <= limit and (bool(found) or not start)
+        total = _exact(start + len(found)) if ends_here else _total(rows)
+        pagination |= {"page": page or 1, **total}
     pagination["next_cursor"] = _make_cursor(shown[-1], order) if len(found) > limit else None
     return {key: [serialize(row) for row in shown], "pagination": pagination}
 
@@ -90,10 +92,14 @@ def _slice(
     return found[start:]
 
 
+def _exact(total: int) -> dict[str, Any]:
+    return {"total": total, "total_estimated": False}
+
+
 def _total(rows: QuerySet[Any]) -> dict[str, Any]:
     total = rows.order_by()[: MAX_EXACT_TOTAL + 1].count()
     if total <= MAX_EXACT_TOTAL:
-        return {"total": total, "total_estimated": False}
+        return _exact(total)
     plan = orjson.loads(rows.order_by().explain(format="json"))
     return {"total": max(total, int(plan[0]["Plan"]["Plan Rows"])), "total_estimated": True}
 

@@ -4,6 +4,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from shared.api import pagination
 from tenants.models import Tenant
@@ -92,6 +94,15 @@ def test_large_totals_are_estimated_and_say_so(names):
 
     assert body["pagination"]["total_estimated"] is True
     assert body["pagination"]["total"] >= 11
+
+
+@pytest.mark.parametrize(("query", "counts"), [("limit=200", 0), ("page=3", 0), ("page=9", 1)])
+def test_a_list_that_ends_on_the_page_is_not_counted(names, query, counts):
+    with CaptureQueriesContext(connection) as asked:
+        body = ApiClient().get(f"/v1/tenants?{query}").json()
+
+    assert body["pagination"]["total"] == 45
+    assert sum("COUNT(" in query["sql"] for query in asked) == counts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,28 @@
+# The index of lists holds what they are filtered by, so that counting them reads no rows.
+
+from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [
+        ("tasks", "0008_one_index_of_revisions"),
+    ]
+
+    operations = [
+        # Building an index takes as long as the table is large.
+        migrations.RunSQL("SET statement_timeout = 0", "RESET statement_timeout"),
+        AddIndexConcurrently(
+            model_name="task",
+            index=models.Index(
+                condition=models.Q(("deleted_at__isnull", True)),
+                fields=["tenant", "-created_at", "-id"],
+                include=["type", "status"],
+                name="tasks_listed_idx",
+            ),
+        ),
+        RemoveIndexConcurrently(model_name="task", name="tasks_of_tenant_idx"),
+        migrations.RunSQL("RESET statement_timeout", migrations.RunSQL.noop),
+    ]
