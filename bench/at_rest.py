@@ -1,18 +1,19 @@
 """What lies in wait costs nothing: the product with a million tasks at rest beside an empty one.
 
-The same figures are taken of the empty system and of each size, in one run: start delay, creating,
-lists, and the statements of materialize and dispatch with a thousand due. At rest are copies of a
-few real tasks, due in a month or later; the empty system has those few alone. Then backlogs are
-worked off while somebody keeps a transaction open. Run: ``python -m bench.at_rest --start``.
+Two installations run at the same time, and the same figures are taken of both in turn, so that a
+machine whose speed changes does not decide: start delay, creating, lists, and the statements of
+materialize and dispatch with a thousand due. At rest are copies of a few real tasks, due in a month
+or later; the empty system has those few, and what measuring creates. Then backlogs are worked off
+while somebody keeps a transaction open. Run: ``python -m bench.at_rest --start``.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -22,10 +23,11 @@ from uuid import UUID, uuid4
 from bench import at_rest_tables as tables
 from bench import campaign, command_line, creation, installation, report
 from bench.at_rest_reader import Backlogs, work_off_all
-from bench.at_rest_stages import STAGES, one_pass
+from bench.at_rest_sides import Measured, Side, in_turn
+from bench.at_rest_stages import one_pass
 from bench.failing import create
 from bench.installation import Installation
-from bench.members import Member, enter, make_member
+from bench.members import Member, make_member
 from scheduler_site import local_state
 from scheduler_site.proof.client import ApiClient
 from scheduler_site.proof.oracle import Planned
@@ -56,13 +58,8 @@ class Ground:
     samples: Sequence[str]
 
 
-@dataclass(slots=True)
-class Measured:
-    """What was measured at one size: figures that are judged, and blocks that were looked at."""
-
-    figures: dict[str, float] = field(default_factory=dict)
-    blocks: dict[str, float] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+#: What was measured of the empty system, and at the same time with tasks at rest.
+Pair = tuple[Measured, Measured]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +95,14 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, TARGET_SIZE])
     parser.add_argument("--tenants", type=int, default=100, help="that share what is at rest")
     parser.add_argument("--rate", type=float, default=200, help="executions a second")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of executions in a window")
-    parser.add_argument("--windows", type=int, default=3, help="of executions; medians are told")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of executions in a round")
     parser.add_argument("--creates", type=int, default=100, help="single creations a second")
     parser.add_argument("--create-seconds", type=float, default=15.0)
-    parser.add_argument("--bulk", type=int, default=20_000, help="tasks created in bulk")
-    parser.add_argument("--repeat", type=int, default=20, help="requests and passes of each kind")
-    parser.add_argument("--rounds", type=int, default=5, help="backlogs; 0 leaves them out")
-    parser.add_argument("--round-count", type=int, default=20_000, help="executions of each")
+    parser.add_argument("--bulk", type=int, default=10_000, help="tasks created in bulk")
+    parser.add_argument("--repeat", type=int, default=5, help="requests and passes in a round")
+    parser.add_argument("--rounds", type=int, default=3, help="of each figure; medians are told")
+    parser.add_argument("--backlogs", type=int, default=5, help="0 leaves them out")
+    parser.add_argument("--backlog-count", type=int, default=20_000, help="executions of each")
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
@@ -144,7 +141,7 @@ def judged_size(sizes: Sequence[int]) -> int:
 # --- the parts of a measurement ----------------------------------------------------------------
 
 
-async def lists(ground: Ground, repeat: int, found: Measured) -> None:
+def lists(ground: Ground, chosen: argparse.Namespace) -> Measured:
     """Read the lists of one tenant, and what an edit would change of a task's instants."""
     one = f"/v1/tasks/{ground.samples[0]}"
     edit = {"schedule": {"cron_expression": "30 4 * * *"}}
@@ -156,75 +153,83 @@ async def lists(ground: Ground, repeat: int, found: Measured) -> None:
         "one task": ("GET", one, None),
         "preview of a task's edit": ("POST", f"{one}/preview", edit),
     }
-    key = ground.member.api_key
-    async with ApiClient(ground.product.base_url, key, concurrency=1) as client:
-        for name, (method, path, body) in asked.items():
-            taken = []
-            for _ in range(repeat + 1):
-                begun = time.perf_counter()
-                await client.expect(200, method, path, body)
-                taken.append((time.perf_counter() - begun) * 1000)
-            # The first one warms what all later ones use.
-            found.figures[f"{name} p50, ms"] = distribution(taken[1:]).p50
+    found = Measured()
+
+    async def ask() -> None:
+        async with ApiClient(
+            ground.product.base_url, ground.member.api_key, concurrency=1
+        ) as client:
+            for name, (method, path, body) in asked.items():
+                taken = []
+                for _ in range(chosen.repeat + 1):
+                    begun = time.perf_counter()
+                    await client.expect(200, method, path, body)
+                    taken.append((time.perf_counter() - begun) * 1000)
+                # The first one warms what all later ones use.
+                found.figures[f"{name} p50, ms"] = distribution(taken[1:]).p50
+
+    asyncio.run(ask())
+    return found
 
 
-def stages(ground: Ground, repeat: int, found: Measured) -> None:
+def stages(ground: Ground, chosen: argparse.Namespace) -> Measured:
     """Take the medians of what the statements of the stages cost."""
-    taken = [one_pass(ground.member.tenant_id) for _ in range(repeat + 1)][1:]
-    for stage in STAGES:
-        found.figures[f"{stage}, ms"] = statistics.median(costs.ms[stage] for costs in taken)
-        found.blocks[stage] = statistics.median(costs.blocks[stage] for costs in taken)
+    tables.settle(ground.address)
+    taken = [one_pass(ground.member.tenant_id) for _ in range(chosen.repeat + 1)][1:]
+    # What was undone is left in the tables, and of small ones it is the greater part.
+    tables.settle(ground.address)
+    return Measured.median(
+        [
+            Measured(
+                {f"{stage}, ms": ms for stage, ms in costs.ms.items()},
+                {stage: float(blocks) for stage, blocks in costs.blocks.items()},
+            )
+            for costs in taken
+        ]
+    )
 
 
-def start_delays(
-    product: Installation, rate: float, seconds: float, windows: int, found: Measured
-) -> None:
-    """Run a steady load through the product in so many windows; take the medians of their figures.
-
-    The 99th percentile of one window is that of few executions: one pause of a machine decides it.
-    """
+def start_delays(product: Installation, rate: float, seconds: float) -> Measured:
+    """Run a steady load through the product, and tell how late it started."""
 
     def plan(window: Window) -> list[Planned]:
         return steady(window, rate)
 
-    taken = []
-    for _ in range(windows):
-        verdict = asyncio.run(campaign.run(product, seconds, plan)).verdict
-        if not verdict.passed:
-            found.faults.append(f"the load did not run as planned: {dict(verdict.labels)}")
-        taken.append(verdict.start_delay)
-    found.figures |= {
-        "start delay p50, ms": statistics.median(delays.p50 for delays in taken),
-        "start delay p99, ms": statistics.median(delays.p99 for delays in taken),
-    }
+    verdict = asyncio.run(campaign.run(product, seconds, plan)).verdict
+    faults = [] if verdict.passed else [f"the load did not run as planned: {dict(verdict.labels)}"]
+    delays = verdict.start_delay
+    figures = {"start delay p50, ms": delays.p50, "start delay p99, ms": delays.p99}
+    return Measured(figures, faults=faults)
 
 
-def creations(ground: Ground, chosen: argparse.Namespace, found: Measured) -> None:
+def loads(ground: Ground, chosen: argparse.Namespace) -> Measured:
+    """Run the steady load that the options tell."""
+    return start_delays(ground.product, chosen.rate, chosen.seconds)
+
+
+def creations(ground: Ground, chosen: argparse.Namespace) -> Measured:
     """Create by single calls and in bulk, for a tenant of its own."""
     product = replace(ground.product, api_key=make_member().api_key)
     single = asyncio.run(creation.singles(product, chosen.creates, chosen.create_seconds))
     bulk = asyncio.run(creation.in_bulk(product, chosen.bulk, _BULK_CALL))
-    if single.refused or bulk.tasks != chosen.bulk:
-        found.faults.append(f"{single.refused} creations refused, {bulk.tasks} made in bulk")
-    found.figures |= {
+    figures = {
         "single create p50, ms": single.latency.p50,
         "single create p99, ms": single.latency.p99,
         "bulk creates a second": bulk.per_second,
     }
+    if single.refused or bulk.tasks != chosen.bulk:
+        fault = f"{single.refused} creations refused, {bulk.tasks} made in bulk"
+        return Measured(figures, faults=[fault])
+    return Measured(figures)
 
 
-def measure_size(ground: Ground, chosen: argparse.Namespace) -> Measured:
-    """Take every figure once, with what lies at rest now."""
-    found = Measured()
-    tables.settle(ground.address)
-    # First what only reads: what is created at the end lies at rest as well.
-    asyncio.run(lists(ground, chosen.repeat, found))
-    stages(ground, chosen.repeat, found)
-    # What was undone is left in the tables, and of small ones it is the greater part.
-    tables.settle(ground.address)
-    start_delays(ground.product, chosen.rate, chosen.seconds, chosen.windows, found)
-    creations(ground, chosen, found)
-    return found
+#: Each with its turns in a round; in this order: what is created at the end lies at rest as well.
+PARTS: Mapping[Callable[[Ground, argparse.Namespace], Measured], int] = {
+    lists: 5,
+    stages: 1,
+    loads: 1,
+    creations: 1,
+}
 
 
 # --- the report --------------------------------------------------------------------------------
@@ -246,7 +251,7 @@ def prepare(product: Installation, chosen: argparse.Namespace) -> Ground:
             return await create(client, sample_bodies(far))
 
     samples = asyncio.run(make_samples())
-    start_delays(product, _WARM_RATE, _WARM_SECONDS, 1, Measured())
+    start_delays(product, _WARM_RATE, _WARM_SECONDS)
     return Ground(product, address, member, [member.tenant_id, *others], samples)
 
 
@@ -262,36 +267,46 @@ def size_lines(size: int, empty: Measured, full: Measured) -> list[str]:
     ]
 
 
-def faults_of(measured: Mapping[int, Measured], size: int) -> list[str]:
+def faults_of(measured: Mapping[int, Pair], size: int) -> list[str]:
     """Return a line for each fault of any size, and for each target that was missed at this one."""
-    found = [f"with {at} at rest: {fault}" for at, one in measured.items() for fault in one.faults]
+    found = [
+        f"{name} {at} at rest: {fault}"
+        for at, (empty, full) in measured.items()
+        for name, side in (("beside", empty), ("with", full))
+        for fault in side.faults
+    ]
+    empty, full = measured[size]
     return found + [
         f"target missed: {one.name} {one.ratio:.2f} times (target {TARGET_RATIO:g})"
-        for one in judge(measured[0].figures, measured[size].figures)
+        for one in judge(empty.figures, full.figures)
         if not one.kept
     ]
 
 
 def publish(
-    measured: Mapping[int, Measured],
+    measured: Mapping[int, Pair],
     stored: tables.Stored,
     backlogs: Backlogs | None,
     chosen: argparse.Namespace,
 ) -> int:
     """Print and store what came of it; 1 when a target was missed or something went wrong."""
-    sizes = [at for at in measured if at]
-    size = judged_size(sizes)
+    size = judged_size(list(measured))
     faults = faults_of(measured, size) + (backlogs.faults() if backlogs else [])
-    lines = [line for at in sizes for line in size_lines(at, measured[0], measured[at])]
+    lines = [line for at, pair in measured.items() for line in size_lines(at, *pair)]
     lines += stored.lines()
     lines += backlogs.lines() if backlogs else []
     figures = {
         "tenants": chosen.tenants,
         "rate": chosen.rate,
         "seconds": chosen.seconds,
-        "windows": chosen.windows,
+        "rounds": chosen.rounds,
         "sizes": {
-            at: {"figures": one.figures, "blocks": one.blocks} for at, one in measured.items()
+            at: {
+                "empty": empty.figures,
+                "full": full.figures,
+                "blocks": {"empty": empty.blocks, "full": full.blocks},
+            }
+            for at, (empty, full) in measured.items()
         },
         "judged_size": size,
         "storage": stored.as_json(),
@@ -307,17 +322,31 @@ def main(arguments: list[str]) -> int:
     """Run the report from a command line."""
     chosen = options(arguments)
     installation.require_start(chosen)
-    with installation.opened(chosen) as product:
-        enter(product)
-        ground = prepare(product, chosen)
-        measured = {0: measure_size(ground, chosen)}
+    with ExitStack() as stack:
+        sides = [
+            stack.enter_context(Side.opened(stack.enter_context(installation.opened(chosen))))
+            for _ in range(2)
+        ]
+        for side in sides:
+            side.ground = side.call(prepare, side.product, chosen)
+        _, full = sides
+        measured: dict[int, Pair] = {}
         for size in sorted(chosen.sizes):
-            tables.fill(ground.address, size, ground.tenants, ground.samples)
-            measured[size] = measure_size(ground, chosen)
-        stored = tables.read(ground.address)
+            tables.fill(full.ground.address, size, full.ground.tenants, full.ground.samples)
+            for side in sides:
+                tables.settle(side.ground.address)
+            empty_found, full_found = in_turn(sides, PARTS, chosen)
+            measured[size] = (empty_found, full_found)
+        stored = tables.read(full.ground.address)
         backlogs = None
-        if chosen.rounds:
-            backlogs = work_off_all(product, ground.address, chosen.rounds, chosen.round_count)
+        if chosen.backlogs:
+            backlogs = full.call(
+                work_off_all,
+                full.product,
+                full.ground.address,
+                chosen.backlogs,
+                chosen.backlog_count,
+            )
     return publish(measured, stored, backlogs, chosen)
 
 

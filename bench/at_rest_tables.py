@@ -172,7 +172,7 @@ def fill(address: str, size: int, tenants: Sequence[UUID], samples: Sequence[str
 def settle(address: str) -> None:
     """Leave the tables as days of rest would: cleaned, known to the planner, and on the disk."""
     with _session(address) as session:
-        session.execute("VACUUM (ANALYZE) tasks, task_revisions, executions")
+        session.execute("VACUUM (ANALYZE, INDEX_CLEANUP) tasks, task_revisions, executions")
         session.execute("CHECKPOINT")
 
 

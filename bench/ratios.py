@@ -23,9 +23,8 @@ def _peers(result: Result) -> Iterator[tuple[str, float | None]]:
 
 
 def _at_rest(result: Result) -> Iterator[tuple[str, float]]:
-    sizes = result["sizes"]
-    empty = sizes["0"]["figures"]
-    full = sizes[str(result["judged_size"])]["figures"]
+    judged = result["sizes"][str(result["judged_size"])]
+    empty, full = judged["empty"], judged["full"]
     for name in empty.keys() & full.keys():
         yield name, Judged(name, empty[name], full[name]).ratio
 

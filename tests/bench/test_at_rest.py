@@ -3,13 +3,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from bench import campaign
 from bench.at_rest import (
     Judged,
-    Measured,
     faults_of,
     judge,
     judged_size,
@@ -20,6 +20,7 @@ from bench.at_rest import (
     start_delays,
 )
 from bench.at_rest_reader import Backlogs
+from bench.at_rest_sides import Measured, in_turn
 from bench.at_rest_tables import Index, Stored, Table
 from bench.installation import Installation
 from executions.engine.clocks import from_epoch
@@ -74,22 +75,52 @@ def test_a_figure_is_kept_when_it_costs_little_more_and_a_rate_the_other_way_rou
     assert str(found).endswith("kept" if kept else "missed")
 
 
-def test_one_bad_window_of_three_does_not_decide_the_start_delay(monkeypatch: pytest.MonkeyPatch):
-    delays = [[2.0, 3.0], [90.0, 900.0], [4.0, 5.0]]
-
+def test_a_load_that_did_not_run_as_planned_is_a_fault(monkeypatch: pytest.MonkeyPatch):
     async def run(*_: object) -> SimpleNamespace:
         verdict = SimpleNamespace(
-            passed=len(delays) > 1, labels={"late": 1}, start_delay=distribution(delays.pop())
+            passed=False, labels={"late": 1}, start_delay=distribution([4.0, 5.0])
         )
         return SimpleNamespace(verdict=verdict)
 
     monkeypatch.setattr(campaign, "run", run)
-    found = Measured()
 
-    start_delays(Installation("http://127.0.0.1:1", "key", {}), 200.0, 30.0, 3, found)
+    found = start_delays(Installation("http://127.0.0.1:1", "key", {}), 200.0, 30.0)
 
     assert found.figures == {"start delay p50, ms": 4.0, "start delay p99, ms": 5.0}
     assert found.faults == ["the load did not run as planned: {'late': 1}"]
+
+
+def test_one_bad_round_of_three_does_not_decide():
+    rounds = [measured(2.0), measured(90.0, faults=("late",)), measured(4.0)]
+
+    found = Measured.median(rounds)
+
+    assert found.figures["start delay p50, ms"] == 4.0
+    assert found.faults == ["late"]
+
+
+def test_both_sides_are_measured_in_turn():
+    asked: list[str] = []
+
+    def part(ground: str, chosen: object) -> Measured:
+        asked.append(ground)
+        return Measured({"list ms": float(len(asked))})
+
+    sides = [SideOfThisProcess("empty"), SideOfThisProcess("full")]
+    empty, full = in_turn(cast(Any, sides), {part: 3}, options(["--rounds", "1"]))
+
+    assert asked == ["empty", "full"] * 3
+    assert (empty.figures, full.figures) == ({"list ms": 3.0}, {"list ms": 4.0})
+
+
+class SideOfThisProcess:
+    """Stands for an installation without one."""
+
+    def __init__(self, ground: str) -> None:
+        self.ground = ground
+
+    def call(self, function: Any, *args: Any) -> Any:
+        return function(*args)
 
 
 def test_every_figure_of_the_empty_system_is_compared():
@@ -110,9 +141,13 @@ def test_a_million_is_judged_or_else_the_largest_size(sizes, size):
 
 
 def test_only_the_judged_size_misses_targets_while_every_size_may_have_faults():
-    found = {0: measured(), 1000: measured(9.0, faults=("lost",)), 1_000_000: measured(3.0)}
+    found = {
+        1000: (measured(faults=("slow",)), measured(9.0, faults=("lost",))),
+        1_000_000: (measured(), measured(3.0)),
+    }
 
     assert faults_of(found, 1_000_000) == [
+        "beside 1000 at rest: slow",
         "with 1000 at rest: lost",
         "target missed: start delay p50, ms 1.50 times (target 1.2)",
     ]
@@ -135,13 +170,13 @@ def test_a_missed_target_of_either_part_fails_the_report(
     chosen = options(["--results", str(tmp_path), "--start"])
     backlogs = Backlogs(20_000, [1000.0], [1000.0, last])
 
-    assert publish({0: measured(), 1000: measured(delay)}, STORED, backlogs, chosen) == code
+    assert publish({1000: (measured(), measured(delay))}, STORED, backlogs, chosen) == code
     stored = json.loads(next(tmp_path.glob("*-at-rest.json")).read_text())
     assert stored["passed"] is (code == 0)
-    assert stored["sizes"]["1000"]["figures"]["start delay p50, ms"] == delay
+    assert stored["sizes"]["1000"]["full"]["start delay p50, ms"] == delay
 
 
 def test_a_report_without_backlogs_is_published(tmp_path: Path):
-    chosen = options(["--results", str(tmp_path), "--start", "--rounds", "0"])
+    chosen = options(["--results", str(tmp_path), "--start", "--backlogs", "0"])
 
-    assert publish({0: measured(), 1000: measured()}, STORED, None, chosen) == 0
+    assert publish({1000: (measured(), measured())}, STORED, None, chosen) == 0

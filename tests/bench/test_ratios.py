@@ -18,8 +18,10 @@ RESULTS: list[tuple[dict[str, Any], dict[str, float]]] = [
         {
             "report": "at-rest",
             "sizes": {
-                "0": {"figures": {"list ms": 10.0, "backlog a second": 900.0}},
-                "1000": {"figures": {"list ms": 11.0, "backlog a second": 450.0}},
+                "1000": {
+                    "empty": {"list ms": 10.0, "backlog a second": 900.0},
+                    "full": {"list ms": 11.0, "backlog a second": 450.0},
+                },
             },
             "judged_size": 1000,
         },
