@@ -67,7 +67,7 @@ def in_turn(
     parts: Mapping[Callable[[Any, argparse.Namespace], Measured], int],
     chosen: argparse.Namespace,
 ) -> list[Measured]:
-    """Measure each part of all sides in turn, so often in each round; return each side's medians."""
+    """Measure each part of all sides in turn, so often in each round; return medians by side."""
     found = [Measured() for _ in sides]
     for part, turns in parts.items():
         rounds = [
