@@ -3,8 +3,9 @@
 Two installations run at the same time, and the same figures are taken of both in turn, so that a
 machine whose speed changes does not decide: start delay, creating, lists, and the statements of
 materialize and dispatch with a thousand due. At rest are copies of a few real tasks, due in a month
-or later; the empty system has those few, and what measuring creates. Then backlogs are worked off
-while somebody keeps a transaction open. Run: ``python -m bench.at_rest --start``.
+or later; the empty system has those few, and what measuring creates, some ten thousand. What the
+full one costs while nobody asks it anything would slow both, and is not told here. Then backlogs
+are worked off while somebody keeps a transaction open. Run: ``python -m bench.at_rest --start``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bench import at_rest_tables as tables
 from bench import campaign, command_line, creation, installation, report
 from bench.at_rest_reader import Backlogs, work_off_all
 from bench.at_rest_sides import Measured, Side, in_turn
-from bench.at_rest_stages import one_pass
+from bench.at_rest_stages import Costs, one_look, one_pass
 from bench.failing import create
 from bench.installation import Installation
 from bench.members import Member, make_member
@@ -99,13 +100,20 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--creates", type=int, default=100, help="single creations a second")
     parser.add_argument("--create-seconds", type=float, default=15.0)
     parser.add_argument("--bulk", type=int, default=10_000, help="tasks created in bulk")
-    parser.add_argument("--repeat", type=int, default=5, help="requests and passes in a round")
-    parser.add_argument("--rounds", type=int, default=3, help="of each figure; medians are told")
+    parser.add_argument("--repeat", type=_some, default=5, help="requests and passes in a round")
+    parser.add_argument("--rounds", type=_some, default=3, help="of each figure; medians are told")
     parser.add_argument("--backlogs", type=int, default=5, help="0 leaves them out")
     parser.add_argument("--backlog-count", type=int, default=20_000, help="executions of each")
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
+
+
+def _some(value: str) -> int:
+    """Read a number of at least one."""
+    if int(value) < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return int(value)
 
 
 def sample_bodies(far: datetime) -> list[dict[str, Any]]:
@@ -175,17 +183,22 @@ def lists(ground: Ground, chosen: argparse.Namespace) -> Measured:
 def stages(ground: Ground, chosen: argparse.Namespace) -> Measured:
     """Take the medians of what the statements of the stages cost."""
     tables.settle(ground.address)
-    taken = [one_pass(ground.member.tenant_id) for _ in range(chosen.repeat + 1)][1:]
+    looks = [one_look() for _ in range(chosen.repeat + 1)][1:]
+    passes = [one_pass(ground.member.tenant_id) for _ in range(chosen.repeat + 1)][1:]
     # What was undone is left in the tables, and of small ones it is the greater part.
     tables.settle(ground.address)
-    return Measured.median(
-        [
-            Measured(
-                {f"{stage}, ms": ms for stage, ms in costs.ms.items()},
-                {stage: float(blocks) for stage, blocks in costs.blocks.items()},
-            )
-            for costs in taken
-        ]
+    found = Measured()
+    for taken in (looks, passes):
+        whole = Measured.median([_measured(costs) for costs in taken])
+        found.figures |= whole.figures
+        found.blocks |= whole.blocks
+    return found
+
+
+def _measured(costs: Costs) -> Measured:
+    return Measured(
+        {f"{stage}, ms": ms for stage, ms in costs.ms.items()},
+        {stage: float(blocks) for stage, blocks in costs.blocks.items()},
     )
 
 
@@ -259,6 +272,7 @@ def size_lines(size: int, empty: Measured, full: Measured) -> list[str]:
     """Return the figures of a size beside those of the empty system."""
     return [
         f"  {'':36} {'empty':>10} {size:>10} {'times':>6}  target {TARGET_RATIO:g} times",
+        f"  {'tasks that wait':36} {empty.tasks:>10} {full.tasks:>10}",
         *map(str, judge(empty.figures, full.figures)),
         *(
             f"  {stage}: {blocks:.0f} blocks, empty {empty.blocks[stage]:.0f}"
@@ -305,6 +319,7 @@ def publish(
                 "empty": empty.figures,
                 "full": full.figures,
                 "blocks": {"empty": empty.blocks, "full": full.blocks},
+                "tasks": {"empty": empty.tasks, "full": full.tasks},
             }
             for at, (empty, full) in measured.items()
         },
@@ -335,7 +350,9 @@ def main(arguments: list[str]) -> int:
             tables.fill(full.ground.address, size, full.ground.tenants, full.ground.samples)
             for side in sides:
                 tables.settle(side.ground.address)
+            waiting = [tables.count(side.ground.address) for side in sides]
             empty_found, full_found = in_turn(sides, PARTS, chosen)
+            empty_found.tasks, full_found.tasks = waiting
             measured[size] = (empty_found, full_found)
         stored = tables.read(full.ground.address)
         backlogs = None

@@ -11,11 +11,12 @@ import multiprocessing
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
-from bench.installation import Installation
+from bench.installation import Installation, InstallationError
 from bench.members import enter
 
 P = ParamSpec("P")
@@ -24,11 +25,12 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Measured:
-    """What was measured: figures that are judged, and blocks that were looked at."""
+    """What was measured: figures that are judged, blocks looked at, and the tasks that waited."""
 
     figures: dict[str, float] = field(default_factory=dict)
     blocks: dict[str, float] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    tasks: int = 0
 
     @staticmethod
     def median(rounds: Sequence[Measured]) -> Measured:
@@ -58,8 +60,14 @@ class Side:
             yield cls(product, process)
 
     def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function in the side's process, and return or raise what it does."""
-        return self._process.submit(function, *args, **kwargs).result()
+        """Run a function in the side's process, and return or raise what it does.
+
+        Raise InstallationError where that process could not enter, or has died.
+        """
+        try:
+            return self._process.submit(function, *args, **kwargs).result()
+        except BrokenProcessPool as error:
+            raise InstallationError(f"the process of an installation is gone: {error}") from error
 
 
 def in_turn(
@@ -67,7 +75,10 @@ def in_turn(
     parts: Mapping[Callable[[Any, argparse.Namespace], Measured], int],
     chosen: argparse.Namespace,
 ) -> list[Measured]:
-    """Measure each part of all sides in turn, so often in each round; return medians by side."""
+    """Measure one part after the other, each by all sides in turn; return each side's medians.
+
+    A part is measured as often as its turns say, times the rounds.
+    """
     found = [Measured() for _ in sides]
     for part, turns in parts.items():
         rounds = [

@@ -73,31 +73,53 @@ def one_pass(tenant_id: UUID) -> Costs:
     """Make a thousand tasks due, materialize and claim them, and undo it all; return the costs."""
     from django.db import connection, transaction
 
-    from executions.engine import ledger, materialize
+    from executions.engine import materialize
     from executions.engine.clocks import database_now
 
     costs, owner = Costs(), _as_owned()
     with transaction.atomic():
         now = database_now()
-        common = {
-            "low": ledger.floor_id(),
-            "high": ledger.high_id(now),
-            "partitions": owner.ready,
-        }
-        looked = Costs()
-        with connection.execute_wrapper(looked):
-            _look(common, now)
+        common = _bounds(owner, now)
         _make_due(tenant_id, now)
         with connection.execute_wrapper(costs):
             while materialize.run_once(owner).done:
                 pass
             claimed = _claim(common)
         transaction.set_rollback(True)
-    # A look at rest, not one past what has just been moved and is not cleaned away yet.
-    costs.ms[LOOK], costs.blocks[LOOK] = looked.ms[LOOK], looked.blocks[LOOK]
     if claimed != DUE:
         raise InstallationError(f"{claimed} of {DUE} due executions were claimed")
+    # Its looks went past what it had just moved, which nobody had cleaned away: see one_look.
+    del costs.ms[LOOK], costs.blocks[LOOK]
     return costs
+
+
+def one_look() -> Costs:
+    """Look for what is due next, as a scheduler does that has nothing to do."""
+    from django.db import connection
+
+    from executions.engine.clocks import database_now
+    from shared.conf import conf
+    from shared.sql import rows
+    from tasks.definition import WEBHOOK_POOL
+
+    costs, now = Costs(), database_now()
+    common = _bounds(_as_owned(), now)
+    ahead = timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
+    with connection.execute_wrapper(costs):
+        held = {"partitions": common["partitions"], "until": now + ahead}
+        rows("materialize/next_due_task", held)
+        rows("dispatch/next_due", {**common, "pools": [WEBHOOK_POOL]})
+    return costs
+
+
+def _bounds(owner: Any, now: datetime) -> dict[str, Any]:
+    from executions.engine import ledger
+
+    return {
+        "low": ledger.floor_id(),
+        "high": ledger.high_id(now),
+        "partitions": owner.ready,
+    }
 
 
 def _make_due(tenant_id: UUID, now: datetime) -> None:
@@ -111,18 +133,6 @@ def _make_due(tenant_id: UUID, now: datetime) -> None:
     bodies = [{**body_of(number), **due} for number in range(DUE)]
     definitions = [parse_create(body, now=now, limits=limits) for body in bodies]
     create_tasks(tenant_id, definitions, actor=COMMAND, now=now)
-
-
-def _look(common: Mapping[str, Any], now: datetime) -> None:
-    """Look for what is due next, as a scheduler does that has nothing to do."""
-    from shared.conf import conf
-    from shared.sql import rows
-    from tasks.definition import WEBHOOK_POOL
-
-    ahead = conf().horizon_seconds + conf().scheduler_sleep_seconds
-    until = now + timedelta(seconds=ahead)
-    rows("materialize/next_due_task", {"partitions": common["partitions"], "until": until})
-    rows("dispatch/next_due", {**common, "pools": [WEBHOOK_POOL]})
 
 
 def _claim(common: Mapping[str, Any]) -> int:

@@ -161,18 +161,25 @@ def chunks(first: int, last: int) -> Iterator[tuple[int, int]]:
 
 def fill(address: str, size: int, tenants: Sequence[UUID], samples: Sequence[str]) -> None:
     """Copy the samples until so many tasks wait, in turn for each tenant; a part per commit."""
+    there = count(address)
     with _session(address) as session:
-        there = session.execute(_COUNT).fetchall()[0][0]
         for first, last in chunks(there + 1, size):
             values = {"tenants": list(tenants), "samples": [UUID(one) for one in samples]}
             session.execute(_FILL, {**values, "first": first, "last": last})
             print(f"{last} of {size} tasks at rest", flush=True)
 
 
+def count(address: str) -> int:
+    """Return how many tasks wait."""
+    with _session(address) as session:
+        [(found,)] = session.execute(_COUNT).fetchall()
+    return int(found)
+
+
 def settle(address: str) -> None:
     """Leave the tables as days of rest would: cleaned, known to the planner, and on the disk."""
     with _session(address) as session:
-        session.execute("VACUUM (ANALYZE, INDEX_CLEANUP) tasks, task_revisions, executions")
+        session.execute("VACUUM (ANALYZE, INDEX_CLEANUP ON) tasks, task_revisions, executions")
         session.execute("CHECKPOINT")
 
 

@@ -16,6 +16,9 @@ class TenantQuerySet(models.QuerySet[Row]):
     """Rows of a model with ``tenant_id``; ``called`` is the model's word in messages."""
 
     called: ClassVar[str]
+    #: An index holds what lists are filtered and ordered by: it finds the rows of a page by itself,
+    #: and no others need be read.
+    found_by_key: ClassVar[bool] = False
 
     def for_tenant(self, tenant_id: UUID) -> Self:
         """Return the tenant's rows."""

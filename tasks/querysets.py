@@ -20,6 +20,7 @@ class TaskQuerySet(TenantQuerySet["Task"]):
     """Reads of tasks; a deleted task is in none of them."""
 
     called = "task"
+    found_by_key = True  # tasks_listed_idx
 
     def for_tenant(self, tenant_id: UUID) -> TaskQuerySet:
         """Return the tenant's tasks that are not deleted."""

@@ -22,7 +22,8 @@ from shared.exceptions import FieldError, InvalidInput
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 200
-#: Counted exactly up to here; above, the planner's estimate is given and named as such.
+#: Counted exactly up to here; above, the planner's estimate is given and named as such, except on
+#: the page where a list ends.
 MAX_EXACT_TOTAL = 10_000
 
 LIST_PARAMETERS: Mapping[str, Parameter] = {
@@ -61,6 +62,8 @@ def paginate(
     else:
         start = ((page or 1) - 1) * limit
     ordered = [part.filter(after).order_by(*order) for part in parts or (rows,)]
+    if getattr(rows, "found_by_key", False):  # of a TenantQuerySet
+        ordered = [part.filter(pk__in=part.values("pk")[: start + limit + 1]) for part in ordered]
     found = _slice(ordered, order, start, start + limit + 1)
     shown = found[:limit]
     if cursor is None and (page is not None or counted):

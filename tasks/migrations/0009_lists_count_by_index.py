@@ -12,8 +12,15 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # Building an index takes as long as the table is large.
-        migrations.RunSQL("SET statement_timeout = 0", "RESET statement_timeout"),
+        # Building an index takes as long as the table is large, and waits for older transactions.
+        migrations.RunSQL(
+            ["SET statement_timeout = 0", "SET lock_timeout = 0"],
+            ["RESET statement_timeout", "RESET lock_timeout"],
+        ),
+        # A build that was cut off leaves an index that nothing uses.
+        migrations.RunSQL(
+            "DROP INDEX CONCURRENTLY IF EXISTS tasks_listed_idx", migrations.RunSQL.noop
+        ),
         AddIndexConcurrently(
             model_name="task",
             index=models.Index(
@@ -24,5 +31,8 @@ class Migration(migrations.Migration):
             ),
         ),
         RemoveIndexConcurrently(model_name="task", name="tasks_of_tenant_idx"),
-        migrations.RunSQL("RESET statement_timeout", migrations.RunSQL.noop),
+        migrations.RunSQL(
+            ["RESET statement_timeout", "RESET lock_timeout"],
+            ["SET statement_timeout = 0", "SET lock_timeout = 0"],
+        ),
     ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -20,9 +21,9 @@ from bench.at_rest import (
     start_delays,
 )
 from bench.at_rest_reader import Backlogs
-from bench.at_rest_sides import Measured, in_turn
+from bench.at_rest_sides import Measured, Side, in_turn
 from bench.at_rest_tables import Index, Stored, Table
-from bench.installation import Installation
+from bench.installation import Installation, InstallationError
 from executions.engine.clocks import from_epoch
 from scheduler_site.proof.percentiles import distribution
 from tasks.choices import TaskType
@@ -113,6 +114,23 @@ def test_both_sides_are_measured_in_turn():
     assert (empty.figures, full.figures) == ({"list ms": 3.0}, {"list ms": 4.0})
 
 
+def test_a_side_calls_in_a_process_of_its_own_and_raises_what_that_raises(tmp_path: Path):
+    with Side.opened(product(tmp_path)) as side:
+        assert side.call(os.getpid) != os.getpid()
+        with pytest.raises(ZeroDivisionError):
+            side.call(divmod, 1, 0)
+
+
+def test_a_side_whose_process_dies_ends_the_report(tmp_path: Path):
+    with Side.opened(product(tmp_path)) as side, pytest.raises(InstallationError, match="is gone"):
+        side.call(os._exit, 1)
+
+
+def product(directory: Path) -> Installation:
+    """Return an installation that nobody started: who enters it only sets up."""
+    return Installation("http://127.0.0.1:1", "key", {"DATA_DIR": str(directory)})
+
+
 class SideOfThisProcess:
     """Stands for an installation without one."""
 
@@ -157,8 +175,15 @@ def test_a_size_shows_its_figures_and_its_blocks_beside_the_empty_ones():
     lines = size_lines(1000, measured(), measured(3.0))
 
     assert "1000" in lines[0]
-    assert [line.split()[-1] for line in lines[1:3]] == ["missed", "kept"]
-    assert lines[3] == "  claim: 100 blocks, empty 100"
+    assert lines[1].split()[-2:] == ["0", "0"]
+    assert [line.split()[-1] for line in lines[2:4]] == ["missed", "kept"]
+    assert lines[4] == "  claim: 100 blocks, empty 100"
+
+
+@pytest.mark.parametrize("name", ["--rounds", "--repeat"])
+def test_figures_are_measured_at_least_once(name: str):
+    with pytest.raises(SystemExit):
+        options([name, "0"])
 
 
 @pytest.mark.parametrize(

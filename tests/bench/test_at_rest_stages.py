@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bench import at_rest_stages
-from bench.at_rest_stages import STAGES, cost_of, one_pass
+from bench.at_rest_stages import LOOK, STAGES, cost_of, one_look, one_pass
 from bench.installation import InstallationError
 from executions.engine.partitions import Partitions
 from executions.models import Execution
@@ -31,9 +31,10 @@ def test_a_pass_costs_something_in_every_stage_and_leaves_nothing(monkeypatch):
     monkeypatch.setattr(at_rest_stages, "DUE", 20)
     Partitions().run_once()
 
-    costs = one_pass(make_tenant().id)
+    costs, look = one_pass(make_tenant().id), one_look()
 
-    assert set(costs.ms) == set(costs.blocks) == set(STAGES)
+    assert set(costs.ms) == set(costs.blocks) == set(STAGES) - {LOOK}
+    assert set(look.ms) == set(look.blocks) == {LOOK}
     assert min(costs.ms.values()) > 0
     assert min(costs.blocks.values()) > 0
     assert not Task.objects.exists()

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from executions.models import Execution
+from shared.api.pagination import paginate
+from tasks.models import Task
+from tests.factories import daily, make_task, make_tenant
 
 pytestmark = pytest.mark.django_db
 
@@ -60,3 +65,32 @@ def test_a_search_finds_tasks_and_errors_by_an_index_each():
 
     assert not of_tasks.exists()
     assert _plan_of(failed) == {"executions_with_error_idx"}
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", []):
+        yield from _nodes(child)
+
+
+def test_a_page_of_tasks_in_a_rare_state_is_found_without_reading_the_others():
+    tenant = make_tenant("Alpha")
+    make_task(tenant, daily())
+    query = {"limit": 20, "page": None, "cursor": None}
+    found = Task.objects.for_tenant(tenant.id).filtered({"status": ["PAUSED"]})
+    with CaptureQueriesContext(connection) as asked:
+        paginate(found, query, key="tasks", serialize=str)
+
+    with connection.cursor() as cursor:
+        # There are few rows here, for which any index will do: only this one is left.
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+        cursor.execute("DROP INDEX tasks_tenant_id_99520ccb")
+        cursor.execute("EXPLAIN (FORMAT JSON) " + asked[0]["sql"])
+        answer = cursor.fetchone()[0]
+
+    plan = (orjson.loads(answer) if isinstance(answer, str | bytes) else answer)[0]["Plan"]
+    read = [
+        (node["Node Type"], node["Index Name"]) for node in _nodes(plan) if "Index Name" in node
+    ]
+    assert ("Index Only Scan", "tasks_listed_idx") in read

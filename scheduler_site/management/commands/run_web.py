@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import socket
+from contextlib import suppress
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -14,6 +17,9 @@ from executions.api.long_poll import ROOM
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.interpreter import take_short_turns
+
+#: The answers' date is as fresh as the last look.
+_TICK_SECONDS = 1.0
 
 
 class Command(BaseCommand):
@@ -51,7 +57,25 @@ class Command(BaseCommand):
 
 
 class _Server(uvicorn.Server):
-    """Lets no call wait for work that holds the end up."""
+    """Lets no call wait for work that holds the end up, and wakes seldom while nobody calls."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._signalled = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def main_loop(self) -> None:
+        """Look once a second whether to end, not ten times: a machine at rest feels each look."""
+        self._loop = asyncio.get_running_loop()
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._signalled.wait(), _TICK_SECONDS)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End at the first signal without waiting for the next look."""
+        super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._signalled.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer who waits, then end as ever."""
