@@ -29,7 +29,8 @@ MAX_DAYS = 7
 DAY_MINUTES = 24 * 60
 #: Occurrences that one forecast walks; about three seconds of work.
 MOST_WALKED = 1_000_000
-_KEPT_SECONDS = 60
+#: How long a process keeps a forecast.
+KEPT_SECONDS = 60
 #: Destinations that an answer names, the busiest first.
 _MOST_DESTINATIONS = 100
 
@@ -86,7 +87,7 @@ def forecast(
     begun = (start or now).replace(second=0, microsecond=0)
     stretch = Stretch(begun, days * DAY_MINUTES, MOST_WALKED)
     made = _compute(Scope(tenant_id, stretch.until, destination, label), stretch, now)
-    cache.set(digest, made, _KEPT_SECONDS)
+    cache.set(digest, made, KEPT_SECONDS)
     return made
 
 

@@ -13,12 +13,14 @@ from itertools import islice, takewhile
 from typing import Any
 from uuid import UUID
 
+from django.core.cache import cache
+
 from shared.exceptions import VersionMismatch
 from shared.instants import ceil_millisecond, format_instant, format_local
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
-from tasks.forecast import DAY_MINUTES, MAX_DAYS, forecast
+from tasks.forecast import DAY_MINUTES, KEPT_SECONDS, MAX_DAYS, forecast
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.base import MICROSECOND, Occurrence, Spec
@@ -184,8 +186,7 @@ def _busiest_minute(
 
     None where none of them is within the forecast, or the tenant is too large to add up.
     """
-    scheduled = Task.objects.for_tenant(task.tenant_id).filter(status=TaskStatus.SCHEDULED)
-    if scheduled.order_by()[: _MOST_TASKS + 1].count() > _MOST_TASKS:
+    if _is_too_large(task.tenant_id):
         return None
     load = forecast(task.tenant_id, now=now)
     minutes = {one.at.replace(second=0, microsecond=0) for one in after.next}
@@ -198,6 +199,17 @@ def _busiest_minute(
         return None
     busiest = max(found, key=lambda minute: found[minute])
     return {"at": format_instant(busiest), "others": max(0, found[busiest])}
+
+
+def _is_too_large(tenant_id: UUID) -> bool:
+    """Return whether a tenant is too large to add up; known as long as a forecast is kept."""
+    key = f"what_if.too_large:{tenant_id}"
+    kept: bool | None = cache.get(key)
+    if kept is None:
+        scheduled = Task.objects.for_tenant(tenant_id).filter(status=TaskStatus.SCHEDULED)
+        kept = scheduled.order_by()[: _MOST_TASKS + 1].count() > _MOST_TASKS
+        cache.set(key, kept, KEPT_SECONDS)
+    return kept
 
 
 def _own(before: _Plan, minute: datetime) -> int:

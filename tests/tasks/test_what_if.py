@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from executions.services.changing import cancel_task
 from shared.exceptions import Conflict, InvalidInput, NotFound, VersionMismatch
@@ -133,6 +135,16 @@ def test_the_load_of_a_large_tenant_is_not_added_up(alpha, monkeypatch):
     monkeypatch.setattr(what_if, "_MOST_TASKS", 0)
 
     assert edit(make_task(alpha), {"priority": 1})["busiest_minute"] is None
+
+
+def test_the_tasks_of_a_tenant_are_counted_for_the_first_of_many_previews_alone(alpha):
+    task = make_task(alpha)
+    edit(task, {"priority": 1})
+
+    with CaptureQueriesContext(connection) as asked:
+        assert edit(task, {"priority": 2})["busiest_minute"] is not None
+
+    assert not [query for query in asked if "COUNT(" in query["sql"]]
 
 
 def test_what_never_runs_again_shows_nothing(alpha):
