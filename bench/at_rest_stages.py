@@ -95,7 +95,7 @@ def one_pass(tenant_id: UUID) -> Costs:
 
 def one_look() -> Costs:
     """Look for what is due next, as a scheduler does that has nothing to do."""
-    from django.db import connection
+    from django.db import connection, transaction
 
     from executions.engine.clocks import database_now
     from shared.conf import conf
@@ -105,7 +105,7 @@ def one_look() -> Costs:
     costs, now = Costs(), database_now()
     common = _bounds(_as_owned(), now)
     ahead = timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
-    with connection.execute_wrapper(costs):
+    with transaction.atomic(), connection.execute_wrapper(costs):
         held = {"partitions": common["partitions"], "until": now + ahead}
         rows("materialize/next_due_task", held)
         rows("dispatch/next_due", {**common, "pools": [WEBHOOK_POOL]})
