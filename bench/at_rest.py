@@ -100,20 +100,14 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--creates", type=int, default=100, help="single creations a second")
     parser.add_argument("--create-seconds", type=float, default=15.0)
     parser.add_argument("--bulk", type=int, default=10_000, help="tasks created in bulk")
-    parser.add_argument("--repeat", type=_some, default=5, help="requests and passes in a round")
-    parser.add_argument("--rounds", type=_some, default=3, help="of each figure; medians are told")
+    some = command_line.above_zero
+    parser.add_argument("--repeat", type=some, default=5, help="requests and passes in a round")
+    parser.add_argument("--rounds", type=some, default=3, help="of each figure; medians are told")
     parser.add_argument("--backlogs", type=int, default=5, help="0 leaves them out")
     parser.add_argument("--backlog-count", type=int, default=20_000, help="executions of each")
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
-
-
-def _some(value: str) -> int:
-    """Read a number of at least one."""
-    if int(value) < 1:
-        raise argparse.ArgumentTypeError("at least 1")
-    return int(value)
 
 
 def sample_bodies(far: datetime) -> list[dict[str, Any]]:

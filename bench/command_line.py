@@ -5,6 +5,7 @@ Exit codes: 0 passed, 1 a promise or target was missed, 2 the report could not r
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from typing import NoReturn
@@ -22,3 +23,11 @@ def run(main: Callable[[list[str]], int]) -> NoReturn:
             print(f"the report could not run: {error}", file=sys.stderr)
     # Outside: before 3.11.4, Python wraps in a group whatever is raised in there.
     sys.exit(2)
+
+
+def above_zero(word: str) -> int:
+    """Read an option's number; argparse refuses what is none, or less than 1."""
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError("has to be 1 or more")
+    return number

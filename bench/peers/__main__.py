@@ -19,6 +19,7 @@ from subprocess import SubprocessError
 from typing import Any
 
 from bench import command_line, report
+from bench.command_line import above_zero
 from bench.installation import InstallationError
 from bench.peers import install, target
 from bench.peers.celery_peers import DjangoCeleryBeat
@@ -64,12 +65,12 @@ def options(arguments: list[str]) -> argparse.Namespace:
     """Return the command line's options; SystemExit for a name that there is not."""
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
     parser.add_argument("scenario", nargs="?", default=BURST, choices=tuple(SCENARIOS))
-    parser.add_argument("--count", type=_above_zero, default=10_000, help="webhooks of a turn")
-    parser.add_argument("--rate", type=_above_zero, default=1000, help="a second (steady)")
-    parser.add_argument("--seconds", type=_above_zero, default=20, help="how long (steady)")
-    parser.add_argument("--rounds", type=_above_zero, default=3)
-    parser.add_argument("--peer-count", type=_above_zero, help="webhooks of a peer, if fewer")
-    parser.add_argument("--beat-entries", type=_above_zero, default=1000)
+    parser.add_argument("--count", type=above_zero, default=10_000, help="webhooks of a turn")
+    parser.add_argument("--rate", type=above_zero, default=1000, help="a second (steady)")
+    parser.add_argument("--seconds", type=above_zero, default=20, help="how long (steady)")
+    parser.add_argument("--rounds", type=above_zero, default=3)
+    parser.add_argument("--peer-count", type=above_zero, help="webhooks of a peer, if fewer")
+    parser.add_argument("--beat-entries", type=above_zero, default=1000)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=tuple(CONTENDERS))
     parser.add_argument("--install", action="store_true", help="install the peers and end")
     report.add_arguments(parser)
@@ -78,13 +79,6 @@ def options(arguments: list[str]) -> argparse.Namespace:
     if not chosen.names:
         parser.error(f"none of these takes part in {chosen.scenario}")
     return chosen
-
-
-def _above_zero(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise argparse.ArgumentTypeError("has to be 1 or more")
-    return number
 
 
 def load_of(name: str, chosen: argparse.Namespace) -> Load:
