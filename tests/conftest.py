@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,11 @@ from scheduler_site.celery import app
 from shared import redis_client
 from tests.support.servers import start_servers
 from tests.support.together import TogetherScheduling
+
+# A shell without job control starts what it puts in the background with SIGINT ignored, and every
+# process that a test interrupts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How fast the machine is that the tests run on says nothing about what they test.
 hypothesis_settings.register_profile(
