@@ -63,6 +63,10 @@ class ThreadedHandler(ASGIHandler):
             response.streaming_content = _parts(list(parts))
         response.close()
         body.close()
+        # Their parts hold them, too: they would lie in memory until Python looks for circles.
+        vars(response).pop("renderer_context", None)
+        if request is not None:
+            vars(request).clear()
         return response
 
 

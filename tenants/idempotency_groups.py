@@ -7,7 +7,8 @@
    and the answers are stored with the COMMIT;
 3. it wakes them all, and makes the first of those who have come meanwhile the next leader.
 
-Nobody is waited for: a caller without company is a group of one. A second call under a key that
+A caller without company is a group of one, and waits for nobody. Only a crowd's groups begin a few
+milliseconds apart, so that each is worth its transaction. A second call under a key that
 waits or runs here gets 409 at once. A replay, a key that is held elsewhere, and every call of a
 group that fails goes alone behind it, as with ``@idempotent``: what the group has written after
 all, it finds under its key.
@@ -16,6 +17,7 @@ all, it finds under its key.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,6 +49,9 @@ from tenants.idempotency import (
 logger = structlog.get_logger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+#: How long after a group the next one begins, where its leader has waited for the first.
+_APART_SECONDS = 0.012
 
 #: An answer that is frozen already, or the refusal of a call that changed nothing.
 Outcome = HttpResponse | PunctualError
@@ -107,6 +112,8 @@ class _Member:
         self.call = call
         self.outcome: Outcome | None = None
         self.leads = False
+        #: When it begins to lead, by the monotonic clock.
+        self.leads_from = 0.0
         self.woken = threading.Event()
 
 
@@ -157,6 +164,8 @@ class _Groups:
 
     def _lead(self, leader: _Member) -> None:
         group = [leader]
+        _wait_until(leader.leads_from)
+        following_from = time.monotonic() + _APART_SECONDS
         try:
             # One of the tenant's few changes at a time; more callers gather until its turn.
             with queue_of(leader.call.tenant):
@@ -165,14 +174,14 @@ class _Groups:
         except Exception as error:  # noqa: BLE001 - undone; whose fault it is shows when each goes alone
             logger.warning("calls go alone", calls=len(group), error=type(error).__name__)
         finally:
-            self._wake(group)
+            self._wake(group, following_from)
 
     def _gathered(self, tenant: UUID) -> list[_Member]:
         with self._lock:
             gathered, self._waiting[tenant] = self._waiting[tenant], []
         return gathered
 
-    def _wake(self, group: Sequence[_Member]) -> None:
+    def _wake(self, group: Sequence[_Member], following_from: float) -> None:
         """Wake the group, and before it the next leader, where anybody waits for one."""
         tenant = group[0].call.tenant
         with self._lock:
@@ -182,6 +191,7 @@ class _Groups:
                 del self._waiting[tenant]
             else:
                 following.leads = True
+                following.leads_from = following_from
         for member in ([following] if following else []) + list(group):
             member.woken.set()
 
@@ -194,6 +204,11 @@ def _wait(member: _Member, keeps_connection: bool) -> None:
     # Without a limit: whoever leads wakes everybody, whatever happens, and the database limits how
     # long that takes.
     member.woken.wait()
+
+
+def _wait_until(moment: float) -> None:
+    if (left := moment - time.monotonic()) > 0:
+        threading.Event().wait(left)
 
 
 def _run(group: Sequence[_Member], together: Together) -> None:

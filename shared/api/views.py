@@ -14,6 +14,7 @@ from uuid import UUID
 
 import structlog
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
@@ -45,6 +46,18 @@ class PunctualView(APIView):
         if "CONTENT_LENGTH" not in request.META and request.method not in ("GET", "HEAD"):
             request.META["CONTENT_LENGTH"] = str(len(request.body))
         return super().initialize_request(request, *args, **kwargs)
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer, and leave no circle behind.
+
+        What this view, its request and its answer hold of each other would lie in memory until
+        Python looks for circles, which no thread of the process can work meanwhile.
+        """
+        response = super().dispatch(request, *args, **kwargs)
+        self.request.parser_context.clear()
+        for name in ("response", "head"):
+            vars(self).pop(name, None)
+        return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Refuse the method, then the caller, then unknown query parameters."""

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 import pytest
@@ -13,8 +15,12 @@ from django.core import signals
 from django.db import connection
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import path
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from scheduler_site.web_handler import ThreadedHandler
+from shared.api.views import PunctualView
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -45,8 +51,20 @@ def ask_database(request: HttpRequest) -> HttpResponse:
     return HttpResponse(b"asked")
 
 
+class ToldView(PunctualView):
+    authentication_classes = []
+    permission_classes = []
+    seen: ClassVar[list[weakref.ref[Any]]] = []
+
+    def get(self, request: Request) -> Response:
+        self.seen.extend(weakref.ref(one) for one in (self, request, request._request))
+        assert request.data == {}
+        return Response({"told": "all"})
+
+
 urlpatterns = [
     path("show", show),
+    path("told", ToldView.as_view()),
     path("file", file),
     path("broken", broken),
     path("database", ask_database),
@@ -112,6 +130,18 @@ async def test_a_request_begins_and_ends_in_one_thread_of_the_pool(marks: list[t
     assert (status, said["body"]) == (200, "hello")
     assert said["thread"].startswith("web")
     assert marks == [("begin", said["thread"]), ("end", said["thread"])]
+
+
+def test_nothing_of_a_request_waits_for_the_garbage_collector():
+    gc.disable()
+    try:
+        status, body = asyncio.run(get(ThreadedHandler(), "/told"))
+        until(lambda: not any(one() for one in ToldView.seen), timeout=10)
+    finally:
+        gc.enable()
+
+    assert (status, orjson.loads(body)) == (200, {"told": "all"})
+    assert len(ToldView.seen) == 3
 
 
 async def test_requests_at_the_same_time_have_a_thread_each(monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -106,6 +107,25 @@ def test_who_comes_while_a_group_runs_is_in_the_next_one(client, script, crowd):
     }
     assert IdempotencyRecord.objects.count() == 4
     assert make(client, "b").content == crowd.answers["b"].content
+
+
+def test_the_groups_of_a_crowd_begin_apart_and_take_who_comes_meanwhile(
+    client, script, crowd, monkeypatch
+):
+    def gather_meanwhile(moment: float) -> None:
+        if moment:
+            begun.append(moment - idempotency_groups._APART_SECONDS)
+            crowd.gather(calls(client, "b"))
+
+    begun = [time.monotonic()]
+    monkeypatch.setattr(idempotency_groups, "_wait_until", gather_meanwhile)
+    with first_held(script, crowd, client):
+        begun_before = time.monotonic()
+        crowd.gather(calls(client, "a"))
+
+    assert statuses(crowd) == {"first": 201, "a": 201, "b": 201}
+    assert script.groups == [["first"], ["a", "b"]]
+    assert [*begun, begun_before] == sorted([*begun, begun_before])
 
 
 def test_another_call_under_a_known_key_is_422(client, script):
