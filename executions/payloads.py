@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Q
 
 from executions.models import Attempt, DeadLetter, Execution
 from executions.sealing import progress_context, result_context
-from shared.encryption import open_json, seal_json
+from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from tasks.models import TaskRevision
 from tasks.revisions import context_of, open_payload
+
+
+class Readable(NamedTuple):
+    """A payload as it can be shown; None where it is not whole, since no key opens it."""
+
+    payload: Any
+    is_whole: bool
+
+    def whole(self) -> Any:
+        """Return the payload; raise CannotBeOpened where no key opens it."""
+        if not self.is_whole:
+            raise CannotBeOpened
+        return self.payload
+
+
+def as_readable(opened: Callable[[], Any]) -> Readable:
+    """Return what one of the functions below opens, as far as it can be shown."""
+    try:
+        return Readable(opened(), is_whole=True)
+    except DecryptionFailed:
+        return Readable(None, is_whole=False)
 
 
 def seal_payload(payload: Any, execution_id: UUID) -> bytes:
@@ -24,6 +46,11 @@ def seal_payload(payload: Any, execution_id: UUID) -> bytes:
 def open_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Any:
     """Return what :func:`seal_payload` encrypted for the execution."""
     return open_json(bytes(sealed), _payload_context(execution_id))
+
+
+def read_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Readable:
+    """Return what can be shown of what :func:`seal_payload` encrypted for the execution."""
+    return as_readable(partial(open_sealed_payload, sealed, execution_id))
 
 
 def payload_of(execution: Execution) -> Any:
@@ -45,18 +72,18 @@ def result_of(execution: Execution) -> Any:
     return None if sealed is None else open_json(bytes(sealed), result_context(execution.id))
 
 
-def payloads_of_letters(letters: Iterable[DeadLetter]) -> dict[UUID, Any]:
+def payloads_of_letters(letters: Iterable[DeadLetter]) -> dict[UUID, Readable]:
     """Return the payload snapshot of each dead letter by its id, in at most one query."""
-    payloads: dict[UUID, Any] = {}
+    payloads: dict[UUID, Readable] = {}
     others: dict[UUID, tuple[UUID, int]] = {}
     for letter in letters:
         if letter.sealed_payload is not None:
-            payloads[letter.id] = open_sealed_payload(letter.sealed_payload, letter.execution_id)
+            payloads[letter.id] = read_sealed_payload(letter.sealed_payload, letter.execution_id)
         else:
             others[letter.id] = (letter.task_id, letter.revision)
     opened = _payloads_of_versions(set(others.values()))
     for letter_id, version in others.items():
-        payloads[letter_id] = opened.get(version)
+        payloads[letter_id] = opened.get(version, Readable(None, is_whole=True))
     return payloads
 
 
@@ -65,7 +92,10 @@ def response_of(attempt: Attempt) -> dict[str, Any] | None:
     if attempt.sealed_response is None:
         return None
     context = f"response:{attempt.execution_id}".encode()
-    found = open_json(bytes(attempt.sealed_response), context)
+    try:
+        found = open_json(bytes(attempt.sealed_response), context)
+    except DecryptionFailed:
+        return _unreadable_response(attempt)
     if "headers" not in found:
         # The log of a handler or a command.
         return None
@@ -84,7 +114,19 @@ def shown_body(body: bytes, encoding: str) -> str:
     return body.decode("utf-8", "replace")
 
 
-def _payloads_of_versions(versions: set[tuple[UUID, int]]) -> dict[Any, Any]:
+def _unreadable_response(attempt: Attempt) -> dict[str, Any] | None:
+    if attempt.response_status is None:
+        return None
+    body = "(The answer cannot be opened: its key is missing, or it was altered.)"
+    return {
+        "status": attempt.response_status,
+        "headers": [],
+        "body": body,
+        "truncated": False,
+    }
+
+
+def _payloads_of_versions(versions: set[tuple[UUID, int]]) -> dict[Any, Readable]:
     if not versions:
         return {}
     wanted = Q()
@@ -92,9 +134,13 @@ def _payloads_of_versions(versions: set[tuple[UUID, int]]) -> dict[Any, Any]:
         wanted |= Q(task_id=task_id, version=version)
     found = TaskRevision.objects.filter(wanted).values_list("task_id", "version", "sealed")
     return {
-        (task_id, version): open_json(bytes(sealed), context_of(task_id, version))["payload"]
+        (task_id, version): as_readable(partial(_payload_in, sealed, context_of(task_id, version)))
         for task_id, version, sealed in found
     }
+
+
+def _payload_in(sealed: bytes | memoryview, context: bytes) -> Any:
+    return open_json(bytes(sealed), context)["payload"]
 
 
 def _payload_context(execution_id: UUID) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from executions.attempts import attempts_of
@@ -11,7 +12,7 @@ from executions.choices import Status
 from executions.exchange import captured_response, planned_request, sent_request, with_body
 from executions.explain.waiting import waiting_for
 from executions.models import Attempt, Execution
-from executions.payloads import payload_of, progress_of, result_of
+from executions.payloads import as_readable, payload_of, progress_of, result_of
 from executions.presentation import (
     duration_ms,
     error_or_none,
@@ -19,7 +20,8 @@ from executions.presentation import (
     present_execution,
 )
 from tasks.models import Task
-from tasks.revisions import read_definition
+from tasks.presentation import present_missing
+from tasks.revisions import read_readable_version
 
 _PHASES = ("dns", "connect", "tls", "first_byte", "total")
 _NEVER_SENT = frozenset({Status.SKIPPED, Status.CANCELLED})
@@ -29,17 +31,22 @@ def present_execution_detail(execution: Execution, *, now: datetime) -> dict[str
     """Return the single view; ``now`` is the database's time."""
     task = Task.objects.get(pk=execution.task_id)
     attempts = attempts_of([execution.id])[execution.id]
-    target = read_definition(task, execution.revision).target
+    definition, is_whole = read_readable_version(task, execution.revision)
+    target = definition.target
+    payload, progress, result = (
+        as_readable(partial(opened, execution)) for opened in (payload_of, progress_of, result_of)
+    )
     last = attempts[-1] if attempts else None
     detail = {
         "attempts": present_attempts(attempts, execution, target),
-        "request": _request(execution, target, last),
+        "request": _request(execution, target, last, payload.payload),
+        **present_missing(is_whole and payload.is_whole and progress.is_whole and result.is_whole),
         "response": captured_response(last) if last else None,
         "timings": present_timings(last.timings if last else {}),
         "waiting_for": waiting_for(execution, task, now),
         "lease_expires_at": instant_or_none(execution.lease_expires_at),
-        "progress": progress_of(execution),
-        "result": result_of(execution),
+        "progress": progress.payload,
+        "result": result.payload,
     }
     return present_execution(execution, task_name=task.name, detail=detail)
 
@@ -82,10 +89,10 @@ def present_timings(timings: Mapping[str, float]) -> dict[str, float | None]:
 
 
 def _request(
-    execution: Execution, target: Mapping[str, Any], last: Attempt | None
+    execution: Execution, target: Mapping[str, Any], last: Attempt | None, payload: Any
 ) -> dict[str, Any] | None:
     if last is not None:
-        return with_body(sent_request(target, execution, last), payload_of(execution))
+        return with_body(sent_request(target, execution, last), payload)
     if execution.status in _NEVER_SENT:
         return None
-    return with_body(planned_request(target), payload_of(execution))
+    return with_body(planned_request(target), payload)

@@ -8,11 +8,12 @@ from typing import Any
 from executions.attempts import attempts_of
 from executions.exchange import captured_response
 from executions.models import Attempt, DeadLetter, Execution
-from executions.payloads import open_sealed_payload, payloads_of_letters
+from executions.payloads import Readable, payloads_of_letters, read_sealed_payload
 from executions.presentation import error_or_none, instant_or_none
 from executions.presentation_detail import present_attempt, present_attempts
 from tasks.models import Task
-from tasks.revisions import read_definition
+from tasks.presentation import present_missing
+from tasks.revisions import read_readable_version
 
 
 def present_letters(letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
@@ -34,23 +35,24 @@ def present_letter(letter: DeadLetter) -> dict[str, Any]:
     execution = Execution.objects.filter(pk=letter.execution_id).first()
     if execution is not None:
         task = Task.objects.get(pk=execution.task_id)
-        target = read_definition(task, execution.revision).target
+        target = read_readable_version(task, execution.revision).definition.target
         attempts = attempts_of([execution.id])[execution.id]
         shown["attempts"] = present_attempts(attempts, execution, target)
     edited = None
     if letter.sealed_edit is not None:
-        edited = {"payload": open_sealed_payload(letter.sealed_edit, letter.execution_id)}
+        edited = {"payload": read_sealed_payload(letter.sealed_edit, letter.execution_id).payload}
     return {**shown, "edit": edited}
 
 
-def _present(letter: DeadLetter, payload: Any, attempts: Sequence[Attempt]) -> dict[str, Any]:
+def _present(letter: DeadLetter, payload: Readable, attempts: Sequence[Attempt]) -> dict[str, Any]:
     return {
         "id": str(letter.id),
         "execution_id": str(letter.execution_id),
         "task_id": str(letter.task_id),
         "error": error_or_none(letter.error_code, letter.error_message),
         "error_signature": letter.error_signature,
-        "payload": payload,
+        "payload": payload.payload,
+        **present_missing(payload.is_whole),
         "attempts": [present_attempt(attempt) for attempt in attempts],
         "last_response": _last_response(attempts),
         "resolved": letter.resolved,

@@ -20,8 +20,8 @@ from executions.presentation import present_executions
 from shared.exceptions import InvalidInput
 from tasks.calendars import spec_reader
 from tasks.models import Pause, Task
-from tasks.presentation import present_next, present_paused_by, present_task
-from tasks.revisions import read_definitions
+from tasks.presentation import present_missing, present_next, present_paused_by, present_task
+from tasks.revisions import read_readable
 from tasks.schedules.base import MICROSECOND
 
 LATEST = 10
@@ -31,14 +31,18 @@ _AHEAD = timedelta(days=1)
 
 def present_tasks(tasks: Sequence[Task]) -> list[dict[str, Any]]:
     """Return tasks as lists show them; all definitions come in one query."""
-    definitions = read_definitions(tasks)
+    definitions = read_readable(tasks)
     soonest = upcoming(tasks)
     pauses = standing_pauses_of(tasks)
     return [
         present_task(
             task,
-            definitions[task.id],
-            extra={**next_execution(task, soonest), **paused_by(task, pauses)},
+            definitions[task.id].definition,
+            extra={
+                **next_execution(task, soonest),
+                **paused_by(task, pauses),
+                **present_missing(definitions[task.id].is_whole),
+            },
         )
         for task in tasks
     ]

@@ -18,11 +18,18 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from shared.conf import conf
-from shared.exceptions import PunctualError
+from shared.exceptions import Conflict, PunctualError
 
 VERSION = 1
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
+
+
+#: What an answer says in place of what it cannot show.
+CANNOT_BE_OPENED = (
+    "The payload and the secrets cannot be opened: ENCRYPTION_KEYS does not have their key, or "
+    "they were altered."
+)
 
 
 class DecryptionFailed(PunctualError):
@@ -30,6 +37,15 @@ class DecryptionFailed(PunctualError):
 
     code = "decryption_failed"
     status = 500
+
+
+class CannotBeOpened(Conflict):
+    """What a change or a run needs is sealed under a key that is not here, or was altered."""
+
+    code = "decryption_failed"
+
+    def __init__(self) -> None:
+        super().__init__(CANNOT_BE_OPENED)
 
 
 def seal(plaintext: bytes, context: bytes) -> bytes:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import orjson
 
+from shared.encryption import CANNOT_BE_OPENED
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant, format_local, parse_instant
 from tasks.choices import TaskType
@@ -90,6 +91,11 @@ def present_task(
         "paused_by": None,
         **(extra or {}),
     }
+
+
+def present_missing(is_whole: bool) -> dict[str, str]:
+    """Return the field that says that payload and secrets cannot be shown; none where they can."""
+    return {} if is_whole else {"missing": CANNOT_BE_OPENED}
 
 
 def present_paused_by(pause: ShownPause | None) -> dict[str, Any]:

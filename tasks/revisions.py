@@ -6,13 +6,13 @@ plain JSON, so that the loop's statements can read timeouts and limits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import F
 
-from shared.encryption import open_json, seal_json
+from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from shared.exceptions import NotFound
 from tasks.definition import Definition, from_stored, parts_of
 from tasks.models import Task, TaskRevision
@@ -43,18 +43,39 @@ def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], by
 
 
 def read_definition(task: Task, version: int | None = None) -> Definition:
-    """Return the task's definition, of an older version if asked; raise NotFound for others."""
-    found = task.revisions.filter(version=version or task.version).first()
-    if found is None:
-        raise NotFound("There is no such version.")
-    return definition_of(found)
+    """Return the task's definition, of an older version if asked; raise NotFound for others.
+
+    Raise CannotBeOpened where no key opens it.
+    """
+    definition, is_whole = read_readable_version(task, version or task.version)
+    if not is_whole:
+        raise CannotBeOpened
+    return definition
 
 
 def read_definitions(tasks: Iterable[Task]) -> dict[UUID, Definition]:
     """Return the current definition of each task, in one query."""
-    ids = [task.id for task in tasks]
-    found = TaskRevision.objects.filter(task_id__in=ids, version=F("task__version"))
-    return {revision.task_id: definition_of(revision) for revision in found}
+    return {revision.task_id: definition_of(revision) for revision in _current(tasks)}
+
+
+class Readable(NamedTuple):
+    """What can be read of a definition; payload and secrets are missing where it is not whole."""
+
+    definition: Definition
+    is_whole: bool
+
+
+def read_readable(tasks: Iterable[Task]) -> dict[UUID, Readable]:
+    """Return what can be read of each task's current definition, in one query; never raises.
+
+    For those who show tasks: one whose sealed part no key opens is not to hide the others.
+    """
+    return {revision.task_id: _readable(revision) for revision in _current(tasks)}
+
+
+def read_readable_version(task: Task, version: int) -> Readable:
+    """Return what can be read of a version of the task; raise NotFound where it has none."""
+    return _readable(_version(task, version))
 
 
 def open_payload(task_id: UUID, version: int) -> Any:
@@ -74,8 +95,31 @@ def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def definition_of(revision: TaskRevision) -> Definition:
-    """Return the definition that a revision holds."""
+    """Return the definition that a revision holds; raise DecryptionFailed where no key opens it."""
     secret = open_json(bytes(revision.sealed), context_of(revision.task_id, revision.version))
+    return _joined(revision, secret)
+
+
+def _version(task: Task, version: int) -> TaskRevision:
+    found = task.revisions.filter(version=version).first()
+    if found is None:
+        raise NotFound("There is no such version.")
+    return found
+
+
+def _current(tasks: Iterable[Task]) -> Iterable[TaskRevision]:
+    ids = [task.id for task in tasks]
+    return TaskRevision.objects.filter(task_id__in=ids, version=F("task__version"))
+
+
+def _readable(revision: TaskRevision) -> Readable:
+    try:
+        return Readable(definition_of(revision), is_whole=True)
+    except DecryptionFailed:
+        return Readable(_joined(revision, {"payload": None}), is_whole=False)
+
+
+def _joined(revision: TaskRevision, secret: Mapping[str, Any]) -> Definition:
     stored = dict(revision.definition)
     stored["target"] = {
         **stored["target"],

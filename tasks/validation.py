@@ -54,6 +54,7 @@ READ_ONLY_FIELDS = (
     "paused_until",
     "pause_note",
     "paused_by",
+    "missing",
     "executions",
 )
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

@@ -22,7 +22,7 @@ from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tasks.calendars import limits_of
 from tasks.creation import create_task
-from tasks.models import Task
+from tasks.models import Task, TaskRevision
 from tasks.validation import parse_create
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant
@@ -80,6 +80,12 @@ def make_task(tenant: Tenant, body: Mapping[str, Any] | None = None) -> Task:
     now = database_now()
     definition = parse_create(body or daily(), now=now, limits=limits_of(tenant.id))
     return create_task(tenant.id, definition, actor=ACTOR, now=now)
+
+
+def spoil(task: Task) -> Task:
+    """Make the task's payload and secrets such as no key opens."""
+    TaskRevision.objects.filter(task=task).update(sealed=b"\x01")
+    return task
 
 
 def prepare() -> Partitions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -22,7 +23,7 @@ from executions.captured_logs import captured_log
 from executions.choices import FINAL, Status
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter, Execution
-from executions.payloads import payload_of
+from executions.payloads import as_readable, payload_of
 from executions.presentation import present_executions
 from executions.presentation_detail import present_execution_detail
 from executions.services.backfill_steps import executions_made_by
@@ -33,7 +34,7 @@ from shared.conf import conf
 from shared.exceptions import NotFound
 from shared.instants import format_instant
 from tasks.models import Task
-from tasks.revisions import read_definition
+from tasks.revisions import read_readable_version
 from tenants.choices import Role
 
 WINDOWS = {
@@ -96,7 +97,8 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
     now = database_now()
     shown = present_execution_detail(found, now=now)
     attempts = attempt_facts(shown["attempts"])
-    target = read_definition(Task.objects.get(pk=found.task_id), found.revision).target
+    task = Task.objects.get(pk=found.task_id)
+    target = read_readable_version(task, found.revision).definition.target
     letter = DeadLetter.objects.for_tenant(found.tenant_id).filter(execution_id=found.pk).first()
     return render(
         request,
@@ -141,7 +143,11 @@ def retry(request: ConsoleRequest, execution_id: UUID) -> Done:
 
 def _payload(found: Execution, shown: dict[str, Any]) -> Any:
     """Return what the execution carries; nothing where its method sends none."""
-    return shown["request"]["body"] if shown["request"] else payload_of(found)
+    return (
+        shown["request"]["body"]
+        if shown["request"]
+        else as_readable(partial(payload_of, found)).payload
+    )
 
 
 def _log(found: Execution, log_url: str | None) -> dict[str, Any] | None:

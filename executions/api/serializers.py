@@ -127,6 +127,12 @@ class AttemptSerializer(AttemptOfLetter):
     response = CapturedResponse(allow_null=True)
 
 
+def _missing() -> serializers.CharField:
+    return serializers.CharField(
+        required=False, help_text="Only where something sealed cannot be opened: why."
+    )
+
+
 class WaitingFor(Answer):
     """What an execution waits for, until when as far as known, and a sentence."""
 
@@ -176,6 +182,7 @@ class ExecutionDetail(ExecutionSerializer):
     lease_expires_at = StrictDateTimeField(
         allow_null=True, help_text="Until when its holder has it; null when nobody does."
     )
+    missing = _missing()
 
 
 class DeadLetterSerializer(Answer):
@@ -196,6 +203,7 @@ class DeadLetterSerializer(Answer):
     resolved_at = StrictDateTimeField(allow_null=True)
     retry_execution_id = serializers.UUIDField(allow_null=True)
     created_at = StrictDateTimeField()
+    missing = _missing()
 
 
 class PayloadEdit(Answer):

@@ -16,8 +16,8 @@ from executions.presentation_tasks import (
 )
 from tasks.definition import Definition
 from tasks.models import Task
-from tasks.presentation import present_task
-from tasks.revisions import read_definition
+from tasks.presentation import present_missing, present_task
+from tasks.revisions import read_readable
 
 __all__ = ["present_latest", "present_tasks", "task_answer"]
 
@@ -26,7 +26,10 @@ def task_answer(
     task: Task, definition: Definition | None = None, *, status: int = 200, **extra: Any
 ) -> Response:
     """Return the answer that shows a task; 201 says where it is."""
-    definition = definition or read_definition(task)
+    if definition is None:
+        # What cannot be opened may be paused, and a pause that is done is no failure.
+        definition, is_whole = read_readable([task])[task.id]
+        extra = {**present_missing(is_whole), **extra}
     if status != 201:  # a new task has nothing in the ledger yet
         extra = {**next_execution(task, upcoming([task])), **extra}
     extra = {**paused_by(task, standing_pauses_of([task])), **extra}

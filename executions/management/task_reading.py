@@ -12,6 +12,7 @@ from executions.engine.clocks import database_now
 from executions.management.finding import ID_TAIL, find_task, tasks_of
 from executions.presentation_tasks import present_tasks
 from shared.commands import PunctualCommand, shown, table, wrong_use
+from shared.exceptions import Conflict
 from shared.instants import format_local
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task
@@ -79,16 +80,23 @@ def show_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Print the definitions of tasks as JSON that ``create --file`` takes."""
+    """Print the definitions of tasks as JSON that ``create --file`` takes.
+
+    Raise Conflict for one that is not whole: made again, it would have no payload.
+    """
     definitions = [
-        {key: task[key] for key in LONG_FIELDS}
-        for page in _pages(_chosen(options))
-        for task in documents(page)
+        _definition(task) for page in _pages(_chosen(options)) for task in documents(page)
     ]
     command.emit({**options, "json": True}, {"tasks": definitions}, [])
     command.note(
         f"{len(definitions)} tasks; make them again with `manage.py tasks create --file -`"
     )
+
+
+def _definition(document: Mapping[str, Any]) -> dict[str, Any]:
+    if "missing" in document:
+        raise Conflict(f"Task {document['id']}: {document['missing']}")
+    return {key: document[key] for key in LONG_FIELDS}
 
 
 def documents(tasks: list[Task]) -> list[dict[str, Any]]:
@@ -113,6 +121,7 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
         ("calls", f"{document['target']['method']} {document['target']['url']}"),
         ("labels", labels or "-"),
         ("last", _last(document["last_execution"])),
+        *((("missing", document["missing"]),) if "missing" in document else ()),
     )
     for name, value in facts:
         yield f"{name:<9} {shown(value)}"

@@ -13,7 +13,7 @@ from django.db import transaction
 from events import audit
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter, Execution
-from executions.payloads import payloads_of_letters, seal_payload
+from executions.payloads import Readable, payloads_of_letters, seal_payload
 from executions.services.triggering import (
     Made,
     Override,
@@ -36,7 +36,7 @@ class Held:
     letter: DeadLetter
     original: Execution | None
     task: Task
-    payload: Any
+    payload: Readable
 
 
 @transaction.atomic
@@ -120,7 +120,7 @@ def begin_letter_retry(held: Held, override: Override | None, actor: Actor, now:
             "The execution of this dead letter is past its retention; run its task instead.",
             code="execution_not_kept",
         )
-    wanted = override or Override(held.payload)
+    wanted = override or Override(held.payload.whole())
     letter.retry_execution_id = retry_of(held.original, held.task, wanted, now)
     if override:
         letter.sealed_edit = seal_payload(override.payload, letter.execution_id)

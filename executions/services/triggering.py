@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from executions.choices import FINAL, Trigger
 from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.models import Execution
-from executions.payloads import payload_of, seal_payload
+from executions.payloads import as_readable, payload_of, seal_payload
 from shared.actor import Actor
 from shared.exceptions import Conflict
 from shared.ids import new_id, series_id
@@ -94,7 +95,8 @@ def begin_retry(original: Execution, task: Task, override: Override | None, now:
     """Insert the retry of a locked execution; the caller wakes and audits, as after a run."""
     if original.status not in FINAL:
         raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
-    execution_id = retry_of(original, task, override or Override(payload_of(original)), now)
+    wanted = override or Override(as_readable(partial(payload_of, original)).whole())
+    execution_id = retry_of(original, task, wanted, now)
     facts = {"id": str(execution_id)}
     return Made(
         execution_id, audit.Change("execution.retried", "execution", original.id, None, facts)

@@ -231,7 +231,11 @@ _ANSWERED: Schema = {
     "retry_policy": closed(RETRY, *(key for key in RETRY if key != "delays_seconds")),
     **_PLACE,
 }
-TASK: Schema = closed(_ANSWERED, *_ANSWERED) | {
+_MISSING: Schema = {
+    "type": "string",
+    "description": "Only where something sealed cannot be opened: why.",
+}
+TASK: Schema = closed(_ANSWERED | {"missing": _MISSING}, *_ANSWERED) | {
     "description": "A task: its definition in the long form and where it stands.",
     # Single views and bulk answers add fields of their own.
     "additionalProperties": True,

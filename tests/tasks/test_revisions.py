@@ -6,7 +6,7 @@ from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound
 from tasks import revisions
 from tasks.models import TaskRevision
-from tests.factories import daily, make_task
+from tests.factories import daily, make_task, spoil
 from tests.tasks.bodies import LONG, TARGETS, create, with_target
 
 
@@ -48,6 +48,22 @@ def test_a_sealed_part_is_bound_to_its_version(task):
 
     with pytest.raises(DecryptionFailed):
         revisions.definition_of(stored)
+
+
+def test_of_what_no_key_opens_the_plain_part_can_be_read(task, alpha):
+    other = make_task(alpha)
+    spoil(task)
+
+    found = revisions.read_readable([task, other])
+
+    assert found[other.id] == (revisions.read_definition(other), True)
+    definition, is_whole = found[task.id]
+    assert not is_whole
+    assert definition.payload is None
+    assert definition.target["url"] == LONG["target"]["url"]
+    assert not definition.target["headers"]
+    with pytest.raises(DecryptionFailed):
+        revisions.read_definitions([task, other])
 
 
 def test_an_older_version_stays_readable(task):

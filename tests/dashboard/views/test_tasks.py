@@ -10,8 +10,20 @@ import pytest
 from executions.engine.clocks import database_now
 from executions.models import Execution
 from tasks.choices import TaskStatus
+from tasks.models import Task
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
-from tests.factories import daily, every_second, finish, make_task, once, prepare, release, reload
+from tests.factories import (
+    daily,
+    every_second,
+    finish,
+    make_dead_letter,
+    make_task,
+    once,
+    prepare,
+    release,
+    reload,
+    spoil,
+)
 
 ACTIONS = ("run", "pause", "resume", "cancel", "delete", "rollback")
 SECRET = "Bearer s3cr3t-of-the-receiver"
@@ -28,6 +40,24 @@ def test_tasks_are_listed_with_schedule_and_latest_runs(browser, alpha):
     assert f'id="row-{task.pk}"' in answer.text
     assert "?label=team%3Aa%3Ab%20c" in answer.text
     assert len(answer.context["rows"][0]["strip"]) == 1
+
+
+def test_a_task_whose_payload_no_key_opens_is_listed_and_its_pages_say_so(browser, alpha):
+    letter = make_dead_letter(alpha, once(name="Spoiled"))
+    spoil(Task.objects.get(pk=letter.task_id))
+    lists = ("/tasks", "/dead-letters", "/executions")
+    pages = (
+        f"/tasks/{letter.task_id}",
+        f"/dead-letters/{letter.pk}",
+        f"/executions/{letter.execution_id}",
+    )
+
+    listed, shown = ([browser(alpha).get(path) for path in paths] for paths in (lists, pages))
+
+    assert [answer.status_code for answer in listed] == [200, 200, 200]
+    assert "Spoiled" in listed[0].text
+    for answer in shown:
+        assert (answer.status_code, "ENCRYPTION_KEYS" in answer.text) == (200, True)
 
 
 def test_an_empty_list_says_how_to_begin(browser, alpha):

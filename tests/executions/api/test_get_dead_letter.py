@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.models import DeadLetter, Execution
+from executions.models import Attempt, DeadLetter, Execution
+from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.answers import problem, sealed_answer
 from tests.factories import (
@@ -13,10 +14,37 @@ from tests.factories import (
     make_execution,
     once,
     release,
+    spoil,
     start,
 )
 
 URL = "/v1/dlq"
+
+
+def test_what_no_key_opens_is_said_in_lists_and_single_views_and_hides_nothing_else(
+    client: ApiClient, alpha: Tenant
+):
+    whole = make_dead_letter(alpha, once(payload="whole"))
+    spoiled = make_dead_letter(alpha, once(payload="spoiled"))
+    spoil(Task.objects.get(pk=spoiled.task_id))
+    Attempt.objects.filter(execution_id=spoiled.execution_id).update(sealed_response=b"\x01")
+
+    listed = {one["id"]: one for one in client.get(URL).json()["dead_letters"]}
+    letter = client.get(f"{URL}/{spoiled.id}").json()
+    execution = client.get(f"/v1/executions/{spoiled.execution_id}").json()
+    retried = client.post(f"{URL}/{spoiled.id}/retry", idempotency_key="r")
+
+    assert (listed[str(whole.id)]["payload"], "missing" in listed[str(whole.id)]) == (
+        "whole",
+        False,
+    )
+    assert listed[str(spoiled.id)]["payload"] is None
+    for shown in (listed[str(spoiled.id)], letter, execution):
+        assert "ENCRYPTION_KEYS" in shown["missing"]
+    assert "cannot be opened" in letter["last_response"]["body"]
+    assert (execution["request"]["body"], execution["status"]) == (None, "FAILED")
+    assert (retried.status_code, retried.json()["code"]) == (409, "decryption_failed")
+    assert not DeadLetter.objects.get(pk=spoiled.pk).resolved
 
 
 def test_a_letter_shows_payload_last_response_and_every_attempt(client: ApiClient, alpha: Tenant):

@@ -5,8 +5,9 @@ from uuid import uuid4
 import pytest
 
 from executions.services import changing
+from tasks.models import Task
 from tasks.services import Pause
-from tests.factories import ACTOR, daily, make_client, make_task, once
+from tests.factories import ACTOR, daily, make_client, make_task, once, spoil
 
 
 def names(answer):
@@ -29,6 +30,33 @@ def test_tasks_are_listed_newest_first(client, alpha):
         "next_cursor": None,
     }
     assert answer.json()["tasks"][0]["payload"] == {"report": 1}
+
+
+def test_a_task_whose_payload_no_key_opens_does_not_hide_the_others(client, alpha):
+    make_task(alpha, daily(name="whole"))
+    spoiled = spoil(make_task(alpha, daily(name="spoiled")))
+
+    listed = client.get("/v1/tasks").json()["tasks"]
+    shown = client.get(f"/v1/tasks/{spoiled.id}")
+
+    assert [(task["name"], task["payload"]) for task in listed] == [
+        ("spoiled", None),
+        ("whole", {"report": 1}),
+    ]
+    assert "ENCRYPTION_KEYS" in listed[0]["missing"]
+    assert "missing" not in listed[1]
+    assert (shown.status_code, shown.json()["missing"]) == (200, listed[0]["missing"])
+
+
+def test_a_task_whose_payload_no_key_opens_is_paused_but_not_edited(client, alpha):
+    spoiled = spoil(make_task(alpha))
+
+    paused = client.post(f"/v1/tasks/{spoiled.id}/pause", idempotency_key="p")
+    edited = client.patch(f"/v1/tasks/{spoiled.id}", {"name": "new"}, idempotency_key="e")
+
+    assert (paused.status_code, paused.json()["status"]) == (200, "PAUSED")
+    assert (edited.status_code, edited.json()["code"]) == (409, "decryption_failed")
+    assert Task.objects.get(pk=spoiled.pk).version == spoiled.version
 
 
 def test_a_page_costs_the_same_whatever_it_holds(client, alpha, django_assert_max_num_queries):

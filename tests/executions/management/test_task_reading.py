@@ -9,7 +9,7 @@ from executions.services.changing import pause_task
 from shared.actor import COMMAND
 from tasks.models import Task
 from tasks.services import Pause
-from tests.factories import daily, every_second, make_execution, make_task, once, prepare
+from tests.factories import daily, every_second, make_execution, make_task, once, prepare, spoil
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
 
@@ -118,6 +118,19 @@ def test_an_export_makes_the_same_tasks_again(alpha, beta, monkeypatch):
     assert made.code == 0
     assert [task["name"] for task in exported["tasks"]] == ["Invoices"]
     assert again == exported
+
+
+def test_what_no_key_opens_is_listed_and_shown_but_not_exported(alpha):
+    task = spoil(make_task(alpha, daily(name="Invoices")))
+    make_task(alpha, daily(name="Reports"))
+
+    shown = call("tasks", "show", str(task.id))
+    exported = call("tasks", "export")
+
+    assert [one["name"] for one in _list()] == ["Reports", "Invoices"]
+    assert "ENCRYPTION_KEYS" in shown.out
+    assert (exported.code, exported.out) == (4, "")
+    assert str(task.id) in exported.err
 
 
 def test_an_export_of_named_tasks_takes_no_filters(alpha):
