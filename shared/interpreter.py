@@ -2,7 +2,8 @@
 
 Python lets a thread that computes go on for five milliseconds while others wait. In the web server
 a request that has just had its answer from the database, and holds a lock there, waits so long each
-time. Called once, when a process has started.
+time; in a worker what is due waits while another thread reads the next batch. Called once, when a
+process has started.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
+from shared.interpreter import take_short_turns
 
 #: Threads that hand batches to the loop; handing over takes well under a millisecond.
 _HANDOVER_THREADS = 2
@@ -55,6 +56,7 @@ class Command(BaseCommand):
         app.conf.broker_transport_options["ack_emulation"] = system
         ClockWatch(name).start()
         collect_seldom()
+        take_short_turns()
         app.worker_main(
             [
                 "--quiet",

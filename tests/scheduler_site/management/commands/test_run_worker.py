@@ -32,6 +32,7 @@ def started(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Started:
     monkeypatch.setattr(app, "worker_main", worker_main)
     monkeypatch.setattr(ClockWatch, "start", lambda self: None)
     monkeypatch.setattr(run_worker, "collect_seldom", lambda: None)
+    monkeypatch.setattr(run_worker, "take_short_turns", lambda: None)
     return noted
 
 
