@@ -46,7 +46,7 @@ class Conf:
     #: Executions claimed per dispatch statement.
     dispatch_batch: int = 1000
     #: Executions per broker message.
-    message_executions: int = 200
+    message_executions: int = 100
     #: Bytes per broker message.
     message_bytes: int = 1024 * 1024
     #: Requests in flight per worker process.

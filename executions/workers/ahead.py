@@ -9,9 +9,10 @@ from typing import Any
 
 Entry = dict[str, Any]
 
-#: So many at a time, so far apart: a start takes several turns of the loop, and what is prepared
-#: in each of them would add up in it. Twice as fast as a worker delivers.
-_AT_ONCE, _APART_SECONDS = 4, 0.001
+#: A start takes several turns of the loop, and what is prepared in each of them adds up in it; so
+#: few at a time, so far apart. One more for each so many that wait: a burst that is handed out
+#: moments before its time is prepared twice as fast as a worker delivers.
+_MORE_FOR, _AT_MOST, _APART_SECONDS = 400, 4, 0.001
 
 
 class Ahead:
@@ -27,13 +28,15 @@ class Ahead:
 
     def take(self, batch: Entry) -> None:
         """Prepare a batch's entries, beginning with the next turn."""
-        idle = not self._waiting
-        self._waiting.extend((entry, batch) for entry in batch["executions"])
+        idle, now = not self._waiting, self._now()
+        # Of a backlog, which is due already, none is kept.
+        self._waiting.extend((entry, batch) for entry in batch["executions"] if entry["due"] > now)
         if idle and self._waiting:
             asyncio.get_running_loop().call_soon(self._some)
 
     def _some(self) -> None:
-        some = [self._waiting.popleft() for _ in range(min(_AT_ONCE, len(self._waiting)))]
+        count = min(_AT_MOST, 1 + len(self._waiting) // _MORE_FOR, len(self._waiting))
+        some = [self._waiting.popleft() for _ in range(count)]
         if self._waiting:
             asyncio.get_running_loop().call_later(_APART_SECONDS, self._some)
         now = self._now()

@@ -98,7 +98,7 @@ def test_a_tenant_without_secrets_has_none():
 def test_a_message_holds_at_most_so_many_executions():
     parts = list(split([claimed() for _ in range(450)]))
 
-    assert [len(part) for part in parts] == [200, 200, 50]
+    assert [len(part) for part in parts] == [100, 100, 100, 100, 50]
 
 
 def test_an_execution_that_is_larger_than_a_message_travels_alone():

@@ -40,6 +40,24 @@ async def test_batches_wait_for_each_other():
     assert prepared == [*range(1, 21), 50.0, 40.0]
 
 
+async def test_the_more_that_wait_the_more_are_prepared_in_a_turn():
+    """Each turn takes from a start, and a burst must be ready at its time (B1)."""
+    prepared: list[float] = []
+    ahead = Ahead(lambda entry, of: prepared.append(entry["due"]), lambda: 0.0)
+    took: list[tuple[int, int]] = []
+
+    ahead.take(batch(*range(1, 1701)))
+    while len(prepared) < 1700:
+        left, before = 1700 - len(prepared), len(prepared)
+        await turns_until(prepared, before + 1)
+        took.append((left, len(prepared) - before))
+
+    assert {count for left, count in took if left >= 1200} == {4}
+    assert {count for left, count in took if 800 <= left < 1200} == {3}
+    assert {count for left, count in took if 400 <= left < 800} == {2}
+    assert {count for left, count in took if left < 400} == {1}
+
+
 async def test_what_is_due_is_left_to_its_attempt():
     prepared: list[float] = []
     ahead = Ahead(lambda entry, of: prepared.append(entry["due"]), lambda: 10.0)
@@ -48,6 +66,18 @@ async def test_what_is_due_is_left_to_its_attempt():
     await turns_until(prepared, 1)
 
     assert prepared == [10.5]
+
+
+async def test_what_has_come_due_meanwhile_is_left_to_its_attempt():
+    prepared: list[float] = []
+    clock = [10.0]
+    ahead = Ahead(lambda entry, of: prepared.append(entry["due"]), lambda: clock[0])
+
+    ahead.take(batch(10.5, 12.0))
+    clock[0] = 11.0
+    await turns_until(prepared, 1)
+
+    assert prepared == [12.0]
 
 
 async def test_an_entry_that_fails_does_not_hold_up_those_of_the_next_turn():
@@ -61,6 +91,6 @@ async def test_an_entry_that_fails_does_not_hold_up_those_of_the_next_turn():
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
     ahead = Ahead(prepare, lambda: 0.0)
     ahead.take(batch(*range(1, 21)))
-    await turns_until(prepared, 16)
+    await turns_until(prepared, 19)
 
-    assert prepared == list(range(5, 21))
+    assert prepared == list(range(2, 21))
