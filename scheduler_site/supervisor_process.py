@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
+from scheduler_site.autogroups import hold_back
 from scheduler_site.spawning import Child, ProcessSpec, Spawner
 
 # Longer lines are passed on in pieces, so that no child can fill the supervisor's memory.
@@ -93,14 +94,20 @@ class SupervisedProcess:
     async def _drain_until_exit(self, child: Child, readable: int) -> int:
         async with stream_of(readable) as stream:
             pump = asyncio.create_task(pump_lines(stream, self._say))
+            holding = asyncio.create_task(self._hold_back(child))
             try:
                 return await child.wait()
             finally:
+                holding.cancel()
                 # What it left in its group has lost its parent, and would hold ports and locks.
                 self._signal(signal.SIGKILL)
                 # One that left the group may keep the pipe open; its words are not waited for.
                 await asyncio.wait({pump}, timeout=1.0)
                 pump.cancel()
+
+    async def _hold_back(self, child: Child) -> None:
+        if self.spec.niceness:
+            await hold_back(child.pid, self.spec.niceness)
 
     def _say(self, line: str) -> None:
         self.log(self.spec.name, line)

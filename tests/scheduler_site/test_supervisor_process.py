@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from scheduler_site import supervisor_process
 from scheduler_site.spawning import ProcessSpec, Spawner
 from scheduler_site.supervisor_process import (
     MAX_LINE_BYTES,
@@ -205,3 +206,23 @@ async def test_a_process_stands_back_as_far_as_it_is_told(niceness: int):
 
     async with supervised("nice; sleep 60", journal, niceness=niceness):
         await journal.said(f"fake-1 {min(own + niceness, 19)}")
+
+
+@pytest.mark.parametrize("niceness", [0, 5])
+async def test_sessions_of_its_children_stand_back_with_it(niceness: int, monkeypatch):
+    journal = Journal()
+    held: list[tuple[int, int]] = []
+
+    async def hold_back(parent: int, by: int) -> None:
+        held.append((parent, by))
+        journal.changed()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(supervisor_process, "hold_back", hold_back)
+    async with supervised("echo here; sleep 60", journal, niceness=niceness) as process:
+        await journal.said("here")
+        pid = process.pid
+        if niceness:
+            await journal.until(lambda: held)
+
+    assert held == ([(pid, niceness)] if niceness else [])
