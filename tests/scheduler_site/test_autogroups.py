@@ -107,7 +107,8 @@ async def test_a_child_that_has_ended_stops_nothing(tmp_path):
 
 async def test_a_kernel_that_lets_few_be_told_at_once_is_asked_again(tmp_path, monkeypatch):
     monkeypatch.setattr(autogroups, "_AGAIN_SECONDS", 0.01)
-    tell, refused = autogroups._tell, []
+    tell = autogroups._tell
+    refused: list[Path] = []
 
     def seldom(process: Path, niceness: int) -> None:
         if len(refused) < 2:
