@@ -33,10 +33,13 @@ CANNOT_BE_OPENED = (
 
 
 class DecryptionFailed(PunctualError):
-    """Something sealed cannot be opened."""
+    """Something sealed cannot be opened: no fault of the program, and no answer to be sent again.
+
+    A conflict for who asks for it, until the key is back in the configuration.
+    """
 
     code = "decryption_failed"
-    status = 500
+    status = 409
 
 
 class CannotBeOpened(Conflict):

@@ -31,6 +31,7 @@ from executions.services.cancellation import cancel_execution
 from executions.services.triggering import retry_execution
 from shared.api.query import choice, choices, instant, text, uuid
 from shared.conf import conf
+from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound
 from shared.instants import format_instant
 from tasks.models import Task
@@ -158,6 +159,8 @@ def _log(found: Execution, log_url: str | None) -> dict[str, Any] | None:
         log = captured_log(found)
     except NotFound:
         return None
+    except DecryptionFailed as error:
+        return {"unreadable": error.message}
     text = readable(log.output)
     return {
         "attempt": log.attempt,

@@ -96,7 +96,10 @@ def action_of(job: BulkJob) -> Action | SetAction:
 
 
 def order_of(job: BulkJob, now: datetime) -> Order:
-    """Return what the job's steps are to do, in the name of who made it."""
+    """Return what the job's steps are to do, in the name of who made it.
+
+    Raise DecryptionFailed where no key opens its payload.
+    """
     override = None
     if job.sealed_payload is not None:
         override = Override(open_json(bytes(job.sealed_payload), _payload_context(job.id)))

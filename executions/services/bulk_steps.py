@@ -26,6 +26,7 @@ from executions.models import BulkJob
 from executions.services.backfill_steps import Item
 from executions.services.bulk_actions import (
     Action,
+    Order,
     Result,
     SetAction,
     action_of,
@@ -34,6 +35,7 @@ from executions.services.bulk_actions import (
 )
 from executions.services.bulk_canary import Verdict, judge
 from shared.actor import SYSTEM, Actor
+from shared.encryption import DecryptionFailed
 from shared.exceptions import Unavailable
 from shared.sql import run
 
@@ -154,11 +156,17 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
             return 0, False
         if _canary(job) <= job.position:
             job.canary_passed = True
+        try:
+            order = order_of(job, now)
+        except DecryptionFailed as error:
+            # What every item was to send; it would be tried in vain for ever.
+            end_job(job, JobStatus.STOPPED, SYSTEM, error.code)
+            return 0, False
         action = action_of(job)
         if isinstance(action, SetAction):
             results = _apply_set(job, action)
         else:
-            results = _apply(job, action, min(most, _size(job, action)), now, deadline)
+            results = _apply(job, action, order, min(most, _size(job, action)), deadline)
         next_at = _next_at(job, len(results), now)
         more = job.position < job.total
         _move(job, now, next_at=next_at, now_due=more and next_at <= now)
@@ -175,10 +183,10 @@ def _take(job_id: UUID) -> BulkJob | None:
     return found.select_for_update(skip_locked=True, no_key=True).first()
 
 
-def _apply(job: BulkJob, action: Action, size: int, now: datetime, deadline: float) -> list[Result]:
+def _apply(job: BulkJob, action: Action, order: Order, size: int, deadline: float) -> list[Result]:
     items = job.items.filter(position__gte=job.position).order_by("position")[:size]
     found = list(items.values_list("position", "item_id"))
-    results = apply_to(action, order_of(job, now), [item for _, item in found], deadline)
+    results = apply_to(action, order, [item for _, item in found], deadline)
     _settle(job, [position for position, _ in found[: len(results)]], results)
     return results
 

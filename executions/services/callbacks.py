@@ -38,11 +38,15 @@ HOLDER_FAILED = "handler_error"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a holder says of its failure; without ``delay`` the policy decides when to retry."""
+    """What a holder says of its failure; without ``delay`` the policy decides when to retry.
+
+    ``code`` is another one where nobody was handed the work, since it could not be read.
+    """
 
     message: str
     retry: bool = True
     delay: float | None = None
+    code: str = HOLDER_FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
         outcome=AttemptOutcome.CANCELLED if cancelled else AttemptOutcome.FAILED,
         reason=verdict.reason,
         retry_in=verdict.retry_in,
-        error_code=HOLDER_FAILED,
+        error_code=failure.code,
         error_message=failure.message,
     )
 

@@ -23,10 +23,12 @@ from executions.engine.transitions import Beaten, Claimed
 from executions.models import Pool
 from executions.payloads import open_sealed_payload
 from executions.sealing import progress_context
+from executions.services import callbacks
+from executions.services.callbacks import Failure
 from executions.services.pools import lock_pool
 from executions.workers import registry
 from shared import execution_tokens
-from shared.encryption import open_json
+from shared.encryption import DecryptionFailed, open_json
 from shared.redis_client import ConnectionFailed
 from shared.sql import json_value, rows
 from tasks.definition import PULL_PREFIX
@@ -107,9 +109,10 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
         return found, len(found) >= limit
 
     claimed, _ = _bands.share_out(f"{tenant_id}/{ask.key}", wanted, claim)
-    tokens = [row.token for row in claimed]
+    leases = _leases(claimed)
+    tokens = [one.fencing_token for one in leases]
     guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)
-    return _leases(claimed)
+    return leases
 
 
 def noticed(tenant_id: UUID, ask: Ask, host: str, leased: int) -> None:
@@ -178,24 +181,27 @@ def _room(pool: Pool, bounds: dict[str, Any]) -> int:
 
 
 def _leases(claimed: list[Claimed]) -> list[Lease]:
+    """Return what can be handed out; what no key opens fails its attempt, as in our own workers.
+
+    Raised instead, it would be claimed again by the next worker that asks, and nobody of the pool
+    would ever be handed anything.
+    """
     opened: dict[tuple[UUID, int], Any] = {}
+    leases: list[Lease] = []
     for row in claimed:
-        version = (row.task_id, row.revision)
-        if row.sealed_payload is None and version not in opened:
-            opened[version] = open_json(bytes(row.sealed), context_of(*version))["payload"]
-    return [_lease(row, opened) for row in claimed]
+        try:
+            leases.append(_lease(row, opened))
+        except DecryptionFailed as error:
+            callbacks.fail(row.id, row.token, Failure(error.message, code="internal"))
+    return leases
 
 
-def _lease(row: Claimed, opened: Mapping[tuple[UUID, int], Any]) -> Lease:
-    if row.sealed_payload is None:
-        payload = opened[row.task_id, row.revision]
-    else:
-        payload = open_sealed_payload(row.sealed_payload, row.id)
+def _lease(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Lease:
     progress = row.sealed_progress
     return Lease(
         execution_id=row.id,
         handler=str(json_value(row.target).get("handler", "")),
-        payload=payload,
+        payload=_payload(row, opened),
         attempt=row.attempt + 1,
         scheduled_for=row.scheduled_for,
         lease_expires_at=row.lease_expires_at,
@@ -203,6 +209,16 @@ def _lease(row: Claimed, opened: Mapping[tuple[UUID, int], Any]) -> Lease:
         token=execution_tokens.make(str(row.id), row.token),
         progress=None if progress is None else open_json(bytes(progress), progress_context(row.id)),
     )
+
+
+def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
+    """Return what the execution carries; ``opened`` keeps what versions of tasks do."""
+    if row.sealed_payload is not None:
+        return open_sealed_payload(row.sealed_payload, row.id)
+    version = (row.task_id, row.revision)
+    if version not in opened:
+        opened[version] = open_json(bytes(row.sealed), context_of(*version))["payload"]
+    return opened[version]
 
 
 def _registered(tenant_id: UUID, pool: str, worker: str) -> str:

@@ -77,6 +77,16 @@ def test_the_same_call_again_gets_the_first_answer_and_runs_nothing(admin, scrip
     assert script.runs == 1
 
 
+def test_an_answer_that_no_key_opens_is_409_and_nothing_runs_again(admin, script):
+    admin.post("/v1/make", {"a": 1}, idempotency_key="k")
+    IdempotencyRecord.objects.update(sealed_body=b"\x01")
+
+    response = admin.post("/v1/make", {"a": 1}, idempotency_key="k")
+
+    assert (response.status_code, response.json()["code"]) == (409, "decryption_failed")
+    assert script.runs == 1
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

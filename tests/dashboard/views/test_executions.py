@@ -9,7 +9,7 @@ import pytest
 
 from executions.choices import Status
 from executions.engine.clocks import database_now
-from executions.models import DeadLetter, Execution
+from executions.models import Attempt, DeadLetter, Execution
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.dashboard.kinds import HOSTILE_LOG, allow, started, task_of
 from tests.executions.leasing import accepted, call
@@ -278,3 +278,15 @@ def test_lost_workers_are_counted(browser, alpha):
     Execution.objects.filter(pk=execution.pk).update(lost_count=2)
 
     assert "2 workers lost on it" in browser(alpha).get(f"/executions/{execution.pk}").text
+
+
+def test_a_log_that_no_key_opens_does_not_hide_the_execution(browser, alpha, monkeypatch):
+    allow(monkeypatch, alpha)
+    execution = started(task_of(alpha, "command"), log=b"fine", status="FAILED")
+    Attempt.objects.filter(execution_id=execution.pk).update(sealed_response=b"\x01")
+
+    answer = browser(alpha).get(f"/executions/{execution.pk}")
+
+    assert answer.status_code == 200
+    assert "It cannot be shown. This is not a sealed value" in answer.text
+    assert browser(alpha).get(f"/executions/{execution.pk}/log").status_code == 409

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from executions.models import Execution
+from executions.models import Attempt, Execution
 from executions.sealing import sealed_log
 from tenants.models import Tenant
 from tests.executions.answers import problem
@@ -65,3 +65,9 @@ def test_another_tenants_log_is_404(stranger: ApiClient, logged: Execution):
 def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, logged: Execution):
     assert nobody.get(path(logged)).status_code == 401
     assert make_client(alpha, ["write"]).get(path(logged)).status_code == 403
+
+
+def test_a_log_that_no_key_opens_is_a_conflict(viewer: ApiClient, logged: Execution):
+    Attempt.objects.filter(execution_id=logged.id).update(sealed_response=b"\x01")
+
+    assert problem(viewer.get(path(logged))) == (409, "decryption_failed")

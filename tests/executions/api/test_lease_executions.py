@@ -11,7 +11,7 @@ from shared.redis_client import client as redis_client
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.leasing import POOL, call, let_expire, reread, rescue, work
-from tests.factories import ApiClient, make_client
+from tests.factories import ApiClient, make_client, spoil
 from tests.support.closed_redis import closed_redis
 
 PATH = f"/v1/pools/{POOL}/lease"
@@ -209,3 +209,34 @@ def test_a_redis_that_restarts_meanwhile_hands_out_nothing(
 
 def test_reading_is_405(client: ApiClient):
     assert problem(client.get(PATH)) == (405, "method_not_allowed")
+
+
+def test_work_that_no_key_opens_fails_its_attempt_and_holds_up_nobody(
+    client: ApiClient, alpha: Tenant
+):
+    [first] = work(alpha, priority=0)
+    work(alpha, payload={"n": 2})
+    spoil(first)
+
+    [found] = lease(client)
+
+    assert found["payload"] == {"n": 2}
+    execution = Execution.objects.get(task_id=first.id)
+    [attempt] = execution.attempts.all()
+    assert (execution.status, execution.attempt) == ("RETRYING", 1)
+    assert (attempt.outcome, attempt.error_code) == ("FAILED", "internal")
+    assert "sealed" in attempt.error_message
+    assert lease(client) == []
+
+
+def test_a_payload_of_its_own_or_progress_that_no_key_opens_fails_its_attempt(
+    client: ApiClient, alpha: Tenant
+):
+    work(alpha, 2)
+    payload, progress = Execution.objects.order_by("id")
+    Execution.objects.filter(id=payload.id).update(sealed_payload=b"\x01")
+    Execution.objects.filter(id=progress.id).update(sealed_progress=b"\x01")
+
+    assert lease(client) == []
+
+    assert {one.status for one in Execution.objects.all()} == {"RETRYING"}

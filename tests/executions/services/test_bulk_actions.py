@@ -221,3 +221,15 @@ def test_a_sealed_payload_is_opened_for_its_job_only(alpha: Tenant):
     assert order_of(job, database_now()).override == Override({"n": 3})
     assert order_of(make_job(alpha), database_now()).override is None
     assert bytes(job.sealed_payload or b"") != seal_job_payload({"n": 3}, uuid4())
+
+
+def test_a_job_whose_payload_no_key_opens_stops_and_says_why(alpha: Tenant):
+    for _ in range(2):
+        make_dead_letter(alpha)
+    job = make_job(alpha, payload={"n": 3})
+    BulkJob.objects.filter(pk=job.pk).update(sealed_payload=b"\x01")
+
+    job = run_job(job)
+
+    assert (job.status, job.reason) == ("STOPPED", "decryption_failed")
+    assert counts(job) == (0, 2, 0)

@@ -44,7 +44,7 @@ ERRORS: dict[str, Exception] = {
     "django_validation": ValidationError("secret"),
     "sealed": ours.PunctualError("secret"),
 }
-ERRORS["sealed"].status = 500  # type: ignore[attr-defined]  # like DecryptionFailed
+ERRORS["sealed"].status = 500  # type: ignore[attr-defined]
 
 
 class Body(StrictSerializer):
