@@ -30,6 +30,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from shared.actor import Actor
 from shared.api.outages import is_outage
 from shared.api.trace import trace_id_of
+from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
 from tenants.idempotency import IdempotencyInProgress, answer_once
@@ -168,7 +169,9 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
         answer["Retry-After"] = "5"
         return answer
     except PunctualError as error:
-        return refuse(request, error.status, _TITLES.get(error.status, "Refused"), error.message)
+        unreadable = error.code == DecryptionFailed.code
+        title = "It cannot be opened" if unreadable else _TITLES.get(error.status, "Refused")
+        return refuse(request, error.status, title, error.message)
 
 
 def _sign_in_first(request: HttpRequest) -> HttpResponse:

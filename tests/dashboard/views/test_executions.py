@@ -289,4 +289,6 @@ def test_a_log_that_no_key_opens_does_not_hide_the_execution(browser, alpha, mon
 
     assert answer.status_code == 200
     assert "It cannot be shown. This is not a sealed value" in answer.text
-    assert browser(alpha).get(f"/executions/{execution.pk}/log").status_code == 409
+    whole = browser(alpha).get(f"/executions/{execution.pk}/log")
+    assert whole.status_code == 409
+    assert "It cannot be opened" in whole.text
