@@ -27,6 +27,7 @@ from scheduler_site.embedded import (
     reachable_programs,
     run_as,
 )
+from scheduler_site.machine_memory import memory_bytes
 from scheduler_site.privileges import private_directory, write_file
 from scheduler_site.spawning import ProcessSpec
 
@@ -38,15 +39,25 @@ local all all scram-sha-256
 """
 _TUNABLE = {
     "max_connections": "100",
-    "shared_buffers": "256MB",
-    "max_wal_size": "2GB",
+    # A backlog of 250,000 writes three gigabytes; with a checkpoint after each, pages are written
+    # to the log as a whole again and again.
+    "max_wal_size": "4GB",
     "timezone": "UTC",
     "log_timezone": "UTC",
     # Plans are short and repeated; compiling them costs more than running them.
     "jit": "off",
 }
+#: Of the memory, what PostgreSQL keeps of its tables: pages are taken as they are used.
+_BUFFERS_SHARE, _LEAST_BUFFERS_MB, _MOST_BUFFERS_MB = 4, 128, 1024
 # For tests: nothing has to survive the machine.
 _VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def tunable(memory: int) -> dict[str, str]:
+    """Return the settings that an operator may change, for a machine with so many bytes."""
+    buffers = memory // _BUFFERS_SHARE // 2**20
+    kept = min(_MOST_BUFFERS_MB, max(_LEAST_BUFFERS_MB, buffers))
+    return {**_TUNABLE, "shared_buffers": f"{kept}MB"}
 
 
 class EmbeddedPostgres(EmbeddedServer):
@@ -111,7 +122,7 @@ class EmbeddedPostgres(EmbeddedServer):
                 "--builtin-locale=C.UTF-8",
                 "--data-checksums",
                 *([] if self.durable else ["--no-sync"]),
-                *(f"--set={name}={value}" for name, value in _TUNABLE.items()),
+                *(f"--set={name}={value}" for name, value in tunable(memory_bytes()).items()),
             ],
             environment_of_servers(),
         )

@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from scheduler_site.embedded import EmbeddedError, place_servers
-from scheduler_site.embedded_postgres import EmbeddedPostgres
+from scheduler_site.embedded_postgres import EmbeddedPostgres, tunable
+from scheduler_site.machine_memory import memory_bytes
 from tests.support.ending import has_ended
 from tests.support.servers import SECRETS, reachable_directory, remove, spawn_server, stop_server
 
@@ -66,8 +67,7 @@ def test_second_start_finds_what_the_first_one_stored(server):
         ("data_checksums", "on"),
         ("TimeZone", "UTC"),
         ("max_connections", "100"),
-        ("shared_buffers", "256MB"),
-        ("max_wal_size", "2GB"),
+        ("max_wal_size", "4GB"),
         ("server_encoding", "UTF8"),
         ("password_encryption", "scram-sha-256"),
         ("unix_socket_permissions", "0700"),
@@ -75,6 +75,20 @@ def test_second_start_finds_what_the_first_one_stored(server):
 )
 def test_settings_are_those_that_were_decided(server, name, value):
     assert show(server, name) == value
+
+
+@pytest.mark.parametrize(
+    ("memory_gib", "buffers"), [(0.25, "128MB"), (1, "256MB"), (4, "1024MB"), (64, "1024MB")]
+)
+def test_tables_are_kept_in_a_quarter_of_the_memory_within_bounds(memory_gib, buffers):
+    assert tunable(int(memory_gib * 2**30))["shared_buffers"] == buffers
+
+
+@pytest.mark.usefixtures("running")
+def test_the_server_has_the_buffers_of_this_machine(server):
+    megabytes = tunable(memory_bytes())["shared_buffers"]
+
+    assert show(server, "shared_buffers") in {megabytes, megabytes.replace("1024MB", "1GB")}
 
 
 @pytest.mark.usefixtures("running")
