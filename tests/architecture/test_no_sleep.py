@@ -1,4 +1,4 @@
-"""No test sleeps: it waits on a condition, or advances the clock."""
+"""No test sleeps or asserts how long something took: it waits on a condition."""
 
 from __future__ import annotations
 
@@ -44,3 +44,32 @@ def test_the_rule_finds_a_sleep_under_any_name(code: str):
 )
 def test_the_rule_leaves_giving_way_and_waiting_alone(code: str):
     assert not waiting.sleeps(code)
+
+
+def test_tests_do_not_assert_how_long_something_took():
+    found = tree.breaches(tree.modules("tests"), waiting.timed_assertions)
+
+    assert not found, tree.report(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\nbegan = time.monotonic()\nassert time.monotonic() - began < 4",
+        "import time\nbegan = time.monotonic()\ntook = time.monotonic() - began\nassert took > 0.4",
+        "from time import perf_counter\nassert perf_counter() - began <= 1",
+    ],
+)
+def test_the_rule_finds_a_timed_assertion(code: str):
+    assert waiting.timed_assertions(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time\nuntil = time.monotonic() + 60\nassert work(until) == 3",
+        "took = row.duration_ms\nassert took >= 0",
+    ],
+)
+def test_the_rule_leaves_deadlines_and_stored_durations_alone(code: str):
+    assert not waiting.timed_assertions(code)

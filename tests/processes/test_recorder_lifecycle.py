@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import timedelta
 
 from executions.engine.clocks import database_now
@@ -48,13 +47,11 @@ def test_a_crash_under_load_loses_and_doubles_nothing(run: Processes) -> None:
     until(lambda: client().xlen(OUTCOME_STREAM) == 0)
 
 
-def test_a_stop_ends_within_seconds_and_leaves_no_place_in_the_group(run: Processes) -> None:
+def test_a_stop_leaves_no_place_in_the_group(run: Processes) -> None:
     recorder = run.start("recorder")
     until(lambda: reads(recorder.name))
-    started = time.monotonic()
 
     assert recorder.stop() == 0
 
-    assert time.monotonic() - started < 5
     assert names() == []
     assert "recorder_stops" in recorder.output

@@ -9,7 +9,6 @@ import tokenize
 _TICKET = re.compile(
     r"\b(TODO|FIXME|XXX|HACK)\b|(^|\s)#\d+\b|\b(issue|ticket|PR) \d+", re.IGNORECASE
 )
-_FIRST_PERSON = re.compile(r"\b(we|we're|we've|we'll|let's)\b", re.IGNORECASE)
 _WAIVER = re.compile(
     r"(noqa(?!:\s*[A-Z]+\d+)|type:\s*ignore(?!\[))"  # names no rule
     r"|(noqa:\s*[A-Z]+\d+(,\s*[A-Z]+\d+)*|type:\s*ignore\[[^\]]*\])\s*$"  # gives no reason
@@ -18,7 +17,7 @@ _MACHINE = re.compile(r"/(home|Users|root|work)/[\w.-]+")
 
 
 def comments(source: str) -> list[str]:
-    """Refuse tickets, the first person and waivers without rule and reason in comments."""
+    """Refuse tickets, and waivers without rule and reason in comments."""
     breaches = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT:
@@ -26,7 +25,6 @@ def comments(source: str) -> list[str]:
         text = token.string.lstrip("#: ")
         for pattern, why in (
             (_TICKET, "talks of tickets or of work to do"),
-            (_FIRST_PERSON, "says 'we'"),
             (_WAIVER, "waives without naming rule and reason"),
         ):
             if pattern.search(text):

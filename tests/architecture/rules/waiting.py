@@ -1,9 +1,11 @@
-"""Tests wait on conditions and events, never for a length of time."""
+"""Tests wait on conditions and events, never for a length of time, and time nothing."""
 
 from __future__ import annotations
 
 import ast
 
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"}
 _SLEEPERS = {"time.sleep", "asyncio.sleep", "anyio.sleep", "gevent.sleep", "trio.sleep"}
 
 
@@ -19,6 +21,43 @@ def sleeps(source: str) -> list[str]:
         and names.get(ast.unparse(node)) in _SLEEPERS
         and id(node) not in giving_way
     ]
+
+
+def timed_assertions(source: str) -> list[str]:
+    """Refuse assertions that compare with what a clock has measured: a loaded machine fails them.
+
+    A name counts as measured where a clock is part of the value that it is given.
+    """
+    tree = ast.parse(source)
+    measured = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _asks_clock(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return [
+        f"{node.lineno}: asserts how long something took; bound its work or wait on a condition"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assert)
+        and any(
+            isinstance(part, ast.Compare)
+            and any(isinstance(way, _ORDERS) for way in part.ops)
+            and (_asks_clock(part) or measured & _names_in(part))
+            for part in ast.walk(node.test)
+        )
+    ]
+
+
+def _asks_clock(node: ast.AST) -> bool:
+    return any(
+        isinstance(part, ast.Call) and ast.unparse(part.func).split(".")[-1] in _CLOCKS
+        for part in ast.walk(node)
+    )
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _names(tree: ast.Module) -> dict[str, str]:

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import itertools
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -333,17 +332,14 @@ async def test_draining_without_redis_still_waits_for_what_flies(
         loop.accept(message(receiver, target=_target(receiver, timeout=0.5)), 100)
         await receiver.connected.wait()
         valkey.kill()
-        started = time.monotonic()
 
         drained = asyncio.create_task(asyncio.to_thread(loop.drain, 1.0))
         await asyncio.wait_for(receiver.script_ended.wait(), 5)
-        took = time.monotonic() - started
         valkey.start()
         redis_client.client.cache_clear()
         await drained
 
         # To its own end, not cut off by the stop; and its outcome found Redis again.
-        assert took > 0.4
         assert (await outcomes(1))[-1]["error_code"] == "timeout_total"
 
 
