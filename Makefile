@@ -11,6 +11,7 @@ TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
+NOT_INSTALLED := 'Punctual is not running from $(CURDIR): it is not installed there (make setup).'
 
 .PHONY: help setup setup-dev up down ps test check bench chaos screenshots clean
 
@@ -24,10 +25,10 @@ up: setup ## Start everything in the foreground; Ctrl-C drains and stops it
 	@exec $(PYTHON) manage.py up
 
 down: ## Stop what `make up` runs, and wait for its end
-	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py down; else echo 'Punctual is not running.'; fi
+	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py down; else echo $(NOT_INSTALLED); fi
 
 ps: ## List the running processes
-	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py ps; else echo 'Punctual is not running.'; exit 1; fi
+	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py ps; else echo $(NOT_INSTALLED) >&2; exit 1; fi
 
 test: setup-dev ## Run the tests (PYTEST_ARGS is passed on)
 	@$(PYTHON) -m pytest -n 2 $(PYTEST_ARGS)

@@ -24,6 +24,14 @@ def data_dir() -> Path:
     return (base / os.environ.get("DATA_DIR", "var")).resolve()
 
 
+def not_running(directory: Path) -> str:
+    """Return the sentence for a question about an installation that does not run there."""
+    return (
+        f"Punctual is not running on the data directory {directory}. "
+        "If it runs on another one, name that: DATA_DIR=/path."
+    )
+
+
 def load_secrets(directory: Path) -> dict[str, Any]:
     """Return the generated secrets, or nothing where ``up`` has not made them yet."""
     return _read(directory / SECRETS_FILE)

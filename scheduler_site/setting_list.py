@@ -207,7 +207,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "WEBHOOK_ALLOWED_NETWORKS",
             "",
             "Networks (CIDR or CIDR:port) that webhooks may reach although they are not public; "
-            "`up` allows the built-in receiver.",
+            "`up` adds the built-in test receiver.",
             _knob("webhook_allowed_networks"),
             stored="webhook_allowed_networks",
         ),

@@ -33,8 +33,9 @@ _runtime = local_state.load_runtime(DATA_DIR)
 SECRET_KEY = env.text("SECRET_KEY", _generated.get("secret_key", ""))
 if not SECRET_KEY:
     raise ImproperlyConfigured(
-        "SECRET_KEY is not set. Set SECRET_KEY (or SECRET_KEY_FILE), "
-        "or run `make up` once, which makes one in the data directory."
+        f"SECRET_KEY is not set, and the data directory {DATA_DIR} has none. Run `make up` once, "
+        "which makes one there; name the data directory if it is another one (DATA_DIR=/path); "
+        "or set SECRET_KEY (or SECRET_KEY_FILE)."
     )
 DEBUG = env.boolean("DEBUG", False)
 HOST = env.text("HOST", "127.0.0.1")
@@ -45,6 +46,11 @@ if HOST not in ("0.0.0.0", "::", *ALLOWED_HOSTS):  # noqa: S104 - compared, not 
 PUBLIC_URL = env.text("PUBLIC_URL", _runtime.get("public_url", f"http://{HOST}:{PORT}"))
 # The test receiver of `manage.py up`: what the console's examples call.
 RECEIVER_URL = _runtime.get("receiver_url", "")
+# As for the processes of `up`: what the environment allows comes on top of the receiver.
+_allowed_networks = (
+    *env.words("WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")),
+    *_runtime.get("receiver_network", "").split(),
+)
 ROOT_URLCONF = "scheduler_site.urls"
 ASGI_APPLICATION = "scheduler_site.asgi.application"
 APPEND_SLASH = False
@@ -284,9 +290,7 @@ PUNCTUAL = Conf(
     retention_days=env.integer("RETENTION_DAYS", 90, minimum=1, maximum=3650),
     archive_dir=env.text("ARCHIVE_DIR"),
     payload_bytes=env.integer("PAYLOAD_BYTES", 256 * 1024, minimum=1024, maximum=1024 * 1024),
-    webhook_allowed_networks=env.words(
-        "WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")
-    ),
+    webhook_allowed_networks=tuple(dict.fromkeys(_allowed_networks)),
     webhook_allowed_ports=tuple(int(port) for port in env.words("WEBHOOK_ALLOWED_PORTS")),
     webhook_allow_unverified_tls=env.boolean("WEBHOOK_ALLOW_UNVERIFIED_TLS", False),
     handler_modules=env.words("HANDLER_MODULES"),

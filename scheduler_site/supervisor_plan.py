@@ -82,8 +82,14 @@ class UpOptions:
 
     @property
     def allowed_networks(self) -> str:
-        """Return what webhooks may reach on private networks: by default only the receiver."""
-        return env.text("WEBHOOK_ALLOWED_NETWORKS", f"127.0.0.1/32:{self.receiver_port}")
+        """Return what webhooks may reach on private networks: the receiver, and what is given."""
+        given = env.text("WEBHOOK_ALLOWED_NETWORKS").replace(",", " ").split()
+        return " ".join(dict.fromkeys([*given, self.receiver_network]))
+
+    @property
+    def receiver_network(self) -> str:
+        """Return the entry that lets webhooks reach the built-in test receiver."""
+        return f"127.0.0.1/32:{self.receiver_port}"
 
     @property
     def receiver_url(self) -> str:

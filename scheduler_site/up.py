@@ -110,6 +110,7 @@ class Runtime:
             "database_url": options.database_url or self.servers["postgresql"].url,
             "redis_url": options.redis_url or self.servers["valkey"].url,
             "receiver_url": options.receiver_url,
+            "receiver_network": options.receiver_network,
             "webhook_allowed_networks": options.allowed_networks,
             "processes": self._processes(),
         }

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 import orjson
 import redis
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import (
     BaseCommand,
@@ -107,7 +108,11 @@ class PunctualCommand(BaseCommand):
             raise Error(message, returncode=UNREACHABLE) from error
         except ImproperlyConfigured as error:
             # What the settings read without a database leaves a backend that refuses all.
-            message = "No database is known. Start `manage.py up`, or set DATABASE_URL."
+            message = (
+                f"No database is known: Punctual is not running on the data directory "
+                f"{settings.DATA_DIR}. Start `manage.py up`, name another data directory "
+                "(DATA_DIR=/path), or set DATABASE_URL."
+            )
             raise Error(message, returncode=UNREACHABLE) from error
         except ProgrammingError as error:
             message = f"The database lacks something. Run `manage.py migrate`. {first_line(error)}"

@@ -65,8 +65,9 @@ def disk_space() -> Finding:
 
 def sockets() -> Finding:
     """Check the sockets of the embedded servers while they run."""
-    if holder(local_state.data_dir()) is None:
-        return good("sockets", "nothing runs on this data directory")
+    directory = local_state.data_dir()
+    if holder(directory) is None:
+        return good("sockets", f"`up` does not run on the data directory {directory}")
     paths = _socket_paths(settings.DATABASE_URL, settings.REDIS_URL)
     if not paths:
         return good("sockets", "external servers are used")

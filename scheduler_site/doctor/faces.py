@@ -78,7 +78,7 @@ def live_socket() -> Finding:
     directory = local_state.data_dir()
     url = local_state.load_runtime(directory).get("public_url", "")
     if holder(directory) is None or not url:
-        return good("live socket", "`up` does not run on this data directory")
+        return good("live socket", f"`up` does not run on the data directory {directory}")
     try:
         status = _ask(url)
     except (OSError, http.client.HTTPException) as error:

@@ -31,7 +31,7 @@ def processes() -> Finding:
     directory = local_state.data_dir()
     pid = holder(directory)
     if pid is None:
-        return good("processes", "`up` does not run on this data directory")
+        return good("processes", f"`up` does not run on the data directory {directory}")
     listed = local_state.load_runtime(directory).get("processes", [])
     down = [entry["name"] for entry in listed if entry["pid"] is None]
     restarted = [f"{entry['name']} {entry['restarts']}" for entry in listed if entry["restarts"]]

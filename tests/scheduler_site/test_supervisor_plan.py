@@ -163,12 +163,25 @@ def test_processes_know_what_they_are_and_where_the_data_is(external):
     assert environment["PYTHONUNBUFFERED"] == "1"
 
 
-def test_outbound_guard_lets_only_the_test_receiver_through_unless_told(external, monkeypatch):
+@pytest.mark.parametrize(
+    ("given", "allowed"),
+    [
+        (None, "127.0.0.1/32:8001"),
+        ("", "127.0.0.1/32:8001"),
+        ("10.0.0.0/8, 127.0.0.1/32:9000", "10.0.0.0/8 127.0.0.1/32:9000 127.0.0.1/32:8001"),
+        ("127.0.0.1/32:8001", "127.0.0.1/32:8001"),
+    ],
+)
+def test_networks_that_are_given_are_allowed_besides_the_test_receiver(
+    external, monkeypatch, given, allowed
+):
     name = "WEBHOOK_ALLOWED_NETWORKS"
-    assert specs(make_stages(external, {}))["web-1"].environment[name] == "127.0.0.1/32:8001"
+    if given is not None:
+        monkeypatch.setenv(name, given)
 
-    monkeypatch.setenv(name, "10.0.0.0/8")
-    assert specs(make_stages(external, {}))["web-1"].environment[name] == "10.0.0.0/8"
+    found = specs(make_stages(external, {}))
+
+    assert {spec.environment[name] for spec in found.values()} == {allowed}
 
 
 def _embedded(directory):

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         data_dir = local_state.data_dir()
         pid = holder(data_dir)
         if pid is None:
-            self.stdout.write("Punctual is not running.")
+            self.stdout.write(local_state.not_running(data_dir))
             return
         self.stderr.write(f"stopping Punctual (pid {pid}) …")
         if pid:

@@ -40,7 +40,7 @@ class Command(PunctualCommand):
         lines = process_table(listed, time.time()) if runs else []
         self.emit(options, {"processes": living}, lines)
         if not runs:
-            self.note("Punctual is not running.")
+            self.note(local_state.not_running(data_dir))
             self.leave(FAILED)
 
 

@@ -58,7 +58,7 @@ def test_nothing_running_exits_with_1_and_an_empty_document(tmp_path, monkeypatc
 
     assert left.value.code == 1
     assert json.loads(out.getvalue())["processes"] == []
-    assert err.getvalue() == "Punctual is not running.\n"
+    assert str(tmp_path) in err.getvalue()
 
 
 def test_a_process_that_has_just_gone_has_no_figures():

@@ -57,5 +57,7 @@ def test_nothing_that_runs_is_said_and_is_no_failure(tmp_path, monkeypatch, caps
 
     call_command("down")
 
-    assert "not running" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"not running on the data directory {tmp_path / 'never used'}." in said
+    assert "DATA_DIR=" in said
     assert not (tmp_path / "never used").exists()

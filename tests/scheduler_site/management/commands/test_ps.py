@@ -50,7 +50,8 @@ def test_nothing_that_runs_is_exit_code_one_even_with_a_stale_file(data_dir, arg
 
     assert caught.value.code == 1
     shown = capsys.readouterr()
-    assert "not running" in shown.err
+    assert f"not running on the data directory {data_dir}." in shown.err
+    assert "DATA_DIR=" in shown.err
     if arguments:
         assert json.loads(shown.out) == {"schema": 1, "processes": []}
 
