@@ -52,7 +52,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AddIndex task tasks_failing_idx": "partial, empty: no task pauses itself yet",
         "AddIndex task tasks_of_pause_idx": "partial, empty: no task is under a pause yet",
     },
-    "tasks 0004_fill_destinations": {"RunSQL": "fills a column that old code does not know"},
+    "tasks 0004_fill_destinations": {
+        "RunSQL": "of its own session, or fills a column that old code does not know",
+    },
     "tenants 0002_default_jitter": {
         "AddConstraint tenant default_jitter_is_within_a_day": "old code leaves it at its default",
     },
