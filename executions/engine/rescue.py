@@ -81,19 +81,22 @@ class Rescuer:
             "limit": _BATCH,
         }
         found = rows("rescue/expired_queued", parameters)
-        if len(found) < _BATCH:
-            self.partitions.inherited = {}
         if not found:
+            self.partitions.inherited = {}
             return 0
         holders = guard.void([row[1] for row in found])
         now = database_now()
         with transaction.atomic():
             # What somebody changes in this moment is found again in a second. To wait for it
             # with other rows locked would be one half of a deadlock.
-            free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": _ids(found)})}
+            ids = [row[0] for row in found]
+            free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": ids})}
             pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
+        if len(pairs) == len(found) < _BATCH:
+            # Not before: a failure or a locked row is for the next look.
+            self.partitions.inherited = {}
         return len(moved)
 
     def _rescue_running(self, bounds: dict[str, Any]) -> int:
@@ -111,10 +114,6 @@ class Rescuer:
             found = rows("rescue/lost_running", parameters)
             now = database_now()
             return len(transitions.finish([_lost(row, now) for row in found]))
-
-
-def _ids(found: list[tuple[Any, ...]]) -> list[UUID]:
-    return [row[0] for row in found]
 
 
 def _lost(row: tuple[Any, ...], now: datetime) -> Finish:

@@ -70,6 +70,7 @@ class Claimed(NamedTuple):
     lease_expires_at: datetime
     band: int
     sealed_payload: bytes | None
+    #: None, like the two below, where the claim does not see the row's version yet.
     target: dict[str, Any]
     retry_policy: dict[str, Any]
     sealed: bytes
@@ -100,10 +101,18 @@ class Beaten:
 def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
     """PENDING or RETRYING to QUEUED for a batch of due work, each under a new token.
 
-    Return also how many were parked instead: their destinations have no room.
+    Return also how many stay behind: parked, because their destinations have no room, or handed
+    back, because their definition is not visible yet.
     """
     found = rows("dispatch/claim_due", parameters)
-    return [Claimed._make(row[:-1]) for row in found if row[0] is not None], found[0][-1]
+    claimed = [Claimed._make(row[:-1]) for row in found if row[0] is not None]
+    # The race: an edit that commits between the claim's snapshot and its row lock. The claim gets
+    # the row of the new version and does not see that version; the next pass does.
+    unread = [(row.id, row.token) for row in claimed if not row.target]
+    if unread:
+        withdraw(unread)
+        claimed = [row for row in claimed if row.target]
+    return claimed, found[0][-1] + len(unread)
 
 
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:

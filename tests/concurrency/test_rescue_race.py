@@ -11,11 +11,12 @@ from django.db import transaction
 from django.db.models import F
 
 from executions.engine import silence, transitions
+from executions.engine.clocks import database_now
 from executions.engine.outcome_stream import ensure_group
 from executions.engine.partitions import Partitions
 from executions.engine.rescue import Rescuer
 from executions.engine.transitions import Finish
-from executions.models import Execution
+from executions.models import Execution, PartitionLease, SchedulerNode
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.executions.workers.test_registry import beat
@@ -85,3 +86,24 @@ def test_what_rescue_passed_over_comes_back_when_nothing_was_written(
     assert beside(lambda: rescue(rescuer)).join() == 1
     execution.refresh_from_db()
     assert execution.status == "PENDING"
+
+
+def test_what_a_lost_scheduler_claimed_comes_back_as_soon_as_its_row_is_free(
+    alpha: Tenant, rescuer: Rescuer, beside: Beside
+):
+    locked, other = (make_execution(alpha, "QUEUED") for _ in range(2))
+    lost = Partitions()
+    lost.run_once()
+    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
+    SchedulerNode.objects.filter(id=lost.node).delete()
+    Execution.objects.update(queued_at=F("queued_at") - timedelta(seconds=1))
+
+    with transaction.atomic():
+        Execution.objects.select_for_update(no_key=True).get(id=locked.id)
+        assert beside(lambda: rescue(rescuer)).join() == 1
+    # Its lease goes on for ten seconds.
+    assert beside(lambda: rescue(rescuer)).join() == 1
+
+    for execution in (locked, other):
+        execution.refresh_from_db()
+        assert execution.status == "PENDING"

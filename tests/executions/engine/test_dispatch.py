@@ -22,6 +22,7 @@ from executions.services.triggering import Override, run_task
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, client, lua
+from tasks.models import TaskRevision
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.workers.test_registry import beat, silence
@@ -259,6 +260,28 @@ def test_only_held_partitions_are_claimed(alpha: Tenant, dispatcher: Dispatcher)
     dispatcher.partitions._held = {mine.partition: held[mine.partition]}
 
     assert dispatcher.run_once().done == 1
+
+
+def test_work_whose_version_is_not_visible_yet_is_handed_back_alone(
+    alpha: Tenant, dispatcher: Dispatcher, broker: Broker
+):
+    beat("w1")
+    due(dispatcher, alpha, 5, 5, 5)
+    edited = Execution.objects.order_by("id")[1]
+    # As the claim meets a row whose edit commits between its snapshot and its lock.
+    Execution.objects.filter(id=edited.id).update(revision=2)
+
+    assert dispatcher.run_once().done == 2
+
+    assert str(edited.id) not in [entry["id"] for entry in broker.entries]
+    assert statuses() == ["QUEUED", "PENDING", "QUEUED"]
+    (first,) = TaskRevision.objects.filter(task_id=edited.task_id)
+    TaskRevision.objects.create(
+        task_id=first.task_id, version=2, definition=first.definition, sealed=first.sealed
+    )
+    assert dispatcher.run_once().done == 1
+    edited.refresh_from_db()
+    assert (edited.status, edited.attempt) == ("QUEUED", 0)
 
 
 def test_neglected_partitions_wait_for_the_misfire_policy(alpha: Tenant, dispatcher: Dispatcher):

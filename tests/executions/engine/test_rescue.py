@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -18,6 +19,7 @@ from executions.engine.rescue import Rescuer
 from executions.models import Attempt, DeadLetter, Execution, PartitionLease, SchedulerNode
 from executions.workers import registry
 from shared.conf import conf
+from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM, client
 from tenants.models import Tenant
 from tests.executions.workers.test_registry import beat
@@ -96,6 +98,16 @@ def take_partitions(rescuer: Rescuer) -> None:
 def run(rescuer: Rescuer) -> int:
     take_partitions(rescuer)
     return rescuer.run_once().done
+
+
+def inherit(rescuer: Rescuer) -> None:
+    """Take the partitions over from a scheduler that died just after it had claimed everything."""
+    lost = Partitions()
+    lost.run_once()
+    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
+    SchedulerNode.objects.filter(id=lost.node).delete()
+    take_partitions(rescuer)
+    Execution.objects.update(queued_at=F("queued_at") - timedelta(seconds=1))
 
 
 def expire(execution: Execution, seconds: float = 120.0) -> None:
@@ -199,20 +211,30 @@ def test_the_end_of_a_lease_is_no_reason_while_redis_may_have_lost_what_started(
 
 def test_what_a_lost_scheduler_claimed_comes_back_once(alpha: Tenant, rescuer: Rescuer):
     before, after = (make_execution(alpha, "QUEUED") for _ in range(2))
-    lost = Partitions()
-    lost.run_once()
-    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
-    SchedulerNode.objects.filter(id=lost.node).delete()
-    take_partitions(rescuer)
-    earlier = F("queued_at") - timedelta(seconds=1)
-    Execution.objects.filter(id=before.id).update(queued_at=earlier)
+    inherit(rescuer)
+    Execution.objects.filter(id=after.id).update(queued_at=database_now())
 
     assert rescuer.run_once().done == 1
     assert rescuer.run_once().done == 0
 
-    before.refresh_from_db()
-    after.refresh_from_db()
-    assert (before.status, after.status) == ("PENDING", "QUEUED")
+    statuses = dict(Execution.objects.values_list("id", "status"))
+    assert (statuses[before.id], statuses[after.id]) == ("PENDING", "QUEUED")
+
+
+def test_what_a_lost_scheduler_claimed_is_not_forgotten_when_redis_fails_once(
+    alpha: Tenant, rescuer: Rescuer, monkeypatch: pytest.MonkeyPatch
+):
+    execution = make_execution(alpha, "QUEUED")
+    inherit(rescuer)
+    with monkeypatch.context() as away:
+        away.setattr(guard, "void", Mock(side_effect=Unavailable))
+        with pytest.raises(Unavailable):
+            rescuer.run_once()
+
+    assert rescuer.run_once().done == 1
+
+    execution.refresh_from_db()
+    assert execution.status == "PENDING"
 
 
 def test_what_a_scheduler_gave_up_in_order_stays_with_its_workers(alpha: Tenant, rescuer: Rescuer):
