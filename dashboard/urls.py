@@ -108,6 +108,7 @@ urlpatterns = [
     path("settings", settings.settings, name="settings"),
     path("settings/save", settings.save, name="settings_save"),
     path("settings/tenant", settings.save_tenant, name="settings_tenant"),
+    path("settings/idempotency", settings.save_idempotency, name="settings_idempotency"),
     path("settings/calendars", calendars.calendars, name="calendars"),
     path("settings/calendars/new", calendars.calendar_new, name="calendar_new"),
     path("settings/calendars/<uuid:calendar_id>", calendars.calendar, name="calendar"),

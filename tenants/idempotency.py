@@ -11,7 +11,9 @@ under the caller's Idempotency-Key before the commit. The cases:
 5. the first call still runs: 409 with ``Retry-After``.
 
 A refusal (4xx) is stored too, after its change was rolled back; what may turn out otherwise
-(401, 403, 429, 5xx) is not. ``idempotency_groups`` runs many calls at once in one transaction.
+(401, 403, 429, 5xx) is not. The fingerprint of a call covers the API key and its scopes, because a
+replay skips the checks inside the handler. A stored answer holds no secret (``ShownOnce``).
+``idempotency_groups`` runs many calls at once in one transaction.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import gzip
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -63,7 +65,7 @@ _RETRY_AFTER = 1
 
 
 class IdempotencyMismatch(PunctualError):
-    """This Idempotency-Key was used for another call."""
+    """This Idempotency-Key was used for another call, or by another API key."""
 
     code = "idempotency_mismatch"
     status = 422
@@ -76,9 +78,24 @@ class IdempotencyInProgress(Conflict):
     retry_after = _RETRY_AFTER
 
 
+class ShownOnce(Response):
+    """An answer that shows secrets: a repeat of the call gets it without those fields."""
+
+    def __init__(self, data: Mapping[str, Any], *, secrets: Sequence[str], **options: Any) -> None:
+        headers = {**options.pop("headers", {}), "Cache-Control": "no-store"}
+        super().__init__(data, headers=headers, **options)
+        self.repeated = {name: value for name, value in data.items() if name not in secrets}
+
+
+class _Frozen(HttpResponse):
+    """A rendered answer; ``stored`` is the body that a repeat gets."""
+
+    stored: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What identifies a call: whose, under which key, and a hash of what it asks."""
+    """What identifies a call: its tenant, its key, and a hash of the caller and the request."""
 
     tenant: Any
     key: str
@@ -245,7 +262,8 @@ def call_of(view: PunctualView, request: Request, required: bool) -> Call | None
         _refuse_key("idempotency_key_invalid", "An Idempotency-Key has 1-255 visible characters.")
     method = request.method or ""
     asked = orjson.dumps(request.data, option=orjson.OPT_SORT_KEYS)
-    content = b"\0".join((method.encode(), request.get_full_path().encode(), asked))
+    path = request.get_full_path()
+    content = b"\0".join((caller.identity.encode(), method.encode(), path.encode(), asked))
     fingerprint = hashlib.sha256(content).digest()
     return Call(caller.tenant_id, key, fingerprint, caller.idempotency_seconds)
 
@@ -314,7 +332,7 @@ def storing(answered: Sequence[tuple[Call, HttpResponse]]) -> sql.Asked:
 def _stored_parts(call: Call, answer: HttpResponse) -> tuple[bytes, str]:
     """Return an answer's body sealed, and what is kept of its headers."""
     headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
-    body = answer.content
+    body = answer.stored if isinstance(answer, _Frozen) else answer.content
     if len(body) > _PLAIN_BYTES:
         body, headers[_ENCODING] = gzip.compress(body, 1), "gzip"
     return seal(body, call.context), orjson.dumps(headers).decode()
@@ -354,7 +372,8 @@ def freeze(answer: HttpResponseBase) -> HttpResponse:
         return answer
     response = cast(Response, answer)
     body = b"" if response.data is None else dump_json(response.data)
-    frozen = HttpResponse(body, status=response.status_code)
+    frozen = _Frozen(body, status=response.status_code)
+    frozen.stored = dump_json(response.repeated) if isinstance(response, ShownOnce) else body
     _set_content_type(frozen)
     for name, value in response.headers.items():
         if name.lower() != "content-type":

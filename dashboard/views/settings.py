@@ -5,6 +5,7 @@ Below them stand the settings of the tenant, which its admins may change.
 
 from __future__ import annotations
 
+import re
 from datetime import time
 from typing import Any
 from uuid import UUID
@@ -102,6 +103,19 @@ def save_tenant(request: ConsoleRequest) -> Done:
     except ValueError as error:
         message = "Give the jitter in seconds, such as 30."
         raise InvalidInput([FieldError(f"#/{name}", "invalid", message)]) from error
+    change_tenant(visitor.tenant.pk, changes, actor=visitor.actor)
+    return Done("Saved.")
+
+
+@action(Role.ADMIN)
+def save_idempotency(request: ConsoleRequest) -> Done:
+    """Change which calls of the API need an Idempotency-Key, and how long answers are kept."""
+    visitor, name = request.visitor, "idempotency_seconds"
+    text = request.POST.get(name, "").strip()
+    if not re.fullmatch("[0-9]{1,9}", text):
+        message = "Give the time as whole seconds, such as 86400."
+        raise InvalidInput([FieldError(f"#/{name}", "invalid", message)])
+    changes = {"idempotency_required": "idempotency_required" in request.POST, name: int(text)}
     change_tenant(visitor.tenant.pk, changes, actor=visitor.actor)
     return Done("Saved.")
 

@@ -7,6 +7,7 @@ Authentication classes (``tenants.api.authentication``) put :class:`Credentials`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -24,6 +25,8 @@ class Credentials:
     scopes: frozenset[str]
     #: May see secrets again.
     owner: bool = False
+    #: When the key ends; None: never.
+    expires_at: datetime | None = None
     #: The tenant has neither quotas nor rate limits.
     unlimited: bool = False
     #: The tenant wants an Idempotency-Key on every change.
@@ -35,6 +38,12 @@ class Credentials:
     def is_authenticated(self) -> bool:
         """Return True: REST framework asks this of ``request.user``."""
         return True
+
+    @property
+    def identity(self) -> str:
+        """Return the key and its rights as text: the same text, the same caller."""
+        scopes = ",".join(sorted(self.scopes))
+        return f"{self.key_id} {scopes} {'owner' if self.owner else ''}"
 
 
 def bearer_token(request: Request | HttpRequest) -> str | None:

@@ -82,6 +82,7 @@ def credentials_of(key: ApiKey) -> Credentials:
         name=f"api_key:{key.prefix}",
         scopes=frozenset(key.scopes),
         owner=key.owner,
+        expires_at=key.expires_at,
         unlimited=tenant.unlimited,
         idempotency_required=tenant.idempotency_required,
         idempotency_seconds=tenant.idempotency_seconds,

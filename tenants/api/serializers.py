@@ -15,7 +15,11 @@ from shared.api.serializers import (
     StrictSerializer,
 )
 from tenants.choices import SCOPES
-from tenants.models.tenant import MAX_JITTER_SECONDS
+from tenants.models.tenant import (
+    MAX_IDEMPOTENCY_SECONDS,
+    MAX_JITTER_SECONDS,
+    MIN_IDEMPOTENCY_SECONDS,
+)
 
 
 class NewApiKey(StrictSerializer):
@@ -42,9 +46,9 @@ class ApiKeySerializer(serializers.Serializer[object]):
 
 
 class MadeApiKey(ApiKeySerializer):
-    """A key just made, with its text."""
+    """A key just made, with its text; an idempotent replay leaves the text out."""
 
-    key = serializers.CharField()
+    key = serializers.CharField(required=False)
 
 
 class Rotation(StrictSerializer):
@@ -54,7 +58,10 @@ class Rotation(StrictSerializer):
 
 
 class SigningSecretSerializer(serializers.Serializer[object]):
-    """A signing secret; its text only when it is made, and to owners on request."""
+    """A signing secret; its text only when it is made, and to owners on request.
+
+    An idempotent replay of a rotation leaves the text out.
+    """
 
     id = serializers.UUIDField()
     secret = serializers.CharField(required=False)
@@ -82,6 +89,15 @@ class TenantSettings(StrictSerializer):
         min_value=0,
         max_value=MAX_JITTER_SECONDS,
         help_text="The jitter of recurring tasks made from now on that say none.",
+    )
+    idempotency_required = StrictBooleanField(
+        required=False, help_text="Whether every change needs an Idempotency-Key."
+    )
+    idempotency_seconds = StrictIntegerField(
+        required=False,
+        min_value=MIN_IDEMPOTENCY_SECONDS,
+        max_value=MAX_IDEMPOTENCY_SECONDS,
+        help_text="How long answers to calls made from now on are kept for their repeats.",
     )
 
 

@@ -18,6 +18,7 @@ from shared.api.schema import list_answer
 from shared.api.views import PunctualView
 from shared.conf import conf
 from shared.exceptions import Forbidden
+from shared.instants import format_instant
 from tenants.api.serializers import (
     ApiKeySerializer,
     MadeApiKey,
@@ -28,7 +29,7 @@ from tenants.api.serializers import (
     TenantSettings,
 )
 from tenants.choices import SCOPES
-from tenants.idempotency import idempotent
+from tenants.idempotency import ShownOnce, idempotent
 from tenants.models import ApiKey, Tenant
 from tenants.services import (
     change_tenant,
@@ -41,6 +42,16 @@ from tenants.services import (
 from tenants.services.signing_secrets import valid_signing_secrets
 
 _ADMIN = {"GET": "admin", "POST": "admin", "DELETE": "admin"}
+
+
+class _OwnersView(PunctualView):
+    """A view with calls that only an owner's key may make."""
+
+    scopes = _ADMIN
+
+    def _require_owner(self, doing: str) -> None:
+        if not self.caller.owner:
+            raise Forbidden(f"Only an owner's key may {doing}.")
 
 
 class MeView(PunctualView):
@@ -65,17 +76,17 @@ class MeView(PunctualView):
         return Response(
             {
                 "tenant": {
-                    "id": caller.tenant_id,
-                    "name": caller.tenant_name,
-                    "unlimited": caller.unlimited,
-                    "idempotency_required": caller.idempotency_required,
+                    "id": tenant.id,
+                    "name": tenant.name,
+                    "unlimited": tenant.unlimited,
+                    "idempotency_required": tenant.idempotency_required,
                     "default_jitter_seconds": tenant.default_jitter_seconds,
                 },
                 "api_key": {"id": caller.key_id, "name": caller.name, "owner": caller.owner},
                 "scopes": [scope for scope in SCOPES if scope in caller.scopes],
                 "limits": {
                     "payload_bytes": conf().payload_bytes,
-                    "idempotency_seconds": caller.idempotency_seconds,
+                    "idempotency_seconds": tenant.idempotency_seconds,
                 },
             }
         )
@@ -98,24 +109,33 @@ class ApiKeysView(PunctualView):
     @extend_schema(operation_id="create_api_key", request=NewApiKey, responses={201: MadeApiKey})
     @idempotent(required=False)
     def post(self, request: Request) -> Response:
-        """Create a key; its text is shown this once."""
+        """Create a key; its text is shown this once, and not in an idempotent replay.
+
+        A key makes no other that may do more than itself: no further scopes, no owner's key, and
+        from a key that expires none that lasts longer.
+        """
         wanted = self.read_body(NewApiKey)
         self._refuse_more_than_own(wanted)
         tenant = Tenant.objects.get(pk=self.tenant_id)
         made, key = create_api_key(tenant, actor=self.actor, **wanted)
         location = f"/v1/api-keys/{made.id}"
-        return Response({**_key(made), "key": key}, status=201, headers={"Location": location})
+        shown = {**_key(made), "key": key}
+        return ShownOnce(shown, secrets=["key"], status=201, headers={"Location": location})
 
     def _refuse_more_than_own(self, wanted: dict[str, Any]) -> None:
         beyond = set(wanted["scopes"]) - self.caller.scopes
         if beyond or (wanted["owner"] and not self.caller.owner):
             raise Forbidden("A key cannot make another that may do more than itself.")
+        ends_at, limit = wanted["expires_at"], self.caller.expires_at
+        if limit is not None and (ends_at is None or ends_at > limit):
+            raise Forbidden(
+                "A key that expires cannot make another that lasts longer: "
+                f"give expires_at, {format_instant(limit)} at the latest."
+            )
 
 
-class ApiKeyView(PunctualView):
+class ApiKeyView(_OwnersView):
     """One API key."""
-
-    scopes = _ADMIN
 
     @extend_schema(operation_id="get_api_key", responses=ApiKeySerializer)
     def get(self, request: Request, key_id: UUID) -> Response:
@@ -125,15 +145,16 @@ class ApiKeyView(PunctualView):
     @extend_schema(operation_id="revoke_api_key", request=None, responses={204: None})
     @idempotent(required=False)
     def delete(self, request: Request, key_id: UUID) -> Response:
-        """Revoke a key; its next call is refused."""
+        """Revoke a key; its next call is refused. Only an owner's key may revoke an owner's key."""
+        if get_api_key(self.tenant_id, key_id).owner:
+            self._require_owner("revoke an owner's key")
         revoke_api_key(self.tenant_id, key_id, actor=self.actor)
         return Response(status=204)
 
 
-class SigningSecretsView(PunctualView):
+class SigningSecretsView(_OwnersView):
     """The secrets that the tenant's webhooks are signed with."""
 
-    scopes = _ADMIN
     query_parameters = {
         "GET": {"reveal": boolean("Show the secrets; owners only, audited.", default=False)}
     }
@@ -150,27 +171,29 @@ class SigningSecretsView(PunctualView):
             rows = valid_signing_secrets(timezone.now()).filter(tenant_id=self.tenant_id)
             listed = [dict(row) for row in rows.values("id", "created_at", "expires_at")]
             return Response({"signing_secrets": listed})
-        if not self.caller.owner:
-            raise Forbidden("Only an owner's key may see signing secrets again.")
+        self._require_owner("see signing secrets again")
         with transaction.atomic(durable=True):
             revealed = reveal_signing_secrets(self.tenant_id, actor=self.actor)
-        return Response({"signing_secrets": [asdict(secret) for secret in revealed]})
+        shown = {"signing_secrets": [asdict(secret) for secret in revealed]}
+        return Response(shown, headers={"Cache-Control": "no-store"})
 
 
-class RotateSigningSecretView(PunctualView):
+class RotateSigningSecretView(_OwnersView):
     """Replace the signing secret."""
-
-    scopes = _ADMIN
 
     @extend_schema(
         operation_id="rotate_signing_secret", request=Rotation, responses=SigningSecretSerializer
     )
     @idempotent(required=False)
     def post(self, request: Request) -> Response:
-        """Make a new secret, shown this once; the old one signs too for the overlap."""
+        """Make a new secret, shown this once; the old one signs too for the overlap.
+
+        Only an owner's key may do it. An idempotent replay leaves the secret out.
+        """
+        self._require_owner("rotate signing secrets")
         wanted = self.read_body(Rotation)
         made = rotate_signing_secret(self.tenant_id, actor=self.actor, **wanted)
-        return Response(asdict(made))
+        return ShownOnce(asdict(made), secrets=["secret"])
 
 
 def _key(key: ApiKey) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from django.db.models.functions import Now
 
 from shared.ids import new_id
 
-#: How long idempotent answers may be kept at most.
+#: How long idempotent answers are kept, at least and at most.
+MIN_IDEMPOTENCY_SECONDS = 24 * 3600
 MAX_IDEMPOTENCY_SECONDS = 30 * 24 * 3600
 #: The largest jitter that a task may have.
 MAX_JITTER_SECONDS = 24 * 3600

@@ -90,20 +90,33 @@ def revoke_api_key(tenant_id: UUID, key_id: UUID, *, actor: Actor) -> ApiKey:
 
 @transaction.atomic
 def rotate_api_key(
-    tenant_id: UUID, key_id: UUID, *, actor: Actor, overlap_seconds: int = 24 * 3600
+    tenant_id: UUID,
+    key_id: UUID,
+    *,
+    actor: Actor,
+    overlap_seconds: int = 24 * 3600,
+    expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key like the old one, which stays valid for the overlap."""
+    """Create a key like the old one, which stays valid for the overlap.
+
+    The new key ends when the old one was to end, unless ``expires_at`` gives it another end.
+    """
     old = get_api_key(tenant_id, key_id, lock=True)
     now = timezone.now()
     if not old.is_valid_at(now):
         raise Conflict("Only a valid key can be rotated.", code="key_not_valid")
     ends_at = now + timedelta(seconds=overlap_seconds)
+    made = create_api_key(
+        old.tenant,
+        name=old.name,
+        scopes=old.scopes,
+        owner=old.owner,
+        expires_at=expires_at or old.expires_at,
+        actor=actor,
+    )
     if old.expires_at is None or old.expires_at > ends_at:
         old.expires_at = ends_at
         old.save(update_fields=["expires_at"])
-    made = create_api_key(
-        old.tenant, name=old.name, scopes=old.scopes, owner=old.owner, actor=actor
-    )
     after = {"replaced_by": made[0].id, "expires_at": old.expires_at}
     audit.record(tenant_id, actor, "api_key.rotated", "api_key", old.id, after=after)
     return made

@@ -13,7 +13,11 @@ from events import audit
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from tenants.models import Tenant
-from tenants.models.tenant import MAX_IDEMPOTENCY_SECONDS, MAX_JITTER_SECONDS
+from tenants.models.tenant import (
+    MAX_IDEMPOTENCY_SECONDS,
+    MAX_JITTER_SECONDS,
+    MIN_IDEMPOTENCY_SECONDS,
+)
 from tenants.services.signing_secrets import add_signing_secret
 
 #: What of a tenant may be changed.
@@ -107,7 +111,7 @@ def _locked(tenant_id: UUID) -> Tenant:
 
 def _refuse_bad_seconds(tenant: Tenant) -> None:
     for name, low, high in (
-        ("idempotency_seconds", 24 * 3600, MAX_IDEMPOTENCY_SECONDS),
+        ("idempotency_seconds", MIN_IDEMPOTENCY_SECONDS, MAX_IDEMPOTENCY_SECONDS),
         ("default_jitter_seconds", 0, MAX_JITTER_SECONDS),
     ):
         # NaN is refused, too: it is not within any bounds.

@@ -81,6 +81,7 @@ CONSOLE = {
     "alert_mute": Doors("POST /v1/alerts/{alert_id}/mute", "notify mute"),
     "settings_save": Doors("PATCH /v1/notification-preferences", "notify preferences"),
     "settings_tenant": Doors("PATCH /v1/me", "tenant set"),
+    "settings_idempotency": Doors("PATCH /v1/me", "tenant set"),
     "settings_try": Doors(command="notify test", why="a key has no member whom it could reach"),
     "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
     "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),

@@ -13,9 +13,10 @@ from rest_framework.response import Response
 
 from shared.exceptions import Conflict, Forbidden, InvalidInput, QuotaExceeded, Unavailable
 from tenants import idempotency
-from tenants.idempotency import delete_expired_records
-from tenants.models import IdempotencyRecord, Tenant
-from tests.support.api import make_client, make_tenant
+from tenants.idempotency import ShownOnce, delete_expired_records
+from tenants.models import ApiKey, IdempotencyRecord, Tenant
+from tests.support.api import ApiClient, make_client, make_key, make_tenant
+from tests.support.stored_answers import stored_answers
 from tests.support.waiting import until
 from tests.tenants import idempotent_probe
 
@@ -103,6 +104,41 @@ def test_another_call_under_the_same_key_is_422_and_runs_nothing(admin, script, 
 
     assert (response.status_code, response.json()["code"]) == (422, "idempotency_mismatch")
     assert script.runs == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/make", "/v1/make-together"])
+def test_another_api_key_of_the_tenant_gets_no_replay(alpha, admin, script, path):
+    first = admin.post(path, {"name": "x"}, idempotency_key="k")
+    assert first.status_code == 201
+
+    for other in (make_client(alpha), make_client(alpha, ["read", "write"])):
+        response = other.post(path, {"name": "x"}, idempotency_key="k")
+
+        assert (response.status_code, response.json()["code"]) == (422, "idempotency_mismatch")
+    assert admin.post(path, {"name": "x"}, idempotency_key="k").content == first.content
+
+
+@pytest.mark.parametrize("change", [{"scopes": ["read", "write"]}, {"owner": True}])
+def test_a_key_whose_rights_have_changed_gets_no_replay(alpha, script, change):
+    made, text = make_key(alpha)
+    ApiClient(text).post("/v1/make", {}, idempotency_key="k")
+
+    ApiKey.objects.filter(pk=made.pk).update(**change)
+    response = ApiClient(text).post("/v1/make", {}, idempotency_key="k")
+
+    assert (response.status_code, response.json()["code"]) == (422, "idempotency_mismatch")
+    assert script.runs == 1
+
+
+def test_what_an_answer_shows_once_is_not_stored(admin, script):
+    script.before_answer = lambda: ShownOnce({"id": 1, "text": "canary"}, secrets=["text"])
+
+    first = admin.post("/v1/make", {}, idempotency_key="k")
+    second = admin.post("/v1/make", {}, idempotency_key="k")
+
+    assert first.json() == {"id": 1, "text": "canary"}
+    assert second.json() == {"id": 1}
+    assert "canary" not in stored_answers()
 
 
 def test_another_tenant_may_use_the_same_key(admin, stranger, script):

@@ -50,6 +50,11 @@ def _add_rotate_options(parser: CommandParser) -> None:
         default=24 * 3600,
         help="how long the old key stays valid (86400)",
     )
+    parser.add_argument(
+        "--expires-at",
+        help="RFC 3339 time with an offset, when the new key ends; when the old one was to end "
+        "if left out",
+    )
 
 
 def _create(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -88,9 +93,16 @@ def _rotate(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     overlap = options["overlap_seconds"]
     if overlap < 0:
         raise _invalid("--overlap-seconds", "The overlap cannot be negative.")
+    expires_at = _time(options["expires_at"]) if options["expires_at"] else None
     command.confirm(options, f"Replace the key {key}? It is refused after {overlap} s.")
     with transaction.atomic(durable=True):
-        made, text = rotate_api_key(key.tenant_id, key.id, overlap_seconds=overlap, actor=COMMAND)
+        made, text = rotate_api_key(
+            key.tenant_id,
+            key.id,
+            overlap_seconds=overlap,
+            expires_at=expires_at,
+            actor=COMMAND,
+        )
     _emit_made(command, options, made, text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import BooleanOptionalAction
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from tenants.services import (
 )
 
 _COLUMNS = ("id", "name", "created_at", "suspended_at")
-_SETTINGS = ("default_jitter_seconds",)
+_SETTINGS = ("default_jitter_seconds", "idempotency_required", "idempotency_seconds")
 
 
 def _add_create_options(parser: CommandParser) -> None:
@@ -57,6 +58,17 @@ def _add_settings(parser: CommandParser) -> None:
         metavar="N",
         help="jitter of recurring tasks made from now on that say none; 0 is off",
     )
+    parser.add_argument(
+        "--idempotency-required",
+        action=BooleanOptionalAction,
+        help="whether every change of the API needs an Idempotency-Key",
+    )
+    parser.add_argument(
+        "--idempotency-seconds",
+        type=int,
+        metavar="N",
+        help="how long answers are kept for repeated calls, 86400 to 2592000",
+    )
 
 
 def _set(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -66,8 +78,14 @@ def _set(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     with transaction.atomic(durable=True):
         changed = change_tenant(get_tenant(options["name"]).id, wanted, actor=COMMAND)
     document = {name: getattr(changed, name) for name in ("id", "name", *_SETTINGS)}
-    lines = [f"{changed.name}: {name} {document[name]:g}" for name in wanted]
+    lines = [f"{changed.name}: {name} {_text(document[name])}" for name in wanted]
     command.emit(options, document, lines)
+
+
+def _text(value: bool | float) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.12g}"
 
 
 def _suspend(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -105,7 +123,10 @@ class Command(VerbCommand):
         Verb(
             "set",
             "change settings of a tenant",
-            ('tenant set "Billing" --default-jitter-seconds 30',),
+            (
+                'tenant set "Billing" --default-jitter-seconds 30',
+                'tenant set "Billing" --idempotency-required --idempotency-seconds 604800',
+            ),
             _set,
             _add_settings,
         ),

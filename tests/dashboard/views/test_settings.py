@@ -207,3 +207,41 @@ def test_the_tenants_settings_are_its_admins(browser, alpha):
 
     assert client.post("/settings/tenant", {"default_jitter_seconds": "5"}).status_code == 403
     assert "default_jitter_seconds" not in client.get("/settings").text
+
+
+def test_an_admin_asks_for_stricter_idempotency(browser, alpha):
+    client = browser(alpha, role="admin")
+    fields = {"idempotency_required": "on", "idempotency_seconds": "604800"}
+
+    assert said(client, "/settings/idempotency", fields, "/settings") == "Saved."
+
+    alpha.refresh_from_db()
+    assert (alpha.idempotency_required, alpha.idempotency_seconds) == (True, 604_800)
+    page = client.get("/settings").text
+    assert 'value="604800"' in page
+    assert 'name="idempotency_required" checked' in page
+    assert audited(alpha) == [("tenant.changed", user_of(client))]
+
+    said(client, "/settings/idempotency", {"idempotency_seconds": "86400"}, "/settings")
+    alpha.refresh_from_db()
+    assert (alpha.idempotency_required, alpha.idempotency_seconds) == (False, 86_400)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "much", "-1", "1.5", "86399", "2592001", "9" * 5000, *HOSTILE]
+)
+def test_a_retention_of_answers_that_cannot_be_is_said_and_changes_nothing(browser, alpha, text):
+    client = browser(alpha, role="admin")
+    fields = {"idempotency_required": "on", "idempotency_seconds": text}
+
+    assert "seconds" in said(client, "/settings/idempotency", fields, "/settings")
+
+    alpha.refresh_from_db()
+    assert (alpha.idempotency_required, alpha.idempotency_seconds) == (False, 86_400)
+
+
+def test_stricter_idempotency_is_not_an_operators_to_ask_for(browser, alpha):
+    client = browser(alpha, role="operator")
+
+    assert client.post("/settings/idempotency", {"idempotency_seconds": "86400"}).status_code == 403
+    assert "idempotency_seconds" not in client.get("/settings").text

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
-from tenants.models import Tenant
+from tenants.models import IdempotencyRecord, Tenant
 
 SETTING = {"default_jitter_seconds": 30}
 
@@ -16,6 +16,36 @@ def test_the_tenants_default_jitter_is_changed(admin, alpha):
     assert admin.get("/v1/me").json() == response.json()
     alpha.refresh_from_db()
     assert alpha.default_jitter_seconds == 30
+
+
+def test_stricter_idempotency_is_the_tenants_own_to_ask_for(admin, viewer, alpha):
+    body = {"idempotency_required": True, "idempotency_seconds": 7 * 24 * 3600}
+
+    answer = admin.patch("/v1/me", body)
+
+    assert answer.status_code == 200
+    assert answer.json()["tenant"]["idempotency_required"] is True
+    assert answer.json()["limits"]["idempotency_seconds"] == 7 * 24 * 3600
+    assert viewer.get("/v1/me").json()["limits"] == answer.json()["limits"]
+    refused = admin.post("/v1/calendars", {"name": "Holidays"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "idempotency_key_missing")
+
+
+def test_a_stricter_tenant_may_become_lax_again(admin):
+    admin.patch("/v1/me", {"idempotency_required": True})
+
+    answer = admin.patch("/v1/me", {"idempotency_required": False}, idempotency_key="once")
+
+    assert answer.json()["tenant"]["idempotency_required"] is False
+    assert admin.patch("/v1/me", {}).status_code == 200
+
+
+def test_answers_are_kept_as_long_as_the_tenant_asks(admin, alpha):
+    admin.patch("/v1/me", {"idempotency_seconds": 2_592_000})
+    admin.patch("/v1/me", SETTING, idempotency_key="once")
+
+    kept = IdempotencyRecord.objects.get(tenant=alpha, key="once")
+    assert round((kept.expires_at - kept.created_at).total_seconds(), -1) == 2_592_000
 
 
 def test_the_change_is_audited_once(admin, alpha):
@@ -43,6 +73,12 @@ def test_an_empty_change_changes_nothing(admin, alpha):
         ({"default_jitter_seconds": "30"}, "#/default_jitter_seconds"),
         ({"default_jitter_seconds": True}, "#/default_jitter_seconds"),
         ({"default_jitter_seconds": None}, "#/default_jitter_seconds"),
+        ({"idempotency_required": "yes"}, "#/idempotency_required"),
+        ({"idempotency_required": None}, "#/idempotency_required"),
+        ({"idempotency_seconds": 86_399}, "#/idempotency_seconds"),
+        ({"idempotency_seconds": 2_592_001}, "#/idempotency_seconds"),
+        ({"idempotency_seconds": 1.5}, "#/idempotency_seconds"),
+        ({"idempotency_seconds": None}, "#/idempotency_seconds"),
         ({"unlimited": True}, "#/unlimited"),
         ({"name": "Gamma"}, "#/name"),
     ],

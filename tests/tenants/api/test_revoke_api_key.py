@@ -54,3 +54,20 @@ def test_who_revoked_it_is_in_the_audit_log(alpha, admin):
     admin.delete(f"/v1/api-keys/{made.id}")
 
     assert AuditEntry.objects.get(action="api_key.revoked").object_id == str(made.id)
+
+
+def test_an_owners_key_is_revoked_by_an_owners_key_only(alpha, admin, owner):
+    made, key = make_key(alpha, ["read"], owner=True)
+
+    refused = admin.delete(f"/v1/api-keys/{made.id}")
+
+    assert refused.status_code == 403
+    assert "owner" in refused.json()["detail"]
+    assert ApiClient(key).get("/v1/me").status_code == 200
+    assert owner.delete(f"/v1/api-keys/{made.id}").status_code == 204
+
+
+def test_the_refusal_says_nothing_of_another_tenants_keys(beta, admin):
+    made, _ = make_key(beta, owner=True)
+
+    assert admin.delete(f"/v1/api-keys/{made.id}").status_code == 404

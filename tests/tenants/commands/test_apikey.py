@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from tenants.models import ApiKey
 from tests.support.api import ApiClient, make_key
 from tests.support.command_documents import read_document
 
@@ -66,12 +68,27 @@ def test_rotate_makes_a_follower_and_ends_the_old_key(alpha):
     assert ApiClient(key).get("/v1/me").status_code == 401
 
 
+def test_a_rotated_key_that_expires_is_followed_by_one_that_expires(alpha):
+    words = ("--tenant", "Alpha", "--name", "ci", "--expires-at", "2999-01-01T00:00:00Z", "--json")
+    made = json.loads(_run("create", *words))
+
+    follower = json.loads(_run("rotate", made["id"], "--yes", "--json"))
+    assert ApiKey.objects.filter(pk=follower["id"], expires_at__year=2999).exists()
+    other = json.loads(
+        _run("rotate", follower["id"], "--expires-at", "2999-06-01T00:00:00Z", "--yes", "--json")
+    )
+
+    ends = {str(key.pk): str(key.expires_at) for key in ApiKey.objects.all()}
+    assert ends[other["id"]] == "2999-06-01 00:00:00+00:00"
+
+
 def test_exit_codes_say_what_was_wrong(alpha):
     made, _ = make_key(alpha)
 
     assert _fails("create", "--tenant", "Gamma", "--name", "x") == 3
     assert _fails("create", "--tenant", "Alpha", "--name", "x", "--expires-at", "soon") == 2
     assert _fails("revoke", "pk_unknown", "--yes") == 3
+    assert _fails("rotate", made.prefix, "--expires-at", "2001-01-01T00:00:00Z", "--yes") == 2
     assert _fails("rotate", made.prefix, "--overlap-seconds", "-1", "--yes") == 2
 
 

@@ -82,10 +82,23 @@ def test_the_default_jitter_is_set_and_audited(alpha):
     assert "default_jitter_seconds 0" in _run("set", "Alpha", "--default-jitter-seconds", "0")
 
 
+def test_stricter_idempotency_is_set_and_taken_back(alpha):
+    words = ("--idempotency-required", "--idempotency-seconds", "604800")
+    document = read_document("tenant-set", _run("set", "Alpha", *words, "--json"))
+
+    assert (document["idempotency_required"], document["idempotency_seconds"]) == (True, 604_800)
+    alpha.refresh_from_db()
+    assert (alpha.idempotency_required, alpha.idempotency_seconds) == (True, 604_800)
+    said = _run("set", "Alpha", "--no-idempotency-required")
+    assert said.strip() == "Alpha: idempotency_required off"
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
         (["Alpha"], 2),
+        (["Alpha", "--idempotency-seconds", "86399"], 2),
+        (["Alpha", "--idempotency-seconds", "2592001"], 2),
         (["Alpha", "--default-jitter-seconds", "-1"], 2),
         (["Alpha", "--default-jitter-seconds", "nan"], 2),
         (["Alpha", "--default-jitter-seconds", "86401"], 2),

@@ -82,6 +82,24 @@ def test_a_rotated_key_is_followed_by_one_like_it_and_ends_after_the_overlap(alp
     assert (follower.name, follower.scopes, follower.owner) == ("ci", ["read", "write"], True)
 
 
+def test_the_follower_of_a_key_that_expires_ends_when_that_was_to_end(alpha):
+    ends_at = timezone.now() + timedelta(days=3)
+    made, _ = _create(alpha, expires_at=ends_at)
+
+    follower, _ = rotate_api_key(alpha.id, made.id, overlap_seconds=60, actor=COMMAND)
+
+    assert ApiKey.objects.get(pk=follower.pk).expires_at == ends_at
+
+
+def test_the_follower_may_be_given_an_end_of_its_own(alpha):
+    made, _ = _create(alpha, expires_at=timezone.now() + timedelta(days=3))
+    later = timezone.now() + timedelta(days=30)
+
+    follower, _ = rotate_api_key(alpha.id, made.id, expires_at=later, actor=COMMAND)
+
+    assert ApiKey.objects.get(pk=follower.pk).expires_at == later
+
+
 def test_an_invalid_key_cannot_be_rotated(alpha):
     made, _ = _create(alpha)
     revoke_api_key(alpha.id, made.id, actor=COMMAND)
