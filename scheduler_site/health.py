@@ -8,6 +8,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
+from executions.engine import fence
 from executions.workers.registry import workers
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
@@ -39,6 +40,7 @@ def readiness() -> dict[str, str]:
     if checks["database"] == "ok":
         _check(checks, "migrations", _migrations)
         _check(checks, "scheduler", _scheduler)
+        _check(checks, "fence", _fence)
     _check(checks, "redis", _redis)
     return checks
 
@@ -74,6 +76,10 @@ def _scheduler() -> str:
     if owned == total > 0:
         return "ok"
     return f"{owned} of {total} partitions have a live scheduler"
+
+
+def _fence() -> str:
+    return f"nothing runs: held by the {fence.NAME}" if fence.holds() else "ok"
 
 
 def _redis() -> str:

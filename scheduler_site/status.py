@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
 
-from executions.engine import fence, ledger, refusals
+from executions.engine import ledger, refusals
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.workers import registry
@@ -101,8 +101,6 @@ def read_status() -> Status:
 
 def _problems(bounds: dict[str, Any], recorders: int) -> list[str]:
     found = [what for what in readiness().values() if what != "ok"]
-    if fence.holds():
-        found.append(f"nothing runs: held by the {fence.NAME}")
     if not recorders:
         found.append("no live recorder writes outcomes")
     found += [str(skew) for skew in skews()]

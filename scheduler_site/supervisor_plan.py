@@ -20,7 +20,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from scheduler_site import env, local_state, receiver_ledgers
+from scheduler_site import env, local_state, receiver_ledgers, web_probe
 from scheduler_site.embedded import EmbeddedServer
 from scheduler_site.spawning import ProcessSpec
 from scheduler_site.supervisor import Command, Stage
@@ -73,7 +73,7 @@ class UpOptions:
     @property
     def local_url(self) -> str:
         """Return the address of the web process itself, whatever stands before it."""
-        return f"http://{_spelled(self.reachable_host)}:{self.port}"
+        return f"http://{web_probe.spelled(self.reachable_host)}:{self.port}"
 
     @property
     def reachable_host(self) -> str:
@@ -140,7 +140,7 @@ def make_stages(options: UpOptions, servers: dict[str, EmbeddedServer]) -> list[
         ),
         # Patient: a machine that is busy with other things starts a dozen programs slowly.
         Stage("web", plan.kinds(), ready=plan.answers("/healthz"), timeout_seconds=180.0),
-        Stage("Punctual", ready=plan.answers("/readyz"), probe_every_seconds=0.5),
+        Stage("Punctual", ready=plan.has_started, probe_every_seconds=0.5),
     ]
 
 
@@ -202,9 +202,12 @@ class _Plan:
 
     def answers(self, path: str) -> Callable[[], Awaitable[bool]]:
         async def probe() -> bool:
-            return await answers_ok(self.options.reachable_host, self.options.port, path)
+            return await web_probe.answers_ok(self.options.reachable_host, self.options.port, path)
 
         return probe
+
+    async def has_started(self) -> bool:
+        return await web_probe.has_started(self.options.reachable_host, self.options.port)
 
 
 def fork_environment() -> dict[str, str]:
@@ -257,24 +260,3 @@ def _redis_answers(url: str) -> bool:
         return False
     finally:
         client.close()
-
-
-async def answers_ok(host: str, port: int, path: str) -> bool:
-    """Say whether GET of the path is answered with 200 within two seconds."""
-    request = f"GET {path} HTTP/1.1\r\nHost: {_spelled(host)}:{port}\r\nConnection: close\r\n\r\n"
-    try:
-        async with asyncio.timeout(2.0):
-            reader, writer = await asyncio.open_connection(host, port)
-            try:
-                writer.write(request.encode())
-                status = await reader.readline()
-            finally:
-                writer.close()
-    except (OSError, TimeoutError, ValueError):
-        # Not listening yet, or too busy to answer; asked again by the caller.
-        return False
-    return status.split()[1:2] == [b"200"]
-
-
-def _spelled(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -191,6 +191,8 @@ def readiness_table(options: UpOptions, bootstrap: dict[str, Any]) -> str:
     if bootstrap.get("login_url"):
         link = str(bootstrap["login_url"])
         rows.append(("Login link", f"{url}{link}" if link.startswith("/") else link))
+    if bootstrap.get("fenced"):
+        rows.append(("Held back", "nothing runs until `manage.py restore --confirm`"))
     rows.append(("Stop", "Ctrl-C, or `make down`"))
     clock = time.strftime("%H:%M:%S")
     return "\n".join([f"Punctual is ready ({clock})", *(f"  {a:<14} {b}" for a, b in rows)])

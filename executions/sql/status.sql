@@ -1,7 +1,8 @@
 -- name: open_work
 -- How much work is due, late, queued, running or waits for its retry; what waits for its
--- destination is due. Indexes executions_due_idx, executions_parked_idx and
--- executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
+-- destination is due. What a tenant's own workers are to lease is due, but never late. Indexes
+-- executions_due_idx, executions_parked_idx and executions_leased_idx; ids are bounded so that only
+-- days with unfinished work are touched.
 WITH parked AS MATERIALIZED (
     SELECT e.status, e.due_at FROM executions e
     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
@@ -14,11 +15,12 @@ SELECT
     + (SELECT count(*) FROM parked WHERE due_at <= now()),
     (SELECT count(*) FROM executions e
      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
-       AND NOT e.held AND NOT e.parked AND e.due_at <= now() - %(late)s * interval '1 second')
+       AND NOT e.held AND NOT e.parked AND e.due_at <= now() - %(late)s * interval '1 second'
+       AND e.pool NOT LIKE 'pull.%%')
     + (SELECT count(*) FROM parked WHERE due_at <= now() - %(late)s * interval '1 second')
     + (SELECT count(*) FROM executions e
        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
-         AND e.due_at <= now() - %(late)s * interval '1 second'),
+         AND e.due_at <= now() - %(late)s * interval '1 second' AND e.pool NOT LIKE 'pull.%%'),
     (SELECT count(*) FROM executions e
      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'),
     (SELECT count(*) FROM executions e
@@ -28,11 +30,12 @@ SELECT
     + (SELECT count(*) FROM parked WHERE status = 'RETRYING')
 
 -- name: recent
--- What finished of the instants since a moment, and how late attempts of them began; the bound
--- on the id keeps it to one or two days.
+-- What finished of the instants since a moment, and how late attempts of them began, without the
+-- delays of tenants' own workers; the bound on the id keeps it to one or two days.
 SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED'),
        count(*) FILTER (WHERE e.status = 'FAILED'),
        percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY e.start_delay_ms)
+           FILTER (WHERE e.pool NOT LIKE 'pull.%%')
 FROM executions e
 WHERE e.id >= %(since)s AND e.id < %(high)s AND e.span_count IS NULL
 

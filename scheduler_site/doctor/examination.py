@@ -49,6 +49,7 @@ _DATABASE_AT_WORK: Sequence[Check] = (
     runtime.schedulers,
     runtime.partitions,
     runtime.oldest_due,
+    runtime.pull_pools,
 )
 _REDIS_AT_WORK: Sequence[Check] = (runtime.workers, runtime.recorders, faces.channel_layer)
 

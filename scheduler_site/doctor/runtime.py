@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import redis
 
@@ -123,10 +124,8 @@ def live_recorders() -> int:
 
 
 def oldest_due() -> Finding:
-    """Check how long the oldest due execution has waited for its start."""
-    found = rows(
-        "doctor/oldest_due", {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
-    )
+    """Check how long the oldest due execution has waited for a worker of the installation."""
+    found = rows("doctor/oldest_due", _open_bounds())
     if not found:
         return good("oldest due", "nothing waits")
     status, execution, seconds = found[0]
@@ -137,6 +136,21 @@ def oldest_due() -> Finding:
     if seconds > _LATE_SECONDS:
         return odd("oldest due", evidence, remedy)
     return good("oldest due", evidence)
+
+
+def pull_pools() -> Finding:
+    """Tell what waits for the tenants' own workers; nothing of it is the installation's fault."""
+    count, pools, seconds = rows("doctor/pull_pools", _open_bounds())[0]
+    if not count:
+        return good("pull pools", "nothing waits to be leased")
+    work = "1 execution waits" if count == 1 else f"{count} executions wait"
+    where = "1 pool" if pools == 1 else f"{pools} pools"
+    evidence = f"{work} in {where} for the tenants' own workers, the oldest since {seconds:.0f} s"
+    return good("pull pools", evidence)
+
+
+def _open_bounds() -> dict[str, Any]:
+    return {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
 
 
 def clocks() -> Finding:

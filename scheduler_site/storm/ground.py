@@ -20,8 +20,8 @@ import redis
 from scheduler_site import local_state
 from scheduler_site.run_lock import holder
 from scheduler_site.storm.order import FLUSH, KINDS, SERVERS, Order
-from scheduler_site.supervisor_plan import answers_ok
 from scheduler_site.supervisor_process import Backoff
+from scheduler_site.web_probe import answers_ok
 from shared.addresses import AllowList
 from shared.commands import wrong_use
 from shared.exceptions import Conflict, Unavailable

@@ -5,15 +5,16 @@ from __future__ import annotations
 import orjson
 import pytest
 import redis
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 
+from executions.engine import fence
 from executions.engine.partitions import Partitions
 from executions.workers.registry import beat_script
 from scheduler_site import health
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
 
-READY = dict.fromkeys(("database", "migrations", "scheduler", "redis"), "ok")
+READY = dict.fromkeys(("database", "migrations", "scheduler", "fence", "redis"), "ok")
 
 
 def beat(**details: object) -> None:
@@ -44,6 +45,23 @@ def test_it_names_what_is_missing_and_when_to_ask_again() -> None:
     assert checks["scheduler"] == "0 of 256 partitions have a live scheduler"
     assert checks["redis"] == "no live worker takes work"
     assert (checks["database"], checks["migrations"]) == ("ok", "ok")
+
+
+@pytest.mark.django_db
+def test_a_restored_installation_is_not_ready_until_its_fence_is_lifted() -> None:
+    Partitions().run_once()
+    beat()
+    with connection.cursor() as cursor:
+        fence.hold(cursor)
+
+    answer = Client().get("/readyz")
+
+    assert answer.status_code == 503
+    wrong = {name: found for name, found in answer.json()["checks"].items() if found != "ok"}
+    assert wrong.keys() == {"fence"}
+    assert "restore --confirm" in wrong["fence"]
+    fence.lift()
+    assert health.readiness()["fence"] == "ok"
 
 
 @pytest.mark.django_db

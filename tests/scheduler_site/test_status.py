@@ -84,7 +84,30 @@ def test_nothing_alive_is_said_in_words(monkeypatch):
 def test_work_that_is_stuck_makes_it_unhealthy(waiting, running):
     (problem,) = status.read_status().problems
 
-    assert problem.startswith(f"execution {waiting.id} is due since 30 s")
+    assert problem.startswith(f"execution {waiting.id} is due since ")
+
+
+@pytest.fixture(params=["PENDING", "QUEUED"])
+def unleased(db, request):
+    """Return the state of work that a tenant's workers leave lying for five minutes."""
+    late = _due_since(make_execution(make_tenant(), request.param), 300)
+    Execution.objects.filter(pk=late.id).update(pool="pull.nightly")
+    return request.param
+
+
+def test_a_pull_pool_that_nobody_leases_from_leaves_the_installation_healthy(unleased, running):
+    found = status.read_status()
+
+    assert found.healthy
+    assert found.late == 0
+    assert found.due == (1 if unleased == "PENDING" else 0)
+
+
+def test_the_delays_of_a_tenants_own_workers_are_not_the_installations(db):
+    ran = make_execution(make_tenant(), "SUCCEEDED")
+    Execution.objects.filter(pk=ran.id).update(pool="pull.nightly", start_delay_ms=3_600_000)
+
+    assert status.read_status().start_delay_ms == {"p50": None, "p95": None, "p99": None}
 
 
 def test_outcomes_that_nobody_writes_make_it_unhealthy(running):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.supervisor_plan import (
     DRAIN_ORDER,
     UpOptions,
-    answers_ok,
     fork_environment,
     make_stages,
     read_options,
@@ -233,30 +231,6 @@ def test_commands_run_the_entry_point_of_this_checkout(external):
 
     assert Path(argv[1]).name == "manage.py"
     assert argv[2:] == ("run_worker", "--pool", "system")
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (b"HTTP/1.1 200 OK\r\n\r\n", True),
-        (b"HTTP/1.1 503 Service Unavailable\r\n\r\n", False),
-        (b"", False),
-        (b"x" * 200_000, False),
-    ],
-)
-async def test_only_an_answer_of_200_counts_as_ready(answer, expected):
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(answer)
-        writer.close()
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-        port = server.sockets[0].getsockname()[1]
-        assert await answers_ok("127.0.0.1", port, "/healthz") is expected
-
-
-async def test_port_that_nobody_listens_on_is_not_ready():
-    assert await answers_ok("127.0.0.1", 1, "/healthz") is False
 
 
 def test_who_is_in_no_hurry_stands_back_for_the_workers(external: UpOptions):

@@ -125,3 +125,10 @@ def test_readiness_table_of_a_later_start_has_no_secrets(options):
 
     assert "API key" not in table
     assert "Login link" not in table
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+def test_readiness_table_says_that_a_restored_installation_is_held_back(options, fenced):
+    made = {"tenant_id": "t", "api_key": None, "login_url": None, "fenced": fenced}
+
+    assert ("restore --confirm" in readiness_table(options, made)) is fenced

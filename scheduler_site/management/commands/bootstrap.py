@@ -14,7 +14,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
-from executions.engine import ledger
+from executions.engine import fence, ledger
 from executions.engine.clocks import database_now
 from executions.engine.outcome_stream import ensure_group
 from scheduler_site.housekeeping_entries import ensure_entries
@@ -50,7 +50,12 @@ class Command(BaseCommand):
             login_url = _administrator(tenant, os.environ.get("ADMIN_PASSWORD") or None)
             ensure_entries()
         ensure_group()
-        made = {"tenant_id": str(tenant.id), "api_key": key, "login_url": login_url}
+        made = {
+            "tenant_id": str(tenant.id),
+            "api_key": key,
+            "login_url": login_url,
+            "fenced": fence.holds(),
+        }
         if options["as_json"]:
             self.stdout.write(json.dumps(made))
         else:

@@ -49,6 +49,7 @@ def test_the_key_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
     bootstrap(capsys)
 
     again = bootstrap(capsys)
+    assert again["fenced"] is False
 
     assert again["api_key"] is None
     assert (Tenant.objects.count(), ApiKey.objects.count()) == (1, 1)

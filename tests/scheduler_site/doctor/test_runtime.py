@@ -4,6 +4,7 @@ import os
 from datetime import timedelta
 
 import pytest
+from django.contrib.postgres.functions import TransactionNow
 from django.db import connection
 
 from executions.engine import fence
@@ -122,6 +123,21 @@ def test_work_that_is_held_or_running_does_not_wait():
     make_execution(make_tenant("Beta"), "RUNNING")
 
     assert runtime.oldest_due().evidence == "nothing waits"
+
+
+def test_work_that_a_tenants_workers_do_not_lease_is_told_and_is_no_fault():
+    assert runtime.pull_pools().evidence == "nothing waits to be leased"
+    execution = make_execution(make_tenant())
+    Execution.objects.filter(pk=execution.id).update(
+        pool="pull.nightly", due_at=TransactionNow() - timedelta(seconds=300)
+    )
+
+    waiting = runtime.pull_pools()
+
+    assert runtime.oldest_due().evidence == "nothing waits"
+    assert waiting.verdict is Verdict.OK
+    assert waiting.evidence.startswith("1 execution waits in 1 pool for the tenants' own workers")
+    assert waiting.evidence.endswith("the oldest since 300 s")
 
 
 def test_clocks_that_disagree_are_odd(monkeypatch):
