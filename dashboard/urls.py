@@ -99,6 +99,7 @@ urlpatterns = [
     path("pools/<str:name>/limit", pools.limit, name="pool_limit"),
     path("pools/<str:name>/delete", pools.delete, name="pool_delete"),
     path("workers", workers.workers, name="workers"),
+    path("workers/earlier", workers.earlier_workers, name="workers_earlier"),
     path("workers/<path:worker_id>", workers.worker, name="worker"),
     # alerts and settings
     path("alerts", alerts.alerts, name="alerts"),

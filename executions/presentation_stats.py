@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from executions.models import WorkerMinute
+from executions.engine.worker_history import EarlierWorker
+from executions.models import WorkerHour, WorkerMinute
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
 from executions.presentation import error_or_none, instant_or_none
 from executions.presentation_detail import present_timings
@@ -20,6 +21,7 @@ from executions.stats import (
     WorkerView,
 )
 from shared.instants import format_instant
+from tasks.definition import plain_pool
 
 
 def present_overview(overview: Overview) -> dict[str, Any]:
@@ -79,24 +81,63 @@ def present_workers(
     }
 
 
-def present_worker_history(worker: str, minutes: Sequence[WorkerMinute]) -> dict[str, Any]:
-    """Return the work and the load of a worker by minute."""
+def present_worker_history(
+    worker: str, *, minutes: Sequence[WorkerMinute] = (), hours: Sequence[WorkerHour] = ()
+) -> dict[str, Any]:
+    """Return the work and the load of a worker by minute and by hour."""
     return {
         "worker": worker,
         "minutes": [
             {
                 "minute": format_instant(row.minute),
-                "pool": row.pool,
+                "pool": plain_pool(row.pool),
                 "version": row.version or None,
                 "capacity": row.slots,
                 "in_flight": row.running,
                 "held": row.held,
-                "ended": row.ended,
+                "ended": row.ended_in_minute,
                 "cpu_percent": row.cpu_percent,
                 "memory_bytes": row.memory_bytes,
             }
             for row in minutes
         ],
+        "hours": [
+            {
+                "hour": format_instant(row.hour),
+                "pool": plain_pool(row.pool),
+                "version": row.version or None,
+                "minutes": row.minutes,
+                "capacity": row.slots,
+                "in_flight": round(row.running, 1),
+                "most_in_flight": row.most_running,
+                "held": round(row.held, 1),
+                "most_held": row.most_held,
+                "ended": row.ended,
+                "cpu_percent": round(row.cpu_percent, 1),
+                "most_cpu_percent": round(row.most_cpu_percent, 1),
+                "most_memory_bytes": row.most_memory_bytes,
+            }
+            for row in hours
+        ],
+    }
+
+
+def present_earlier_workers(workers: Sequence[EarlierWorker]) -> dict[str, Any]:
+    """Return the workers that were heard some time ago, by their hours."""
+    return {
+        "workers": [
+            {
+                "id": worker.id,
+                "kind": _kind(worker.leases),
+                "pool": plain_pool(worker.pool),
+                "host": worker.host,
+                "version": worker.version or None,
+                "first_hour": format_instant(worker.first_hour),
+                "last_hour": format_instant(worker.last_hour),
+                "ended": worker.ended,
+            }
+            for worker in workers
+        ]
     }
 
 
@@ -141,11 +182,16 @@ def present_test(result: TestResult) -> dict[str, Any]:
     }
 
 
+def _kind(leases: bool) -> str:
+    return "pull_worker" if leases else "worker"
+
+
 def _worker(worker: WorkerView) -> dict[str, Any]:
     shown = asdict(worker)
-    del shown["pid"]
+    del shown["pid"], shown["leases"]
     return {
         **shown,
+        "kind": _kind(worker.leases),
         "version": worker.version or None,
         "silent_seconds": round(worker.silent_seconds, 3),
     }

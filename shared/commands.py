@@ -235,6 +235,13 @@ def shown(text: str, width: int | None = None) -> str:
     return safe if width is None or len(safe) <= width else f"{safe[: width - 1]}…"
 
 
+def shown_id(text: str, width: int) -> str:
+    """Return an id for a terminal, cut in its middle: what tells ids apart stands at their ends."""
+    safe = shown(text)
+    head = (width - 1) // 2
+    return safe if len(safe) <= width else f"{safe[:head]}…{safe[head + 1 - width :]}"
+
+
 def first_line(error: Exception) -> str:
     """Return what a server said, in one line."""
     return shown(next(iter(str(error).strip().splitlines()), ""))

@@ -38,6 +38,8 @@ OUTCOME_GROUP = "recorders"
 INCARNATION_KEY = "punctual:incarnation"
 WORKERS_KEY = "punctual:workers"
 WORKER_INFO_KEY = "punctual:worker_info"
+#: Before a minute's number: hash of pull worker -> attempts that it ended.
+ENDED_PREFIX = "punctual:worker_ended:"
 CONTROL_CHANNEL = "punctual:control"
 CLOCKS_KEY = "punctual:clocks"
 #: Hash: kind of what was refused -> how often.

@@ -39,8 +39,13 @@ def sparkline(values: Sequence[int], *, label: str) -> SafeString:
     )
 
 
-def gauge(used: int, total: int, *, label: str, unit: str = "slots") -> SafeString:
-    """Return a bar with its number; more used than there is fills it and is marked."""
+def gauge(
+    used: int, total: int, *, label: str, unit: str = "slots", name: str | None = None
+) -> SafeString:
+    """Return a bar with its number; more used than there is fills it and is marked.
+
+    ``name`` is that of the number on its page, by which a recount finds it.
+    """
     used, total = max(used, 0), max(total, 0)
     share = used / total if total else float(used > 0)
     level = "over" if used > total else "high" if total and share >= _NEARLY_FULL else "normal"
@@ -63,7 +68,11 @@ def gauge(used: int, total: int, *, label: str, unit: str = "slots") -> SafeStri
             "aria-valuetext": text,
         },
         bar,
-        tag("span", {"class": "gauge-number", "aria-hidden": "true"}, f"{used:,}/{total:,}"),
+        tag(
+            "span",
+            {"class": "gauge-number", "aria-hidden": "true", "data-number": name},
+            f"{used:,}/{total:,}",
+        ),
     )
 
 

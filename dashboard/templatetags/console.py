@@ -20,6 +20,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.pictures.durations import duration_text
 from shared.instants import format_instant, parse_instant
+from tasks.definition import plain_pool
 from tenants.models import Membership
 
 register = template.Library()
@@ -75,6 +76,12 @@ def distance(seconds: float) -> str:
         return "now"
     text = duration_text(int(abs(seconds)) * 1000)
     return f"in {text}" if seconds > 0 else f"{text} ago"
+
+
+@register.simple_tag(name="plain_pool")
+def pool_name(pool: str) -> str:
+    """Show a pool by the name that people gave it, not by that of the ledger."""
+    return plain_pool(pool)
 
 
 @register.simple_tag

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.shortcuts import render
 
 from dashboard.access import ConsoleRequest, page
+from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell
-from executions.engine.worker_history import minutes_of
-from executions.models import WorkerMinute
+from executions.engine import worker_history
+from executions.models import WorkerHour, WorkerMinute
 from executions.stats import fleet
+from shared.api.query import choice, text
 from shared.exceptions import NotFound
 from shared.redis_client import ConnectionFailed
 from tenants.choices import Role
 
-_HOURS = 6
-_TABLE_MINUTES = 30
+_TABLE_ROWS = 48
 _LONGEST_ID = 200
+_EARLIER_DAYS = 90
+_EARLIER = 100
+
+
+class _Span(NamedTuple):
+    """A stretch of a worker's history that the page shows; ``unit`` is one row of it."""
+
+    label: str
+    hours: int
+    unit: str
+
+
+SPANS = {
+    "6h": _Span("Last 6 hours", 6, "minute"),
+    "7d": _Span("Last 7 days", 7 * 24, "hour"),
+    "90d": _Span("Last 90 days", 90 * 24, "hour"),
+}
 
 
 @page(Role.VIEWER)
@@ -36,6 +55,8 @@ def workers(request: ConsoleRequest) -> HttpResponse:
         for one in fleet.partition_map()
     ]
     unowned = sum(cell.owner is None for cell in cells)
+    # A lost worker's last word says nothing of this moment, and a pull worker has no slots here.
+    serving = [one for one in found if one.state != "lost" and not one.leases]
     return render(
         request,
         "dashboard/workers.html",
@@ -46,27 +67,47 @@ def workers(request: ConsoleRequest) -> HttpResponse:
             "cells": cells,
             "unowned": unowned,
             "redis_away": redis_away,
-            "slots": sum(one.capacity for one in found if one.state != "lost"),
-            "in_flight": sum(one.in_flight for one in found),
+            "slots": sum(one.capacity for one in serving),
+            "in_flight": sum(one.in_flight for one in serving),
         },
     )
 
 
 @page(Role.VIEWER)
+def earlier_workers(request: ConsoleRequest) -> HttpResponse:
+    """List the workers that were heard in the last 90 days, ended ones too."""
+    query = read_filters(request, {"q": text(max_length=_LONGEST_ID)})
+    found = worker_history.earlier_workers(
+        _EARLIER_DAYS,
+        tenant_id=request.visitor.tenant.pk,
+        q=query["q"] or "",
+        limit=_EARLIER + 1,
+    )
+    context = {"workers": found[:_EARLIER], "more": len(found) > _EARLIER, "query": query}
+    return render(request, "dashboard/workers_earlier.html", {**context, "days": _EARLIER_DAYS})
+
+
+@page(Role.VIEWER)
 def worker(request: ConsoleRequest, worker_id: str) -> HttpResponse:
-    """Show one worker, also one that is lost, and its work and load by minute."""
+    """Show one worker, also one that is gone, and its work and load by minute or hour."""
     if len(worker_id) > _LONGEST_ID or not worker_id.isprintable():
         raise NotFound("There is no such worker.")
+    span = SPANS[read_filters(request, {"span": choice(*SPANS, default="6h")})["span"]]
     tenant = request.visitor.tenant.pk
     try:
         known, redis_away = {one.id: one for one in fleet.workers(tenant)}, False
     except ConnectionFailed:
         known, redis_away = {}, True
     found = known.get(worker_id)
-    # A tenant's own workers are known by Redis alone, so this shows none of another tenant's.
-    minutes = minutes_of(worker_id, _HOURS)
-    if found is None and not minutes:
+    if found is None and not worker_history.is_known(worker_id, tenant):
         raise NotFound(f"There is no worker {worker_id[:100]!r}.")
+    by_hour = span.unit == "hour"
+    rows: Sequence[Any] = (
+        worker_history.hours_of(worker_id, span.hours, tenant)
+        if by_hour
+        else worker_history.minutes_of(worker_id, span.hours, tenant)
+    )
+    counts = [one for one in map(_ended, rows) if one is not None]
     return render(
         request,
         "dashboard/worker.html",
@@ -74,29 +115,36 @@ def worker(request: ConsoleRequest, worker_id: str) -> HttpResponse:
             "worker_id": worker_id,
             "worker": found,
             "redis_away": redis_away,
-            "hours": _HOURS,
-            "lines": _lines(minutes),
-            "minutes": list(reversed(minutes[-_TABLE_MINUTES:])),
-            "ended": sum(one.ended for one in minutes),
+            "span": span,
+            "spans": [(name, one.label, one == span) for name, one in SPANS.items()],
+            "by_hour": by_hour,
+            "lines": _lines(rows, span.unit),
+            "rows": list(reversed(rows[-_TABLE_ROWS:])),
+            "ended": sum(counts) if counts else None,
         },
     )
 
 
-def _lines(minutes: list[WorkerMinute]) -> list[dict[str, Any]]:
-    """Return what is drawn of the minutes, each with the figure of the last one."""
-    if not minutes:
+def _lines(rows: Sequence[Any], unit: str) -> list[dict[str, Any]]:
+    """Return what is drawn of the rows, each with the figure of the last one."""
+    if not rows:
         return []
-    last = minutes[-1]
+    last = rows[-1]
+    ended = _ended(last)
+
+    def line(label: str, figure: Callable[[Any], float], text: str) -> dict[str, Any]:
+        return {"label": label, "values": [round(figure(one)) for one in rows], "last": text}
+
     return [
-        {
-            "label": "In flight",
-            "values": [one.running for one in minutes],
-            "last": f"{last.running} of {last.slots}",
-        },
-        {"label": "Ended a minute", "values": [one.ended for one in minutes], "last": last.ended},
-        {
-            "label": "CPU in percent",
-            "values": [round(one.cpu_percent) for one in minutes],
-            "last": f"{last.cpu_percent:.0f} %",
-        },
+        line("In flight", lambda one: one.running, f"{last.running:.3g} of {last.slots}"),
+        line(
+            f"Ended per {unit}",
+            lambda one: _ended(one) or 0,
+            "–" if ended is None else f"{ended:,}",
+        ),
+        line("CPU in percent", lambda one: one.cpu_percent, f"{last.cpu_percent:.0f} %"),
     ]
+
+
+def _ended(row: WorkerMinute | WorkerHour) -> int | None:
+    return row.ended_in_minute if isinstance(row, WorkerMinute) else row.ended

@@ -19,6 +19,7 @@ import urllib.request
 URL = os.environ["PUNCTUAL_URL"].rstrip("/")
 KEY = os.environ["PUNCTUAL_KEY"]
 NAME = f"{socket.gethostname()}-{os.getpid()}"
+VERSION = "1.0"
 LEASE_SECONDS = 30
 stopping = threading.Event()
 
@@ -86,6 +87,7 @@ def main(pool):
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
     ask = {"worker": NAME, "max": 1, "lease_seconds": LEASE_SECONDS, "wait_seconds": 5}
+    ask |= {"version": VERSION, "capacity": 1}
     key = {"Authorization": f"Bearer {KEY}"}
     while not stopping.is_set():
         try:

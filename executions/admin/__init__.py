@@ -12,6 +12,7 @@ from executions.admin.machinery import (
     LedgerFloorAdmin,
     PartitionLeaseAdmin,
     SchedulerNodeAdmin,
+    WorkerHourAdmin,
     WorkerMinuteAdmin,
 )
 from executions.admin.pauses import PauseAdmin
@@ -31,5 +32,6 @@ __all__ = [
     "PoolAdmin",
     "SchedulerNodeAdmin",
     "TaskAdmin",
+    "WorkerHourAdmin",
     "WorkerMinuteAdmin",
 ]

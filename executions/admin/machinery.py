@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from executions.models import LedgerFloor, PartitionLease, SchedulerNode, WorkerMinute
+from executions.models import LedgerFloor, PartitionLease, SchedulerNode, WorkerHour, WorkerMinute
 from shared.admin import ProductAdmin
 
 
@@ -34,4 +34,14 @@ class LedgerFloorAdmin(ProductAdmin):
 class WorkerMinuteAdmin(ProductAdmin):
     """The load of each worker by minute."""
 
-    list_display = ("minute", "worker", "pool", "running", "held", "cpu_percent", "ended", "id")
+    list_display = (
+        *("minute", "worker", "pool", "running", "held", "cpu_percent", "ended_in_minute"),
+        "id",
+    )
+
+
+@admin.register(WorkerHour)
+class WorkerHourAdmin(ProductAdmin):
+    """The load of each worker by hour, beyond the week of the minutes."""
+
+    list_display = ("hour", "worker", "pool", "running", "held", "cpu_percent", "ended", "id")

@@ -86,6 +86,7 @@ class CompleteView(HolderView):
         body, token = self.read(CompleteBody)
         with transaction.atomic(durable=True):
             ending = callbacks.complete(execution_id, token, body.get("result"))
+        pull_workers.ended(ending)
         return Response(_present(ending))
 
 
@@ -103,6 +104,7 @@ class FailView(HolderView):
         failure = Failure(body["error"], body["retry"], body.get("retry_delay_seconds"))
         with transaction.atomic(durable=True):
             ending = callbacks.fail(execution_id, token, failure)
+        pull_workers.ended(ending)
         return Response(_present(ending))
 
 

@@ -22,6 +22,9 @@ Answer = serializers.Serializer[Any]
 
 MOST_LEASES = 100
 _LONGEST_NAME = 80
+_LONGEST_VERSION = 40
+_MOST_CPU_PERCENT = 100_000
+_MOST_BYTES = 2**53
 _MOST_IN_FLIGHT = 1_000_000
 
 
@@ -64,6 +67,33 @@ class LeaseBody(StrictSerializer):
     )
     labels = LabelsField(
         default=dict, help_text="Only work whose target's `requires` are among these is leased."
+    )
+    version = StrictCharField(
+        max_length=_LONGEST_VERSION,
+        allow_blank=True,
+        default="",
+        help_text="The version of the worker's program; shown with the worker.",
+    )
+    capacity = StrictIntegerField(
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=_MOST_IN_FLIGHT,
+        help_text="How many executions the worker can have at a time; shown. `max` unless given.",
+    )
+    cpu_percent = StrictNumberField(
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=_MOST_CPU_PERCENT,
+        help_text="The worker's processor use, 100 is one core; shown.",
+    )
+    memory_bytes = StrictIntegerField(
+        allow_null=True,
+        default=None,
+        min_value=0,
+        max_value=_MOST_BYTES,
+        help_text="The worker's memory; shown.",
     )
 
 

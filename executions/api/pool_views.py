@@ -19,7 +19,7 @@ from executions.models import Execution
 from executions.presentation import present_executions
 from executions.presentation_pools import present_pool
 from executions.services import pools, pull_workers
-from executions.services.pull_workers import Ask, Lease
+from executions.services.pull_workers import Ask, Lease, Load
 from shared.api.views import PunctualView
 from tenants.idempotency import idempotent
 
@@ -88,11 +88,17 @@ class LeaseView(PunctualView):
             lease_seconds=body["lease_seconds"],
             wait_seconds=body["wait_seconds"],
             labels=body["labels"],
+            load=Load(
+                version=body["version"],
+                capacity=body["capacity"],
+                cpu_percent=body["cpu_percent"],
+                memory_bytes=body["memory_bytes"],
+            ),
         )
         with transaction.atomic(durable=True):
             leases = pull_workers.lease(self.tenant_id, ask)
         host = str(request.META.get("REMOTE_ADDR", ""))
-        pull_workers.noticed(self.tenant_id, ask, host, len(leases))
+        pull_workers.noticed(self.tenant_id, ask, host)
         if not leases:
             labels = pull_workers.labels_text(ask.labels)
             ask_to_wait(request, Wait(self.tenant_id, ask.key, labels, ask.most, ask.wait_seconds))

@@ -20,6 +20,8 @@ from shared.api.serializers import StrictDateTimeField
 
 Answer = serializers.Serializer[Any]
 
+WORKER_KINDS = ("worker", "pull_worker")
+
 
 class StartDelaySerializer(Answer):
     """Start delays of first attempts; each percentile is the upper bound of its bucket.
@@ -79,9 +81,10 @@ class ThroughputAnswer(Answer):
 
 
 class WorkerSerializer(Answer):
-    """A worker as it last described itself."""
+    """A worker as it last described itself; a pull worker has in flight what it has leased."""
 
     id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=WORKER_KINDS)
     name = serializers.CharField()
     host = serializers.CharField()
     pool = serializers.CharField()
@@ -112,7 +115,7 @@ class WorkersAnswer(Answer):
 
 
 class WorkerMinuteSerializer(Answer):
-    """What a worker's heartbeat said in one minute; `ended` counts attempts since its start."""
+    """One minute of a worker: its load as a heartbeat told it, and what ended within it."""
 
     minute = StrictDateTimeField()
     pool = serializers.CharField()
@@ -120,16 +123,57 @@ class WorkerMinuteSerializer(Answer):
     capacity = serializers.IntegerField()
     in_flight = serializers.IntegerField()
     held = serializers.IntegerField()
-    ended = serializers.IntegerField()
+    ended = serializers.IntegerField(
+        allow_null=True,
+        help_text="Attempts that ended within the minute; null where an older version told it.",
+    )
     cpu_percent = serializers.FloatField()
     memory_bytes = serializers.IntegerField(allow_null=True)
 
 
+class WorkerHourSerializer(Answer):
+    """One hour of a worker: means and maxima over the `minutes` in which it was heard."""
+
+    hour = StrictDateTimeField()
+    pool = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    minutes = serializers.IntegerField()
+    capacity = serializers.IntegerField()
+    in_flight = serializers.FloatField()
+    most_in_flight = serializers.IntegerField()
+    held = serializers.FloatField()
+    most_held = serializers.IntegerField()
+    ended = serializers.IntegerField(allow_null=True)
+    cpu_percent = serializers.FloatField()
+    most_cpu_percent = serializers.FloatField()
+    most_memory_bytes = serializers.IntegerField(allow_null=True)
+
+
 class WorkerHistoryAnswer(Answer):
-    """Minutes in which the worker was heard, oldest first."""
+    """Minutes or hours in which the worker was heard, oldest first; the other list is empty."""
 
     worker = serializers.CharField()
     minutes = WorkerMinuteSerializer(many=True)
+    hours = WorkerHourSerializer(many=True)
+
+
+class EarlierWorkerSerializer(Answer):
+    """A worker by its hours; `ended` counts the attempts that ended in them."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=WORKER_KINDS)
+    pool = serializers.CharField()
+    host = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    first_hour = StrictDateTimeField()
+    last_hour = StrictDateTimeField()
+    ended = serializers.IntegerField(allow_null=True)
+
+
+class EarlierWorkersAnswer(Answer):
+    """Workers by the hours that are over, the latest heard first."""
+
+    workers = EarlierWorkerSerializer(many=True)
 
 
 class SchedulerSerializer(Answer):

@@ -9,8 +9,10 @@ from executions.api import stats_views as stats
 urlpatterns = [
     path("overview", stats.OverviewView.as_view(), name="overview"),
     path("workers", stats.WorkersView.as_view(), name="workers"),
+    path("workers/earlier", stats.EarlierWorkersView.as_view(), name="earlier-workers"),
+    # An id may hold slashes: a worker is named by its process and its host.
     path(
-        "workers/<str:worker_id>/history",
+        "workers/<path:worker_id>/history",
         stats.WorkerHistoryView.as_view(),
         name="worker-history",
     ),

@@ -27,6 +27,7 @@ def run_once() -> dict[str, int]:
         "keys": expired,
         "workers": forgotten,
         "worker_minutes": worker_history.prune(now - worker_history.KEPT),
+        "worker_hours": worker_history.prune_hours(now - worker_history.HOURS_KEPT),
         # Last: where an archive is kept, it may take minutes.
         "days_dropped": drop_old_days(),
     }

@@ -1,4 +1,4 @@
-"""The minute of a worker: its load as its heartbeats told it."""
+"""The minute of a worker: what ended in it, and its load as a heartbeat told it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from django.db import models
 
 
 class WorkerMinute(models.Model):
-    """One row per worker and minute in which it was heard; the last heartbeat's figures."""
+    """One row per worker and past minute in which it was heard; the last heartbeat's load.
+
+    ``ended_in_minute`` counts the attempts that ended within the minute, None where the worker did
+    not say; ``ended`` counts them since the worker's start. ``tenant_id`` is set for a pull worker:
+    no other tenant sees it.
+    """
 
     id = models.BigAutoField(primary_key=True)
     worker = models.CharField(max_length=120)
     minute = models.DateTimeField()
+    tenant_id = models.UUIDField(null=True)
     pool = models.CharField(max_length=63)
     host = models.CharField(max_length=120, default="")
     version = models.CharField(max_length=40, default="")
@@ -20,6 +26,7 @@ class WorkerMinute(models.Model):
     cpu_percent = models.FloatField(default=0)
     memory_bytes = models.BigIntegerField(null=True)
     ended = models.BigIntegerField(default=0)
+    ended_in_minute = models.IntegerField(null=True)
 
     class Meta:
         db_table = "worker_minutes"

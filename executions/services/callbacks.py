@@ -49,13 +49,26 @@ class Failure:
     code: str = HOLDER_FAILED
 
 
+class PullWorker(NamedTuple):
+    """Who ended a leased job; ``pool`` as the ledger names it."""
+
+    tenant_id: UUID
+    pool: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the holder's word came to."""
+    """What the holder's word came to.
+
+    ``ended_by`` is the pull worker whose attempt this call ended; None for a receiver, and for a
+    call that only repeats what is recorded.
+    """
 
     execution_id: UUID
     status: str
     attempt: int
+    ended_by: PullWorker | None = None
 
 
 class _Held(NamedTuple):
@@ -73,6 +86,7 @@ class _Held(NamedTuple):
     leased: bool
     started_at: datetime | None
     policy: Any
+    pool: str
 
     @property
     def number(self) -> int:
@@ -187,7 +201,8 @@ def _finish(held: _Held, token: int, **parts: Any) -> Ending:
         **parts,
     )
     transitions.finish([finish])
-    return Ending(held.id, finish.status, held.number)
+    by = PullWorker(held.tenant_id, held.pool, held.worker) if held.leased else None
+    return Ending(held.id, finish.status, held.number, by)
 
 
 def _same_again(held: _Held, token: int, said: Any) -> Ending:

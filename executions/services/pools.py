@@ -148,7 +148,7 @@ def _views(tenant_id: UUID, pools: Sequence[Pool]) -> list[PoolView]:
     bounds = {"tenant": tenant_id, **ledger.bounds()}
     depths = {pool: (count, oldest) for pool, count, oldest in rows("pull/depths", bounds)}
     leased: dict[str, int] = {}
-    for pool, _, count in rows("pull/in_flight", bounds):
+    for _, pool, _, count in rows("pull/in_flight", bounds):
         leased[pool] = leased.get(pool, 0) + count
     workers = _live_workers(tenant_id)
     return [_view(pool, depths, leased, workers) for pool in pools]

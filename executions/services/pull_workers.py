@@ -8,7 +8,8 @@ answer is lost comes back when it expires. Workers are known by what they ask (C
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -24,7 +25,7 @@ from executions.models import Pool
 from executions.payloads import open_sealed_payload
 from executions.sealing import progress_context
 from executions.services import callbacks
-from executions.services.callbacks import Failure
+from executions.services.callbacks import Ending, Failure
 from executions.services.pools import lock_pool
 from executions.workers import registry
 from shared import execution_tokens
@@ -46,8 +47,18 @@ _bands = Bands()
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """What a pull worker says of itself; None where it does not say."""
+
+    version: str = ""
+    capacity: int | None = None
+    cpu_percent: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
-    """What a worker asks for: so many executions of a pool for so long, which its labels fit."""
+    """What a worker asks for: up to ``most`` executions of a pool that its labels fit."""
 
     pool: str
     worker: str
@@ -55,6 +66,7 @@ class Ask:
     lease_seconds: float = 60.0
     wait_seconds: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict)
+    load: Load = Load()
 
     @property
     def key(self) -> str:
@@ -115,32 +127,42 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     return leases
 
 
-def noticed(tenant_id: UUID, ask: Ask, host: str, leased: int) -> None:
-    """Note in the registry that the worker lives and what it asked for."""
+def noticed(tenant_id: UUID, ask: Ask, host: str) -> None:
+    """Note in the registry that the worker lives, what it asked for and what it says of itself.
+
+    What it has in hand is in the ledger, which alone knows what it ends.
+    """
+    load = ask.load
     details = {
         "tenant": str(tenant_id),
         "name": ask.worker,
         "pool": ask.key,
         "host": host,
-        "slots": ask.most,
-        "running": leased,
+        "slots": ask.most if load.capacity is None else load.capacity,
         "labels": dict(ask.labels),
         "patience": max(ask.lease_seconds, ask.wait_seconds) + _PATIENCE_SECONDS,
+        "version": load.version,
+        "cpu_percent": load.cpu_percent,
+        "memory_bytes": load.memory_bytes,
     }
-    try:
-        registry.beat(_registered(tenant_id, ask.key, ask.worker), details)
-    except ConnectionFailed as error:
-        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})
+    with _unless_away():
+        registry.beat(registry.pull_worker_id(tenant_id, ask.key, ask.worker), details)
 
 
 def heard(beaten: Beaten) -> None:
     """Note in the registry that the worker which sent a heartbeat lives."""
     if not beaten.pool.startswith(PULL_PREFIX):
         return
-    try:
-        registry.touch(_registered(beaten.tenant_id, beaten.pool, beaten.worker))
-    except ConnectionFailed as error:
-        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})
+    with _unless_away():
+        registry.touch(registry.pull_worker_id(beaten.tenant_id, beaten.pool, beaten.worker))
+
+
+def ended(ending: Ending) -> None:
+    """Count an attempt that a pull worker ended, and note that the worker lives."""
+    if ending.ended_by is None:
+        return
+    with _unless_away():
+        registry.count_ended(registry.pull_worker_id(*ending.ended_by))
 
 
 def ready(
@@ -221,5 +243,10 @@ def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
     return opened[version]
 
 
-def _registered(tenant_id: UUID, pool: str, worker: str) -> str:
-    return f"{tenant_id}/{pool}/{worker}"
+@contextmanager
+def _unless_away() -> Iterator[None]:
+    """Log that a note about a pull worker is lost: its call is not refused for that."""
+    try:
+        yield
+    except ConnectionFailed as error:
+        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})

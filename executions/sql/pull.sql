@@ -90,8 +90,9 @@ WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = %(tenant)s
 GROUP BY e.pool
 
 -- name: in_flight
--- Per pool and worker of a tenant: what is leased or runs. Index executions_leased_idx.
-SELECT e.pool, e.worker, count(*) FROM executions e
+-- Per tenant, pool and worker: what is leased or runs; of one tenant, or of all where none is given.
+-- Index executions_leased_idx.
+SELECT e.tenant_id, e.pool, e.worker, count(*) FROM executions e
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
-  AND e.tenant_id = %(tenant)s AND e.pool LIKE 'pull.%%'
-GROUP BY e.pool, e.worker
+  AND (%(tenant)s::uuid IS NULL OR e.tenant_id = %(tenant)s) AND e.pool LIKE 'pull.%%'
+GROUP BY e.tenant_id, e.pool, e.worker

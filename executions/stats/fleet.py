@@ -6,6 +6,7 @@ Redis raises what Redis raises while it cannot be asked.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,7 @@ import redis
 from django.db.models import Count
 
 from executions.engine.clocks import database_now
+from executions.engine.worker_history import in_hand, leased_by_worker
 from executions.models import PartitionLease, SchedulerNode
 from executions.workers import registry
 from executions.workers.registry import WorkerInfo
@@ -53,12 +55,14 @@ class PartitionView:
 
 @dataclass(frozen=True, slots=True)
 class WorkerView:
-    """A worker process as it last described itself; ``state``: live, draining or lost.
+    """A worker as it last described itself; ``state``: live, draining or lost.
 
-    ``in_flight`` of its ``capacity`` are being sent, ``held`` wait in it for their time.
+    ``in_flight`` of its ``capacity`` are being sent, ``held`` wait in it for their time. A pull
+    worker (``leases``) has in flight what it has leased, as the ledger knows it.
     """
 
     id: str
+    leases: bool
     name: str
     host: str
     pid: int
@@ -113,7 +117,10 @@ def workers(tenant_id: UUID | None = None) -> list[WorkerView]:
 
     Of those that lease over the API only the tenant's, where one is given.
     """
-    found = [_worker(info) for info in registry.workers(tenant_id)]
+    known = registry.workers(tenant_id)
+    any_leases = any(info.tenant is not None for info in known)
+    leased = leased_by_worker(tenant_id) if any_leases else {}
+    found = [_worker(info, leased) for info in known]
     return sorted(found, key=lambda worker: (worker.pool, worker.id))
 
 
@@ -144,21 +151,22 @@ def _scheduler(node: SchedulerNode, now: datetime, owned: dict[Any, int]) -> Sch
     )
 
 
-def _worker(info: WorkerInfo) -> WorkerView:
+def _worker(info: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) -> WorkerView:
     name, _, rest = info.id.partition("@")
     said = info.details
     state = "lost" if not info.live else "draining" if said.get("draining") else "live"
     return WorkerView(
         id=info.id,
+        leases=info.tenant is not None,
         name=str(said.get("name", name)),
         host=str(said.get("host", rest.rpartition(":")[0])),
         pid=int(said.get("pid", 0)),
         pool=plain_pool(info.pool),
-        version=str(said.get("version", "")),
+        version=str(said.get("version") or ""),
         state=state,
         silent_seconds=info.silent_seconds,
         capacity=info.slots,
-        in_flight=int(said.get("running", 0)),
+        in_flight=in_hand(info, leased),
         held=int(said.get("held", 0)),
         cpu_percent=said.get("cpu_percent"),
         memory_bytes=said.get("memory_bytes"),

@@ -17,17 +17,18 @@ from executions.handlers.host import HandlerHost
 from executions.workers.alone import deliver_alone
 from executions.workers.endings import Ending, Kind, outcome_of
 from executions.workers.interruption import Stopping
+from executions.workers.tally import Tally
 from executions.workers.webhooks import webhook_delivery
 
 
 class Kinds:
     """What one worker can run; ``say`` puts a row into the outcome stream.
 
-    ``ended`` counts the attempts that have ended here.
+    ``ended`` counts the attempts that have ended here; ``now`` is Redis' clock.
     """
 
-    def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
-        self.ended = 0
+    def __init__(self, say: Callable[[dict[str, Any]], None], now: Callable[[], float]) -> None:
+        self.ended = Tally(now)
         self._in_process = 0
         self._stopping = Stopping()
         self._client, self._webhooks = webhook_delivery()
@@ -54,7 +55,7 @@ class Kinds:
             else:
                 return await self._webhooks.deliver(entry, batch, started)
         finally:
-            self.ended += 1
+            self.ended.add()
         if not isinstance(found, Ending):
             return found
         at = datetime.fromtimestamp(started - batch["offset"], UTC)

@@ -132,7 +132,7 @@ class WorkerLoop:
         self._clock = WorkerClock()
         self._outbox = Outbox(self._redis)
         self._reports = Reports(self._redis)
-        self._kinds = Kinds(self._outbox.put)
+        self._kinds = Kinds(self._outbox.put, self._clock.now)
         self._ahead = Ahead(self._kinds.prepare, self._clock.now)
         self._runner = Runner(
             self.worker,
@@ -230,7 +230,8 @@ class WorkerLoop:
                     "hold": conf().worker_hold,
                     "running": len(self._runner.flying),
                     "held": self._runner.held_count,
-                    "ended": self._kinds.ended,
+                    "ended": self._kinds.ended.total,
+                    "ended_by_minute": self._kinds.ended.by_minute(),
                     "draining": self._runner.draining,
                     **self._vitals.read(),
                 }

@@ -6,15 +6,24 @@ and operators read it here. Redis' own clock stamps and judges the heartbeats.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 import orjson
 
 from shared.conf import conf
-from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client, lua
+from shared.redis_client import ENDED_PREFIX, WORKER_INFO_KEY, WORKERS_KEY, client, lua
+
+#: How long the counts of a minute wait to be written down.
+ENDED_KEPT = timedelta(minutes=10)
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_READABLE = 40
+_DIGEST = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +97,30 @@ def beat(worker: str, details: Mapping[str, Any]) -> None:
 def touch(worker: str) -> None:
     """Note that a worker which has described itself lives; nothing for one that has not."""
     client().eval(lua("touch"), 1, WORKERS_KEY, worker)
+
+
+def pull_worker_id(tenant_id: UUID, pool: str, name: str) -> str:
+    """Return the id of a pull worker: readable, one path segment of a URL, and its alone.
+
+    ``pool`` is the name in the ledger. Names of workers may hold any character; the digest keeps
+    apart those that read the same.
+    """
+    digest = sha256(f"{tenant_id}/{pool}/{name}".encode(errors="backslashreplace")).hexdigest()
+    readable = _UNSAFE.sub("-", name).strip("-.")[:_READABLE]
+    return f"{readable or 'worker'}@{pool}-{digest[:_DIGEST]}"
+
+
+def count_ended(worker: str) -> None:
+    """Count an attempt that a pull worker ended in this minute of Redis' clock; it lives."""
+    client().eval(
+        lua("ended"), 2, WORKERS_KEY, ENDED_PREFIX, worker, int(ENDED_KEPT.total_seconds())
+    )
+
+
+def ended_in(minute: datetime) -> dict[str, int]:
+    """Return how many attempts each pull worker ended in a minute of the last ones."""
+    found: dict[Any, Any] = client().hgetall(f"{ENDED_PREFIX}{int(minute.timestamp()) // 60}")
+    return {name.decode(): int(count) for name, count in found.items()}
 
 
 def forget_old(silent_seconds: float = 86400.0) -> int:

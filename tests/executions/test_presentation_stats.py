@@ -65,6 +65,7 @@ def test_minutes_come_with_the_bounds_of_their_buckets():
 def test_a_worker_of_unknown_version_says_null():
     worker = WorkerView(
         id="w@h:1",
+        leases=False,
         name="w",
         host="h",
         pid=1,

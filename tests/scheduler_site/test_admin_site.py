@@ -26,6 +26,7 @@ from notifications.models import (
 )
 from shared.admin import ProductAdmin
 from shared.encryption import seal
+from shared.sql import run
 from tasks.models import Calendar, Pause, ZoneMove, ZoneRules
 from tenants.models import IdempotencyRecord
 from tenants.services import set_member
@@ -85,9 +86,7 @@ def full(browser: AdminBrowser) -> None:
         tenant=alpha, kind="tasks", action="pause", total=0, next_at=now, created_by="test"
     )
     Calendar.objects.create(tenant=alpha, name="holidays")
-    Destination.objects.create(tenant=alpha, host="api.example.com")
-    Pool.objects.create(tenant=alpha, name="reports")
-    WorkerMinute.objects.create(worker="worker-1@host:1", minute=now, pool="default")
+    _fill_delivery(alpha, now)
     Pause.objects.create(tenant=alpha, scope="label", value="team:billing", created_by="test")
     ZoneRules.objects.update_or_create(
         name="Europe/Berlin", defaults={"release": "2026a", "transitions": [[0, 3600]]}
@@ -102,6 +101,13 @@ def full(browser: AdminBrowser) -> None:
         moved_count=0,
     )
     _fill_notifications(alpha, execution, member, sealed)
+
+
+def _fill_delivery(tenant: Any, now: Any) -> None:
+    Destination.objects.create(tenant=tenant, host="api.example.com")
+    Pool.objects.create(tenant=tenant, name="reports")
+    WorkerMinute.objects.create(worker="worker-1@host:1", minute=now, pool="default")
+    run("workers/roll_up", {"now": now + timedelta(hours=1)})
 
 
 def _fill_notifications(tenant: Any, execution: Any, member: Any, sealed: bytes) -> None:

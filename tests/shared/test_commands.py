@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 from django.db import OperationalError, ProgrammingError
 
 from shared.command_parser import Verb
-from shared.commands import PunctualCommand, VerbCommand, first_line, shown, table
+from shared.commands import PunctualCommand, VerbCommand, first_line, shown, shown_id, table
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound, TooLarge, Unavailable
 
 
@@ -192,3 +192,12 @@ def test_a_stream_is_one_object_per_line():
         {"schema": 1, "n": 1},
         {"schema": 1, "n": 2},
     ]
+
+
+@pytest.mark.parametrize("width", [5, 8, 32])
+def test_an_id_is_cut_in_its_middle_to_the_width(width: int):
+    cut = shown_id("a" * 40 + "b" * 40, width)
+
+    assert len(cut) == width
+    assert (cut[0], cut[-1]) == ("a", "b")
+    assert shown_id("short", width) == "short"

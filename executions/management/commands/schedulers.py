@@ -16,7 +16,7 @@ from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
 from shared.command_parser import Verb
-from shared.commands import FAILED, VerbCommand, shown, table
+from shared.commands import FAILED, VerbCommand, shown, shown_id, table
 from shared.conf import conf
 
 _LETTERS = ascii_letters.upper() + digits
@@ -120,7 +120,7 @@ def _state(node: Mapping[str, Any]) -> str:
 def _list_lines(found: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [
         (
-            shown(node["name"], 30),
+            shown_id(node["name"], 30),
             node["pid"],
             _state(node),
             f"{node['heartbeat_age_seconds']:.1f} s",

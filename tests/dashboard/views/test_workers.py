@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,12 @@ import pytest
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import WorkerMinute
+from executions.services.pull_workers import Ask, Load, noticed
 from executions.workers import registry
+from shared.sql import run
 from tests.dashboard.asking import HOSTILE, is_escaped
-from tests.executions.workers.test_registry import beat
+from tests.executions.leasing import POOL, take, work
+from tests.executions.workers.test_registry import beat, silence
 from tests.support.closed_redis import closed_redis
 
 
@@ -21,7 +25,7 @@ def test_without_any_process_the_page_says_what_waits(browser, alpha):
     assert "No worker lives" in text
     assert "No scheduler lives" in text
     assert "No recorder lives" in text
-    assert "256 of 256 partitions have no owner" in text
+    assert "256 of 256</span> partitions have no owner" in text
 
 
 def test_living_processes_are_shown_with_what_they_take(browser, alpha):
@@ -60,13 +64,14 @@ def test_one_worker_shows_its_load_by_minute(browser, alpha):
     for back in range(3):
         WorkerMinute.objects.create(
             worker="worker-1", minute=now - timedelta(minutes=back), pool="default",
-            slots=10, running=back, ended=back * 5, cpu_percent=12.5,
+            slots=10, running=back, ended=100 + back, ended_in_minute=back * 5, cpu_percent=12.5,
         )  # fmt: skip
 
     answer = browser(alpha, role="viewer").get("/workers/worker-1")
 
     assert answer.context["ended"] == 15
-    assert [one.running for one in answer.context["minutes"]] == [0, 1, 2]
+    assert [one.running for one in answer.context["rows"]] == [0, 1, 2]
+    assert "Ended per minute: 15 in all, 10 at most, 0 last." in answer.text
     assert answer.text.count('class="sparkline"') == 3
     assert is_escaped(answer)
 
@@ -77,7 +82,7 @@ def test_a_worker_that_ended_is_known_by_its_minutes(browser, alpha):
 
     answer = browser(alpha).get("/workers/gone@host:1")
 
-    assert "its history is kept for a week" in answer.text
+    assert "a week by minute, 90 days by hour" in answer.text
 
 
 def test_a_worker_of_another_tenant_is_not_shown(browser, alpha, beta):
@@ -86,6 +91,59 @@ def test_a_worker_of_another_tenant_is_not_shown(browser, alpha, beta):
 
     assert client.get("/workers/theirs").status_code == 404
     assert "theirs" not in client.get("/workers").text
+
+
+def test_hours_are_shown_beyond_the_week_of_the_minutes(browser, alpha):
+    minute = database_now() - timedelta(days=30)
+    WorkerMinute.objects.create(
+        worker="gone@host:1", minute=minute, pool="default", slots=8, running=3, ended_in_minute=17
+    )
+    run("workers/roll_up", {"now": database_now()})
+    client = browser(alpha, role="viewer")
+
+    answer = client.get("/workers/gone@host:1?span=90d")
+
+    assert answer.context["ended"] == 17
+    assert "Ended per hour" in answer.text
+    assert "Nothing is recorded of this span" in client.get("/workers/gone@host:1").text
+    assert client.get("/workers/gone@host:1?span=1y").status_code == 400
+    assert "gone@host:1" in client.get("/workers/earlier").text
+    assert "gone@host:1" not in client.get("/workers/earlier?q=other").text
+
+
+def test_a_hostile_name_of_an_earlier_worker_is_shown_as_text(browser, alpha):
+    WorkerMinute.objects.create(
+        worker=HOSTILE, minute=database_now() - timedelta(days=2), pool="p", host=HOSTILE
+    )
+    run("workers/roll_up", {"now": database_now()})
+
+    assert is_escaped(browser(alpha).get("/workers/earlier"))
+
+
+def test_a_pull_worker_with_slashes_in_its_name_has_a_page(browser, alpha):
+    work(alpha, 2)
+    noticed(alpha.id, Ask(pool=POOL, worker="a/../b", load=Load("2.1")), "192.0.2.1")
+    take(alpha, 2, worker="a/../b")
+    client = browser(alpha, role="viewer")
+
+    listed = client.get("/workers")
+    [link] = re.findall(r'href="(/workers/[^"]+@pull[^"]+)"', listed.text)
+    shown = client.get(link)
+
+    assert (shown.status_code, shown.context["worker"].in_flight) == (200, 2)
+    assert "2.1" in listed.text
+    # It leases; it has no slots of ours.
+    assert (listed.context["slots"], listed.context["in_flight"]) == (0, 0)
+
+
+def test_lost_workers_have_neither_slots_nor_work_in_the_sum(browser, alpha):
+    beat("w1", running=3)
+    beat("lost", running=4)
+    silence("lost", 60)
+
+    answer = browser(alpha).get("/workers")
+
+    assert (answer.context["in_flight"], answer.context["slots"]) == (3, 4)
 
 
 @pytest.mark.parametrize("worker", ["nobody", "%00", "a/b", "x" * 500])

@@ -6,6 +6,10 @@ import pytest
 
 from executions.engine.clocks import database_now
 from executions.models import WorkerMinute
+from executions.services import pull_workers
+from executions.services.pull_workers import Ask
+from executions.workers import registry
+from shared.sql import run
 from tenants.models import Tenant
 from tests.executions.workers.test_registry import beat
 from tests.factories import ApiClient, make_client
@@ -25,7 +29,8 @@ def minutes(*hours_ago: float) -> None:
             slots=8,
             running=3,
             held=1,
-            ended=100,
+            ended=1000,
+            ended_in_minute=100,
             cpu_percent=12.5,
         )
 
@@ -65,9 +70,58 @@ def test_a_live_worker_without_a_minute_yet_is_no_stranger(viewer: ApiClient):
 
     beat(WORKER)
 
-    assert viewer.get(PATH).json() == {"worker": WORKER, "minutes": []}
+    assert viewer.get(PATH).json() == {"worker": WORKER, "minutes": [], "hours": []}
 
 
 def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient):
     assert nobody.get(PATH).status_code == 401
     assert make_client(alpha, ["write"]).get(PATH).status_code == 403
+
+
+def test_hours_beyond_a_week_are_shown_by_hour(viewer: ApiClient):
+    minutes(24 * 30, 24 * 30 + 1)
+    run("workers/roll_up", {"now": database_now()})
+
+    shown = viewer.get(f"{PATH}?resolution=hour&hours=2160").json()
+
+    assert (len(shown["hours"]), shown["minutes"]) == (2, [])
+    oldest = shown["hours"][0]
+    assert oldest.pop("hour") < shown["hours"][1]["hour"]
+    assert oldest == {
+        "pool": "handlers", "version": None, "minutes": 1, "capacity": 8, "in_flight": 3.0,
+        "most_in_flight": 3, "held": 1.0, "most_held": 1, "ended": 100, "cpu_percent": 12.5,
+        "most_cpu_percent": 12.5, "most_memory_bytes": None,
+    }  # fmt: skip
+    assert viewer.get(f"{PATH}?resolution=hour&hours=2161").status_code == 400
+
+
+@pytest.mark.parametrize("name", ["w-1", "a/b/history", "..", "ü ?#%/"])
+def test_a_pull_worker_has_a_history_whatever_its_name(viewer: ApiClient, alpha: Tenant, name):
+    pull_workers.noticed(alpha.id, Ask(pool="batch", worker=name), "192.0.2.1")
+    [worker] = viewer.get("/v1/workers").json()["workers"]
+
+    answer = viewer.get(f"/v1/workers/{worker['id']}/history")
+
+    assert worker["name"] == name
+    assert (answer.status_code, answer.json()["worker"]) == (200, worker["id"])
+
+
+def test_an_id_with_a_slash_is_found(viewer: ApiClient):
+    WorkerMinute.objects.create(worker="a/b@h:1", minute=database_now(), pool="p")
+
+    assert len(viewer.get("/v1/workers/a/b@h:1/history").json()["minutes"]) == 1
+    assert len(viewer.get("/v1/workers/a%2Fb@h:1/history").json()["minutes"]) == 1
+
+
+def test_the_history_of_another_tenants_pull_worker_is_404(viewer: ApiClient, beta: Tenant):
+    pull_workers.noticed(beta.id, Ask(pool="batch", worker="theirs"), "192.0.2.1")
+    worker_id = registry.pull_worker_id(beta.id, "pull.batch", "theirs")
+    WorkerMinute.objects.create(
+        worker=worker_id, minute=database_now(), pool="p", tenant_id=beta.id
+    )
+
+    assert viewer.get(f"/v1/workers/{worker_id}/history").status_code == 404
+
+
+def test_an_id_that_cannot_be_stored_is_404(viewer: ApiClient):
+    assert viewer.get("/v1/workers/%00/history").status_code == 404

@@ -3,9 +3,11 @@ from __future__ import annotations
 import pytest
 
 from executions.engine.outcome_stream import OutcomeConsumer, ensure_group
+from executions.services.pools import change_pool
 from tenants.models import Tenant
+from tests.executions.leasing import work
 from tests.executions.workers.test_registry import beat
-from tests.factories import ApiClient, make_client
+from tests.factories import ACTOR, ApiClient, make_client
 from tests.support.closed_redis import closed_redis
 
 pytestmark = pytest.mark.django_db
@@ -45,3 +47,49 @@ def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: 
     assert nobody.get(PATH).status_code == 401
     assert make_client(alpha, ["write"]).get(PATH).status_code == 403
     assert viewer.get(PATH).status_code == 200
+
+
+def test_a_pull_worker_shows_its_leases_and_what_it_says_of_itself(
+    client: ApiClient, alpha: Tenant
+):
+    work(alpha, 3)
+    body = {"worker": "etl/7", "max": 2, "version": "2.1.0", "capacity": 8, "cpu_percent": 12.5}
+    first = client.post("/v1/pools/batch/lease", {**body, "memory_bytes": 1024}).json()["leases"]
+    # A call that leases nothing more takes nothing away from what the worker has.
+    change_pool(alpha.id, "batch", {"paused": True}, actor=ACTOR)
+    client.post("/v1/pools/batch/lease", {**body, "memory_bytes": 2048})
+
+    [worker] = client.get(PATH).json()["workers"]
+
+    assert (len(first), worker["in_flight"], worker["capacity"]) == (2, 2, 8)
+    assert (worker["kind"], worker["name"], worker["version"]) == ("pull_worker", "etl/7", "2.1.0")
+    assert (worker["cpu_percent"], worker["memory_bytes"]) == (12.5, 2048)
+
+
+def test_a_pull_worker_that_says_nothing_of_itself_asks_for_its_capacity(
+    client: ApiClient, alpha: Tenant
+):
+    client.post("/v1/pools/batch/lease", {"worker": "w", "max": 3})
+
+    [worker] = client.get(PATH).json()["workers"]
+
+    assert (worker["capacity"], worker["version"], worker["cpu_percent"]) == (3, None, None)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"version": "x" * 41},
+        {"capacity": 0},
+        {"cpu_percent": -1},
+        {"memory_bytes": 1.5},
+        {"load": 3},
+    ],
+)
+def test_nonsense_that_a_pull_worker_says_of_itself_is_refused(
+    client: ApiClient, wrong: dict[str, object]
+):
+    answer = client.post("/v1/pools/batch/lease", {"worker": "w", **wrong})
+
+    assert answer.status_code in (400, 422)
+    assert answer.json()["errors"][0]["pointer"] == f"#/{next(iter(wrong))}"

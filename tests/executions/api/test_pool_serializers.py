@@ -20,6 +20,10 @@ def test_what_is_left_out_has_a_default():
         "lease_seconds": 60,
         "wait_seconds": 0,
         "labels": {},
+        "version": "",
+        "capacity": None,
+        "cpu_percent": None,
+        "memory_bytes": None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +34,7 @@ async def kinds(tmp_path: Path, settings: Settings) -> AsyncIterator[Kinds]:
             "gone": str(gone), "plain": str(plain),
         },
     )  # fmt: skip
-    made = Kinds(lambda said: None)
+    made = Kinds(lambda said: None, time.time)
     yield made
     await made.close()
 

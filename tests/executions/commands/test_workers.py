@@ -7,6 +7,9 @@ from django.core.management import call_command
 
 from executions.engine.clocks import database_now
 from executions.models import WorkerMinute
+from executions.services.pull_workers import Ask, Load, noticed
+from tenants.models import Tenant
+from tests.executions.leasing import POOL, take, work
 from tests.executions.workers.test_registry import beat, silence
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -68,7 +71,7 @@ def test_show_tells_all_of_one_worker():
 
     assert (document["host"], document["state"]) == ("alpha", "live")
     assert "heartbeat age seconds" in call("workers", "show", "w1").out
-    assert document["history"] == []
+    assert document["history"] == document["history_by_hour"] == []
     assert call("workers", "show", "w9").code == 3
 
 
@@ -76,7 +79,8 @@ def test_show_tells_the_last_minutes_of_a_worker():
     beat("w1")
     minute = database_now().replace(second=0, microsecond=0)
     WorkerMinute.objects.create(
-        worker="w1", minute=minute, pool="default", slots=4, running=3, ended=17,
+        worker="w1", minute=minute, pool="default", slots=4, running=3, ended=170,
+        ended_in_minute=17,
         cpu_percent=41.7, memory_bytes=64 * 2**20,
     )  # fmt: skip
 
@@ -90,12 +94,35 @@ def test_show_tells_the_last_minutes_of_a_worker():
     assert "64 MiB" in shown
 
 
-def test_workers_that_lease_over_the_api_are_listed_by_the_name_of_their_pool():
-    tenant = "0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1"
-    beat("tenant/pull.etl/w-1", pool="pull.etl", tenant=tenant)
+def test_workers_that_lease_over_the_api_are_told_apart_and_found_by_what_is_shown(
+    alpha: Tenant,
+):
+    work(alpha)
+    for name in ("etl/1", "etl/2"):
+        noticed(alpha.id, Ask(pool=POOL, worker=name, load=Load("2.1", 8)), "192.0.2.1")
+    take(alpha, worker="etl/1")
 
-    [found] = _list("--pool", "etl")
+    first, second = sorted(_list("--pool", POOL), key=lambda one: str(one["name"]))
+    said = call("workers", "list")
 
-    assert (found["pool"], found["state"]) == ("etl", "live")
+    assert (first["pool"], first["kind"], first["state"]) == (POOL, "pull_worker", "live")
+    assert (first["in_flight"], second["in_flight"]) == (1, 0)
+    assert (first["version"], first["capacity"], first["tenant_id"]) == ("2.1", 8, str(alpha.id))
     # They send no webhooks.
-    assert call("workers", "list").code == 1
+    assert said.code == 1
+    shown = [line.split()[0] for line in said.out.splitlines()[1:]]
+    assert len(set(shown)) == 2
+    for id_shown in shown:
+        assert call("workers", "show", id_shown.rpartition("…")[2]).code == 0
+
+
+def test_ids_that_begin_alike_are_told_apart():
+    for end in ("1-aaaaaa", "2-bbbbbb"):
+        beat(f"worker@{'h' * 60}:{end}")
+
+    lines = call("workers", "list").out.splitlines()[1:]
+
+    assert len({line.split()[0] for line in lines}) == 2
+    assert "h" * 60 in call("workers", "list", "--wide").out
+    assert call("workers", "show", "bbbbbb").code == 0
+    assert call("workers", "show", "b").code == 0

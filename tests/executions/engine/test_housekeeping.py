@@ -92,4 +92,5 @@ def test_keeping_house_twice_does_no_harm():
         "keys": 0,
         "workers": 0,
         "worker_minutes": 0,
+        "worker_hours": 0,
     }

@@ -33,7 +33,7 @@ def check(found: Situation, name: str) -> Check:
 
 
 def serve(tenant: Tenant, **labels: str) -> None:
-    noticed(tenant.id, Ask(pool=POOL, worker="w-1", labels=labels), "192.0.2.1", 0)
+    noticed(tenant.id, Ask(pool=POOL, worker="w-1", labels=labels), "192.0.2.1")
 
 
 def test_a_paused_pool_keeps_its_work(client: ApiClient, alpha: Tenant):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -25,7 +26,7 @@ class Worker:
 
     def __init__(self) -> None:
         self.said: list[dict[str, Any]] = []
-        self.kinds = Kinds(self.said.append)
+        self.kinds = Kinds(self.said.append, time.time)
 
     async def run(self, entry: dict[str, Any]) -> dict[str, Any]:
         return await self.kinds.deliver(entry, BATCH, entry["scheduled_for"])

@@ -16,8 +16,8 @@ def test_a_pool_stands_by_what_waits_what_is_leased_and_who_serves_it(alpha: Ten
     work(alpha, 3)
     work(beta, 1)
     take(alpha, 1)
-    noticed(alpha.id, Ask(pool=POOL, worker="w-1"), "192.0.2.1", 1)
-    noticed(beta.id, Ask(pool=POOL, worker="w-2"), "192.0.2.2", 0)
+    noticed(alpha.id, Ask(pool=POOL, worker="w-1"), "192.0.2.1")
+    noticed(beta.id, Ask(pool=POOL, worker="w-2"), "192.0.2.2")
 
     [view] = list_pools(alpha.id)
 

@@ -31,7 +31,7 @@ def test_a_payload_of_its_own_goes_before_the_tasks(alpha: Tenant):
 
 def test_a_worker_that_sends_heartbeats_lives(alpha: Tenant):
     work(alpha)
-    noticed(alpha.id, Ask(pool=POOL, worker="w-1", lease_seconds=5), "192.0.2.1", 1)
+    noticed(alpha.id, Ask(pool=POOL, worker="w-1", lease_seconds=5), "192.0.2.1")
     lease = take_one(alpha)
     before = registry.workers(alpha.id)[0].silent_seconds
 

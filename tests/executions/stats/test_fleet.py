@@ -8,8 +8,11 @@ from executions.engine.clocks import database_now
 from executions.engine.outcome_stream import OutcomeConsumer, ensure_group
 from executions.engine.partitions import Partitions
 from executions.models import PartitionLease, SchedulerNode
+from executions.services.pull_workers import Ask, noticed
 from executions.stats import partition_map, recorders, schedulers, workers
 from shared.conf import conf
+from tenants.models import Tenant
+from tests.executions.leasing import POOL, call, take, work
 from tests.executions.workers.test_registry import beat, silence
 
 pytestmark = pytest.mark.django_db
@@ -112,3 +115,17 @@ def test_a_recorder_that_asked_a_moment_ago_lives():
 
     assert (found.name, found.live, found.pending) == ("recorder-1@host", True, 0)
     assert found.silent_seconds < 5
+
+
+def test_a_pull_worker_has_in_flight_what_it_has_leased_and_not_what_it_asked_for(alpha: Tenant):
+    work(alpha, 3)
+    noticed(alpha.id, Ask(pool=POOL, worker="w-1", most=7), "192.0.2.1")
+    lease = take(alpha, 2)[0]
+    take(alpha, 1, worker="w-2")
+
+    [before] = workers(alpha.id)
+    call(lease.execution_id, "complete", lease.token)
+    [after] = workers(alpha.id)
+
+    assert (before.leases, before.name, before.capacity) == (True, "w-1", 7)
+    assert (before.in_flight, after.in_flight) == (2, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
 
 @pytest.fixture
 async def kinds():
-    made = Kinds(lambda said: None)
+    made = Kinds(lambda said: None, time.time)
     yield made
     await made.close()
 
@@ -73,5 +74,5 @@ async def test_what_has_ended_is_counted(kinds):
     for _ in range(3):
         await deliver(kinds, webhook())
 
-    assert kinds.ended == 3
+    assert kinds.ended.total == sum(kinds.ended.by_minute().values()) == 3
     assert not kinds.interruptible

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -109,3 +111,30 @@ def test_a_touch_is_a_beat_of_who_has_described_itself():
 
     assert one("w1").live
     assert [worker.id for worker in workers()] == ["w1"]
+
+
+def test_a_pull_workers_id_is_one_segment_of_a_path_whatever_its_name():
+    tenant, other = uuid4(), uuid4()
+    names = ["etl-7", "a/b", "a-b", "../..", "..", "ü?#%", "x" * 80, "x" * 79 + "y", " "]
+    ids = [registry.pull_worker_id(tenant, "pull.batch", name) for name in names]
+
+    assert len(set(ids)) == len(names)
+    assert all(re.fullmatch(r"[\w.-]+@pull\.batch-[0-9a-f]{12}", made) for made in ids)
+    assert not any(made.startswith(".") for made in ids)
+    assert ids[0].startswith("etl-7@")
+    assert registry.pull_worker_id(other, "pull.batch", "etl-7") not in ids
+    assert registry.pull_worker_id(tenant, "pull.other", "etl-7") not in ids
+
+
+def test_an_attempt_that_a_pull_worker_ended_is_counted_and_says_that_it_lives():
+    beat("w1")
+    silence("w1", 500)
+    before = datetime.now(UTC)
+
+    registry.count_ended("w1")
+    registry.count_ended("w1")
+
+    counted = {**registry.ended_in(before), **registry.ended_in(datetime.now(UTC))}
+    assert counted == {"w1": 2}
+    assert one("w1").silent_seconds < 5
+    assert registry.ended_in(before - timedelta(minutes=5)) == {}
