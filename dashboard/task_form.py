@@ -58,10 +58,15 @@ _FIELD_OF = {
     },
 }
 _RULES = "#/retry_policy/rules"
+#: Fields with a name and a value in each line.
+_NAMED_LINES = ("headers", "environment", "labels", "requires")
 
 
 def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[str, str]:
-    """Return the first message of each field; what belongs to none stands under ``form``."""
+    """Return the first message of each field; what belongs to none stands under ``form``.
+
+    Of a field with a name in each line, every message.
+    """
     known = _fields_of(kind)
     found: dict[str, str] = {}
     for error in errors:
@@ -69,6 +74,8 @@ def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[st
         field = known[max(fits, key=len)] if fits else "form"
         if (error.pointer + "/").startswith(_RULES + "/"):
             field = retries.rule_field(error.pointer)
+        if field in _NAMED_LINES and field in found:
+            found[field] = f"{found[field]} {error.message}"
         found.setdefault(field, error.message)
     return found
 
@@ -76,8 +83,9 @@ def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[st
 def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the body that the fields describe; raise InvalidInput for text that is no value.
 
-    A field that still shows what ``base`` holds keeps that exactly: the masked values of secret
-    headers, instants to the millisecond, the second 02:30 of the night of the clock change.
+    A field that still shows what ``base`` holds keeps that exactly: instants to the millisecond,
+    the second 02:30 of the night of the clock change. ``base`` has its secrets masked, and so has
+    what is returned: validation takes them from what is stored.
     """
     form = _form(fields, base)
     body: dict[str, Any] = copy.deepcopy(dict(form.base))
@@ -110,8 +118,8 @@ def read_schedule(
 
 
 def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields that a partial definition speaks of, its secrets readable."""
-    shown = form_of(definition, masked=False)
+    """Return the fields that a partial definition speaks of."""
+    shown = form_of(definition)
     found: dict[str, str] = {}
     for pointer, name in _fields_of(definition.get("target", {}).get("kind", "webhook")).items():
         *parents, last = pointer.removeprefix("#/").split("/")
@@ -125,11 +133,11 @@ def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def form_of(definition: Mapping[str, Any], *, masked: bool = True) -> dict[str, str]:
+def form_of(definition: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that show a definition in the long form, or as much of it as is given."""
     target = definition.get("target", {})
     fields = {**EMPTY, **schedules.show_schedule(definition.get("schedule", {}))}
-    fields |= targets.show_target(target, masked=masked)
+    fields |= targets.show_target(target)
     fields |= retries.show_retry(definition.get("retry_policy", {}))
     fields |= {"name": definition.get("name", ""), "url": fields.get("url", "")}
     if definition.get("priority") is not None:

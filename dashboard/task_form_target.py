@@ -21,7 +21,6 @@ from dashboard.task_form_values import (
     read_words,
     show_plain,
 )
-from shared.redaction import MASK
 from tasks.choices import TARGET_KINDS
 from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
@@ -66,19 +65,18 @@ def kind_of(fields: Mapping[str, str]) -> str:
     return kind if kind in TARGET_KINDS else EMPTY["kind"]
 
 
-def show_target(target: Mapping[str, Any], *, masked: bool = True) -> dict[str, str]:
+def show_target(target: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that show a target, or as much of it as is given."""
     kind = target.get("kind", "webhook")
     if kind == "webhook":
-        return {**EMPTY, **webhooks.show_webhook(target, masked=masked)}
+        return {**EMPTY, **webhooks.show_webhook(target)}
     shown = {
         field: show_plain(target[key])
         for key, field in FIELD_OF[kind].items()
         if target.get(key) is not None and not isinstance(target[key], dict | list)
     }
     shown["requires"] = _show_pairs(target.get("requires") or {})
-    environment = target.get("environment") or {}
-    shown["environment"] = _show_pairs(dict.fromkeys(environment, MASK) if masked else environment)
+    shown["environment"] = _show_pairs(target.get("environment") or {})
     shown["arguments"] = _show_arguments(target.get("arguments") or [])
     codes = target.get("success_exit_codes")
     if codes is not None:
@@ -126,7 +124,9 @@ def _read_command(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
         **base,
         "command": exact_text(form, "command", base.get("command")),
         "arguments": list(base["arguments"]) if same else _read_arguments(form),
-        "environment": _read_environment(form, base.get("environment") or {}),
+        "environment": dict(base["environment"])
+        if _same(form, base, "environment")
+        else read_pairs(form, "environment", "=", "#/target/environment"),
         "pool": form.text("command_pool", EMPTY["command_pool"]),
         "success_exit_codes": _read_exit_codes(form),
         **read_number(form, "output_bytes", "#/target/output_bytes", keep=False),
@@ -180,19 +180,6 @@ def _split_arguments(text: str) -> list[str]:
         if isinstance(given, list) and all(isinstance(one, str) for one in given):
             return given
     return [line for line in text.split("\n") if line.strip()]
-
-
-def _read_environment(form: Form, base: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables; a masked value is that of the base."""
-    at = "#/target/environment"
-    pairs = read_pairs(form, "environment", "=", at)
-    for name, value in pairs.items():
-        if value == MASK and name in base:
-            pairs[name] = base[name]
-        elif value == MASK:
-            message = f"Type the value of {name[:100]}; it is not known here."
-            form.refuse(at, "secret_unknown", message)
-    return pairs
 
 
 def _read_exit_codes(form: Form) -> list[int]:

@@ -16,10 +16,8 @@ from typing import Any
 import orjson
 
 from dashboard.fields import instant_of
-from executions.exchange import is_secret_header
 from shared.exceptions import FieldError
 from shared.instants import format_instant, parse_instant
-from shared.redaction import MASK
 from tasks.schedules.zones import UnknownZone, find_zone
 
 _BETWEEN_WORDS = re.compile(r"[,\s]+")
@@ -123,23 +121,6 @@ def read_payload(form: Form, *, is_raw: bool = False) -> Any:
         message = f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
         form.refuse("#/payload", "invalid_json", message)
         return None
-
-
-def read_headers(form: Form, base: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers; a masked value is that of the base."""
-    if form.same("headers"):
-        return dict(base)
-    at = "#/target/headers"
-    known = {name.lower(): value for name, value in base.items()}
-    headers = read_pairs(form, "headers", ":", at)
-    for name, value in headers.items():
-        if value == MASK and is_secret_header(name):
-            if name.lower() in known:
-                headers[name] = known[name.lower()]
-            else:
-                message = f"Type the value of {name[:100]}; it is not known here."
-                form.refuse(at, "secret_unknown", message)
-    return headers
 
 
 def read_pairs(form: Form, field: str, separator: str, pointer: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The webhook in the task's form: the request, what counts as success, who calls, by which way.
 
-``dashboard.task_form_target`` reads and shows it. A secret is never shown: its empty field keeps
-the stored one as long as the kind of authentication stays.
+``dashboard.task_form_target`` reads and shows it. A stored secret is a mask here, and its field is
+empty: left empty, it keeps the mask, which validation replaces, as long as the kind of
+authentication stays.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import orjson
 from dashboard.task_form_values import (
     Form,
     exact_text,
-    read_headers,
     read_number,
+    read_pairs,
     read_words,
     show_plain,
     text_block,
     yes_or_no,
 )
-from executions.exchange import mask_headers
+from shared.redaction import MASK
 from tasks.masking import SECRET_FIELDS
 
 #: What a new form shows.
@@ -101,21 +102,20 @@ FIELD_OF |= {f"tls/{part}": f"tls_{part}" for part in ("verify", *_TLS_TEXTS, "c
 FIELD_OF |= {f"proxy/{part}": f"proxy_{part}" for part in ("url", "username", "password")}
 
 
-def show_webhook(target: Mapping[str, Any], *, masked: bool = True) -> dict[str, str]:
+def show_webhook(target: Mapping[str, Any]) -> dict[str, str]:
     """Return the fields that show a webhook, or as much of it as is given."""
     shown = {name: show_plain(target[name]) for name in _PLAIN if target.get(name) is not None}
     for name in ("template", "follow_redirects"):
         if name in target:
             shown[name] = yes_or_no(target[name])
     headers = (target.get("headers") or {}).items()
-    pairs = mask_headers(headers).items() if masked else headers
-    shown["headers"] = "\n".join(f"{name}: {value}" for name, value in pairs)
+    shown["headers"] = "\n".join(f"{name}: {value}" for name, value in headers)
     shown |= _show_success(target.get("success") or {})
     auth, tls, proxy = (target.get(name) or {} for name in ("auth", "tls", "proxy"))
     shown |= {
         f"auth_{part}": show_plain(value)
         for part, value in auth.items()
-        if value is not None and not (masked and part in _SECRETS)
+        if value is not None and not (part in _SECRETS and value == MASK)
     }
     shown |= {f"tls_{part}": tls.get(part) or "" for part in _TLS_TEXTS}
     if "verify" in tls:
@@ -142,7 +142,7 @@ def read_webhook(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
         **base,
         "url": form.text("url"),
         "method": form.fields.get("method", EMPTY["method"]),
-        "headers": read_headers(form, base.get("headers", {})),
+        "headers": _read_headers(form, base.get("headers", {})),
         "body_format": form.text("body_format", EMPTY["body_format"]),
         "completion": completion,
         "template": form.text("template") == "yes",
@@ -160,6 +160,12 @@ def read_webhook(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
 
 def _number(form: Form, name: str) -> dict[str, Any]:
     return read_number(form, name, f"#/target/{name}", keep=False)
+
+
+def _read_headers(form: Form, base: Mapping[str, str]) -> dict[str, str]:
+    if form.same("headers"):
+        return dict(base)
+    return read_pairs(form, "headers", ":", "#/target/headers")
 
 
 def _show_success(success: Mapping[str, Any]) -> dict[str, str]:

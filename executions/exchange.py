@@ -17,19 +17,18 @@ from executions.delivery.headers import (
     AttemptFacts,
     build_headers,
     callback_url_of,
-    is_secret_header,
     traceparent,
 )
 from executions.delivery.plan import BODILESS
 from executions.models import Attempt, Execution
 from executions.payloads import response_of, shown_body
+from shared.http_headers import is_secret_header
 from shared.instants import format_instant
 from shared.redaction import MASK
 from shared.templates import names_in, render
 
 __all__ = [
     "captured_response",
-    "is_secret_header",
     "mask_headers",
     "planned_request",
     "proof_headers",

@@ -222,6 +222,24 @@ def _parse_origin(
     }
 
 
+def origin_of(url: str) -> tuple[str, str, int] | None:
+    """Return scheme, host and port that the URL is sent to, whatever their spelling.
+
+    None where it has none. Whether they may be called is not judged.
+    """
+    match = _URL.fullmatch(url)
+    parts = _AUTHORITY.fullmatch(match[2]) if match else None
+    if match is None or parts is None:
+        return None
+    try:
+        literal, name = _parse_host(parts[1])
+    except UrlError:
+        return None
+    scheme = match[1].lower()
+    port = int(parts[2]) if parts[2] else _DEFAULT_PORTS[scheme]
+    return scheme, name if literal is None else str(literal), port
+
+
 def _refuse_bad_characters(url: str) -> None:
     if len(url) > MAX_URL_LENGTH:
         raise UrlError("url_invalid", f"The URL is longer than {MAX_URL_LENGTH} characters.")

@@ -11,13 +11,12 @@ from typing import Any
 
 from tasks.choices import TIMING_FIELDS, TaskType
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
-from tasks.masking import keep_masked
 
 
 def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the long form with the edit merged in; neither argument is changed.
 
-    ``current`` is with its secrets, which stay where the edit holds a mask.
+    ``current`` is as answered, its secrets masked: a mask in what comes of it is a kept secret.
     """
     base = dict(current)
     base["schedule"] = _schedule_to_merge(base["schedule"], edit)
@@ -26,14 +25,7 @@ def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, An
     merged = dict(merge_patch(base, edit))
     if "target" in merged:
         merged["target"] = _with_whole_json(merged["target"], edit.get("target"))
-    return keep_secrets(current, merged)
-
-
-def keep_secrets(current: Mapping[str, Any], long: dict[str, Any]) -> dict[str, Any]:
-    """Return the long form with each masked secret replaced by the one that is current."""
-    if not isinstance(long.get("target"), Mapping):
-        return long
-    return long | {"target": keep_masked(long["target"], current["target"])}
+    return merged
 
 
 def merge_patch(value: Any, patch: Any) -> Any:

@@ -18,8 +18,10 @@ from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import TaskStatus
 from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
 from tasks.field_reader import Errors, FieldReader, child
+from tasks.kept_secrets import refuse_moved
 from tasks.limits import DEPENDENCIES, NAME_LENGTH, Limits
-from tasks.merging import keep_secrets, merge_edit
+from tasks.masking import Place, keep_masked
+from tasks.merging import merge_edit
 from tasks.payloads import check_payload_size, require_object
 from tasks.repeats import Repeats
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
@@ -78,14 +80,18 @@ def parse_create(
     return parse_one_of_many(require_object(body), repeats or Repeats(), now=now, limits=limits)
 
 
+def parse_copy(source: Definition, body: Any, *, now: datetime, limits: Limits) -> Definition:
+    """Return the definition of a task that is copied: a masked secret is that of the source."""
+    return _parse(require_object(body), _creation_clock(now, limits), limits, stored=source)
+
+
 def parse_one_of_many(body: Any, repeats: Repeats, *, now: datetime, limits: Limits) -> Definition:
     """Return the same for a body of many in one call, whose parser has judged its JSON.
 
     ``repeats`` is for all of them; their definitions share what the bodies have in common.
     """
     taken = body if isinstance(body, dict) else require_object(body)
-    clock = Clock(now, calendars=limits.calendars, default_jitter=limits.default_jitter)
-    return _parse(taken, clock, limits, repeats=repeats)
+    return _parse(taken, _creation_clock(now, limits), limits, repeats=repeats)
 
 
 def parse_replace(
@@ -96,10 +102,7 @@ def parse_replace(
     A masked secret is that of the ``current`` definition.
     """
     clock = Clock(now, calendars=limits.calendars)
-    if current is None:
-        return _parse(require_object(body), clock, limits)
-    keep = partial(keep_secrets, to_long(current, secrets=True))
-    return _parse(require_object(body), clock, limits, keep)
+    return _parse(require_object(body), clock, limits, stored=current)
 
 
 def parse_patch(
@@ -115,8 +118,12 @@ def parse_patch(
     if not edit:
         return current, change
     clock = Clock(now, current.schedule.get("run_at"), calendars=limits.calendars)
-    merge = partial(merge_edit, to_long(current, secrets=True))
-    return _parse(edit, clock, limits, merge), change
+    merge = partial(merge_edit, to_long(current))
+    return _parse(edit, clock, limits, merge, stored=current), change
+
+
+def _creation_clock(now: datetime, limits: Limits) -> Clock:
+    return Clock(now, calendars=limits.calendars, default_jitter=limits.default_jitter)
 
 
 def _parse(
@@ -124,15 +131,30 @@ def _parse(
     clock: Clock,
     limits: Limits,
     complete: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    *,
     repeats: Repeats | None = None,
+    stored: Definition | None = None,
 ) -> Definition:
+    """Return the definition; a mask in the completed body is the secret of the ``stored`` one."""
     form, errors = Errors(), Errors()
     long, rename = as_long(body, form)
-    definition = _read(complete(long), errors, clock, limits, repeats or Repeats())
+    whole, kept = _with_secrets(complete(long), stored)
+    definition = _read(whole, errors, clock, limits, repeats or Repeats())
+    if kept and stored is not None and not errors.below("#/target/kind"):
+        refuse_moved(kept, stored.target, definition.target, errors)
     found = form.renamed(str) + errors.renamed(rename)
     if found:
         raise InvalidInput(found)
     return definition
+
+
+def _with_secrets(
+    long: dict[str, Any], stored: Definition | None
+) -> tuple[dict[str, Any], list[Place]]:
+    if stored is None or not isinstance(long.get("target"), Mapping):
+        return long, []
+    target, kept = keep_masked(long["target"], stored.target)
+    return long | {"target": target}, kept
 
 
 def _status_change(edit: dict[str, Any]) -> StatusChange | None:

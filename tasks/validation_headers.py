@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from shared.http_headers import check_header
+from shared.http_headers import check_header, is_secret_header
+from shared.redaction import MASK
 from tasks.field_reader import FieldReader, called_in_json, child
 from tasks.limits import HEADER_BYTES, HEADERS
+from tasks.validation_secrets import MASKED
 
 _PROBLEMS = {
     "header_reserved": "Punctual or the connection sets this header.",
@@ -46,4 +48,6 @@ def _problem(name: str, value: Any, seen: set[str]) -> tuple[str, str] | None:
         return "invalid_type", f"Must be text, not {called_in_json(value)}."
     if name.lower() in seen:
         return "duplicate", "The same header is given twice; upper and lower case are one."
+    if value == MASK and is_secret_header(name):
+        return "secret_masked", MASKED
     return header_problem(name, value)

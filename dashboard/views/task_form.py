@@ -42,7 +42,7 @@ from tasks.importers.pasted import parse_pasted
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.zones import zone_names
-from tasks.validation import StatusChange, parse_create, parse_replace
+from tasks.validation import StatusChange, parse_copy, parse_create, parse_replace
 from tenants.choices import Role
 
 _VERSION = re.compile(r"[0-9]{1,9}")
@@ -62,8 +62,12 @@ def task_new(request: ConsoleRequest) -> HttpResponse:
 
     def create() -> HttpResponse:
         now = database_now()
-        body = read_form(fields, _base(request))
-        definition = parse_create(body, now=now, limits=limits_of(visitor.tenant.pk))
+        source = _source(request)
+        body, limits = read_form(fields, _base(source)), limits_of(visitor.tenant.pk)
+        if source is None:
+            definition = parse_create(body, now=now, limits=limits)
+        else:
+            definition = parse_copy(source, body, now=now, limits=limits)
         made = create_task(visitor.tenant.pk, definition, actor=visitor.actor, now=now)
         messages.success(request, "Created. This is when it fires next.")
         return redirect("dashboard:task", made.pk)
@@ -88,7 +92,7 @@ def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _pasted(request, fields, found)
 
     def edit(before: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-        body = read_form(fields, to_long(before, secrets=True))
+        body = read_form(fields, to_long(before))
         limits = limits_of(visitor.tenant.pk)
         return parse_replace(body, now=now, limits=limits, current=before), None
 
@@ -118,8 +122,9 @@ def task_test(request: ConsoleRequest) -> HttpResponse:
     visitor = request.visitor
     shown: dict[str, Any]
     try:
-        body = read_form(form_fields(request), _base(request))
-        result = send_test(visitor.tenant.pk, body, actor=visitor.actor)
+        source = _source(request)
+        body = read_form(form_fields(request), _base(source))
+        result = send_test(visitor.tenant.pk, body, actor=visitor.actor, source=source)
         shown = {"result": result, "attempts": [_facts(result)], "now": _now()}
     except InvalidInput as refused:
         shown = {"errors": [error.message for error in refused.errors]}
@@ -147,15 +152,19 @@ def _errors_of(refused: PunctualError) -> list[FieldError]:
     return [FieldError(pointer, refused.code, refused.message)]
 
 
-def _base(request: ConsoleRequest) -> dict[str, Any] | None:
-    """Return the definition that the form was filled from: what it does not show comes from it."""
+def _source(request: ConsoleRequest) -> Definition | None:
+    """Return the definition that the form was filled from; its secrets are known only to it."""
     try:
         wanted = UUID(request.POST.get("base_of", ""))
     except ValueError:
         return None
     source: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, wanted)
-    # Only to be saved again: the form itself shows no secret.
-    return to_long(read_definition(source), secrets=True)
+    return read_definition(source)
+
+
+def _base(source: Definition | None) -> dict[str, Any] | None:
+    """Return the source as it was shown: what the form does not show comes from it."""
+    return None if source is None else to_long(source)
 
 
 def _first_fields(request: ConsoleRequest) -> dict[str, str]:

@@ -19,7 +19,6 @@ from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
 from executions.choices import Status
 from executions.engine.clocks import database_now
-from executions.exchange import mask_headers
 from executions.models import Execution
 from executions.presentation import present_executions
 from executions.presentation_tasks import present_tasks
@@ -91,10 +90,6 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     tenant = request.visitor.tenant.pk
     found = Task.objects.get_for_tenant(tenant, task_id)
     [shown] = present_tasks([found])
-    # A page is looked at over shoulders and shared: the values of secret headers stay out of it.
-    if "headers" in shown["target"]:
-        headers = mask_headers(shown["target"]["headers"].items())
-        shown["target"] = {**shown["target"], "headers": headers}
     # What is prepared for the next seconds stands under the next fires.
     due = first_id_at(database_now() + timedelta(seconds=1))
     runs = Execution.objects.for_tenant(tenant).filter(task_id=task_id, id__lt=due).order_by("-id")

@@ -6,7 +6,6 @@ reserved in ``shared.http_headers``, so a user's headers never repeat one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,14 +15,6 @@ from shared.conf import conf
 USER_AGENT = "Punctual-Webhooks/1"
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
-
-_SECRET_NAME = re.compile(
-    r"authorization|cookie|token|secret|passw|signature|credential|private|"
-    r"(api|access)[-_]?key|(^|[-_])(auth|key)($|[-_])",
-    re.IGNORECASE,
-)
-#: They sound like secrets; the one orders attempts and proves nothing, the others are ids.
-_OPEN_NAMES = frozenset({"x-scheduler-fencing-token", "idempotency-key", "x-idempotency-key"})
 
 
 # Made for every attempt: a frozen one takes three times as long.
@@ -94,8 +85,3 @@ def traceparent(execution_id: str, attempt: int) -> str:
 def callback_url_of(execution_id: str) -> str:
     """Return the URL under which a receiver heartbeats and ends the execution."""
     return f"{conf().public_url.rstrip('/')}/v1/executions/{execution_id}"
-
-
-def is_secret_header(name: str) -> bool:
-    """Return whether a header of this name is likely to carry a secret."""
-    return _SECRET_NAME.search(name) is not None and name.lower() not in _OPEN_NAMES

@@ -11,9 +11,9 @@ from dataclasses import replace
 from urllib.parse import urljoin
 
 from executions.delivery.errors import DeliveryError
-from executions.delivery.headers import is_secret_header
 from executions.delivery.http_messages import Request, Response
 from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
+from shared.http_headers import is_secret_header
 
 MAX_REDIRECTS = 5
 FOLLOWED = frozenset({301, 302, 303, 307, 308})

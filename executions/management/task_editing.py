@@ -14,7 +14,6 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from executions.engine.clocks import database_now
-from executions.exchange import is_secret_header
 from executions.management import task_body
 from executions.management.files import read_json
 from executions.management.finding import ID_TAIL, find_task
@@ -25,7 +24,6 @@ from shared.actor import COMMAND
 from shared.commands import PunctualCommand, shown, wrong_use
 from shared.exceptions import InvalidInput, NotFound, VersionMismatch
 from shared.instants import format_local
-from shared.redaction import MASK
 from tasks.bulk import MAX_TASKS, Call, Created, create_all
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus
@@ -210,10 +208,8 @@ def _changes(before: Definition, after: Definition) -> Iterator[dict[str, Any]]:
     """Yield each field that differs by its path; secrets are compared, and shown masked."""
     shown_before, shown_after = to_long(before), to_long(after)
     for path in _differences(to_long(before, secrets=True), to_long(after, secrets=True)):
-        secret = path[:2] == ("target", "headers") and is_secret_header(path[-1])
-        values = [_at(whole, path) for whole in (shown_before, shown_after)]
-        masked = [MASK if secret and value is not None else value for value in values]
-        yield {"path": ".".join(path), "before": masked[0], "after": masked[1]}
+        was, now = (_at(whole, path) for whole in (shown_before, shown_after))
+        yield {"path": ".".join(path), "before": was, "after": now}
 
 
 def _differences(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 from uuid import UUID
 
 from executions.engine.clocks import database_now
-from executions.exchange import is_secret_header
 from executions.services import changing
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.redaction import MASK
 from tasks.calendars import limits_of
 from tasks.definition import Definition, from_stored
+from tasks.kept_secrets import REFUSED_CODE
 from tasks.limits import Limits, current_limits
 from tasks.masking import mask_target
 from tasks.validation import StatusChange, parse_patch
@@ -71,7 +71,7 @@ def masked(patch: Mapping[str, Any]) -> dict[str, Any]:
         shown["payload"] = MASK
     target = shown.get("target")
     if isinstance(target, Mapping):
-        shown["target"] = _masked_target(target)
+        shown["target"] = mask_target(target)
     return shown
 
 
@@ -88,7 +88,13 @@ def set_fields(tenant_id: UUID, task_id: UUID, patch: Mapping[str, Any], actor: 
 def _edited(
     patch: Mapping[str, Any], limits: Limits, current: Definition, now: datetime
 ) -> tuple[Definition, StatusChange | None]:
-    definition, change = parse_patch(current, patch, now=now, limits=limits)
+    try:
+        definition, change = parse_patch(current, patch, now=now, limits=limits)
+    except InvalidInput as refused:
+        if all(error.code == REFUSED_CODE for error in refused.errors):
+            # The item has one code for all of its errors.
+            refused.code = REFUSED_CODE
+        raise
     if definition == current:
         raise Conflict("It has these values already.", code="unchanged")
     return definition, change
@@ -109,18 +115,6 @@ def _same(error: FieldError, other: FieldError) -> bool:
 
 def _placed(error: FieldError) -> FieldError:
     return FieldError(error.pointer.replace("#", "#/set", 1), error.code, error.message)
-
-
-def _masked_target(target: Mapping[str, Any]) -> dict[str, Any]:
-    target = mask_target(target)
-    headers = target.get("headers")
-    if not isinstance(headers, Mapping):
-        return target
-    shown = {
-        name: MASK if value is not None and is_secret_header(str(name)) else value
-        for name, value in headers.items()
-    }
-    return {**target, "headers": shown}
 
 
 def _refuse(pointer: str, code: str, message: str) -> NoReturn:

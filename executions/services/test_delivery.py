@@ -41,7 +41,7 @@ from tasks.calendars import limits_of
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.validation import parse_create
+from tasks.validation import parse_copy, parse_create
 from tenants.services.signing_secrets import active_signing_secrets
 from tenants.signing import open_signing_secret
 
@@ -83,10 +83,18 @@ class TestResult:
     timings: dict[str, float]
 
 
-def send_test(tenant_id: UUID, definition_body: Any, *, actor: Actor) -> TestResult:
-    """Send what a task of this body would send; raise what creating it would raise."""
-    now = database_now()
-    definition = parse_create(definition_body, now=now, limits=limits_of(tenant_id))
+def send_test(
+    tenant_id: UUID, definition_body: Any, *, actor: Actor, source: Definition | None = None
+) -> TestResult:
+    """Send what a task of this body would send; raise what creating it would raise.
+
+    A masked secret is that of the ``source``, which the body was made from.
+    """
+    now, limits = database_now(), limits_of(tenant_id)
+    if source is None:
+        definition = parse_create(definition_body, now=now, limits=limits)
+    else:
+        definition = parse_copy(source, definition_body, now=now, limits=limits)
     return _send(tenant_id, None, definition, actor)
 
 

@@ -17,9 +17,9 @@ from dashboard.task_form import EMPTY, field_errors, form_of, given_fields, read
 from shared.exceptions import FieldError, InvalidInput, TooLarge
 from shared.redaction import MASK
 from tasks.choices import MISFIRE_COALESCE, MISFIRE_POLICIES, OVERLAP_POLICIES
-from tasks.definition import to_long
+from tasks.definition import Definition, to_long
 from tasks.schedules.days_off import CalendarDays
-from tasks.validation import parse_create
+from tasks.validation import parse_create, parse_replace
 from tests.tasks.bodies import AUTHS, COMMAND, HANDLER, POOL
 from tests.tasks.bodies import LIMITS as BASE_LIMITS
 
@@ -369,28 +369,52 @@ def test_a_listed_backoff_is_kept_and_can_be_left():
     assert (other["backoff"], "delays_seconds" in other) == ("fixed", False)
 
 
-def test_values_of_secret_headers_are_not_shown_and_stay():
-    base = definition(
-        target={"url": URL, "headers": {"Authorization": "Bearer s3cr3t", "X-A": "1"}}
-    )
-    fields = form_of(base)
+def edited(source: Definition, **fields: str) -> dict[str, Any]:
+    """Return the target that a form filled from the source describes, with these fields typed."""
+    base = to_long(source)
+    body = read_form({**form_of(base), **fields}, base)
+    return parse_replace(body, now=NOW, limits=LIMITS, current=source).target
 
-    assert "s3cr3t" not in str(fields)
-    assert saved(fields, base) == base
-    edited = {**fields, "headers": f"authorization: {MASK}\nX-A: 2"}
-    assert saved(edited, base)["target"]["headers"] == {
+
+def secretive(**target: Any) -> Definition:
+    body = {"schedule": {"cron_expression": "0 8 * * *"}, "target": {"url": URL, **target}}
+    return parse_create(body, now=NOW, limits=LIMITS)
+
+
+def test_values_of_secret_headers_are_not_shown_and_stay():
+    source = secretive(headers={"Authorization": "Bearer s3cr3t", "X-A": "1"})
+
+    assert "s3cr3t" not in str(form_of(to_long(source)))
+    assert edited(source) == source.target
+    assert edited(source, headers=f"authorization: {MASK}\nX-A: 2")["headers"] == {
         "authorization": "Bearer s3cr3t",
         "X-A": "2",
     }
-    typed = saved({**fields, "headers": "Authorization: Bearer new"}, base)
-    assert typed["target"]["headers"] == {"Authorization": "Bearer new"}
+    typed = edited(source, headers="Authorization: Bearer new")
+    assert typed["headers"] == {"Authorization": "Bearer new"}
+
+
+def test_secrets_are_asked_for_at_their_fields_when_the_url_moves():
+    source = secretive(
+        headers={"Cookie": "a=b", "X-Key": "k"}, auth={"type": "bearer", "token": "t"}
+    )
+
+    with pytest.raises(InvalidInput) as refused:
+        edited(source, url="https://elsewhere.example.com/")
+
+    found = field_errors(refused.value.errors)
+    assert found.keys() == {"auth_token", "headers"}
+    assert "Cookie" in found["headers"]
+    assert "X-Key" in found["headers"]
 
 
 def test_a_masked_value_that_nobody_knows_is_refused():
-    with pytest.raises(InvalidInput) as refused:
-        read_form({**EMPTY, "url": URL, "headers": f"Authorization: {MASK}"})
+    body = read_form({**EMPTY, "url": URL, "headers": f"Authorization: {MASK}"})
 
-    assert list(field_errors(refused.value.errors)) == ["headers"]
+    with pytest.raises(InvalidInput) as refused:
+        parse_create(body, now=NOW, limits=LIMITS)
+
+    assert "headers" in field_errors(refused.value.errors)
 
 
 def test_separators_inside_a_value_do_not_part_it():

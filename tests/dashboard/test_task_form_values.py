@@ -8,7 +8,6 @@ import pytest
 from dashboard.task_form_values import (
     Form,
     lines,
-    read_headers,
     read_instant,
     read_number,
     read_pairs,
@@ -17,7 +16,6 @@ from dashboard.task_form_values import (
     show_plain,
     zone_or_utc,
 )
-from shared.redaction import MASK
 
 
 def form(shown: dict[str, str] | None = None, **fields: str) -> Form:
@@ -103,15 +101,6 @@ def test_a_line_that_is_no_pair_is_noted(text: str):
     read_pairs(found, "labels", "=", "#/labels")
 
     assert codes(found) == [("#/labels", "invalid")]
-
-
-def test_a_masked_header_is_that_of_the_base():
-    found = form(headers=f"authorization: {MASK}\nX-A: 1")
-
-    assert read_headers(found, {"Authorization": "s"}) == {"authorization": "s", "X-A": "1"}
-    unknown = form(headers=f"Cookie: {MASK}")
-    read_headers(unknown, {})
-    assert codes(unknown) == [("#/target/headers", "secret_unknown")]
 
 
 def test_values_are_shown_plainly():

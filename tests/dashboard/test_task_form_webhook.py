@@ -16,9 +16,10 @@ from dashboard.task_form_webhook import (
     show_webhook,
     stored_secrets,
 )
+from shared.redaction import MASK
 from tasks.choices import AUTH_TYPES
 from tasks.definition import TARGET_DEFAULTS
-from tasks.masking import SECRET_FIELDS
+from tasks.masking import SECRET_FIELDS, mask_target
 from tests.tasks.bodies import AUTHS, WEBHOOK
 
 PEM = "-----BEGIN CERTIFICATE-----\nabc\n-----END CERTIFICATE-----\n"
@@ -44,7 +45,7 @@ def test_every_field_of_a_webhook_has_its_place_in_the_form():
 
 
 def test_what_is_shown_is_read_again():
-    for target in (WEBHOOK, webhook(tls=TLS), webhook()):
+    for target in map(mask_target, (WEBHOOK, webhook(tls=TLS), webhook())):
         found, form = read({}, target)
 
         assert {**found, "kind": "webhook"} == target
@@ -53,14 +54,14 @@ def test_what_is_shown_is_read_again():
 
 @pytest.mark.parametrize("auth", [*AUTHS.values()], ids=lambda auth: auth["type"])
 def test_a_secret_is_not_shown_and_an_empty_field_keeps_it(auth):
-    target = webhook(auth=auth)
+    target = mask_target(webhook(auth=auth))
 
     shown = show_webhook(target)
     found, _ = read({}, target)
 
-    assert "s3cret" not in str(shown)
+    assert MASK not in str(shown)
     assert len(stored_secrets(target)) == 1
-    assert found["auth"] == auth
+    assert found["auth"] == target["auth"]
 
 
 def test_a_typed_secret_takes_the_place_of_the_stored_one():
@@ -83,13 +84,13 @@ def test_an_unknown_kind_of_authentication_is_said_at_its_field():
 
 
 def test_certificates_are_kept_to_the_letter_and_the_key_is_not_shown():
-    target = webhook(tls=TLS)
+    target = mask_target(webhook(tls=TLS))
 
-    assert "PRIVATE" not in str(show_webhook(target))
+    assert MASK not in str(show_webhook(target))
     assert stored_secrets(target) == ["tls_client_key"]
     other = PEM.replace("abc", "def")
     found, _ = read({"tls_ca_certificates": other.replace("\n", "\r\n")}, target)
-    assert found["tls"] == {**TLS, "ca_certificates": other}
+    assert found["tls"] == {**TLS, "ca_certificates": other, "client_key": MASK}
 
 
 def test_without_its_certificate_a_key_goes_too():
@@ -105,8 +106,8 @@ def test_a_proxy_without_a_name_has_no_password():
 
     assert found["proxy"] == {"url": WEBHOOK["proxy"]["url"], "username": None, "password": None}
     assert read({"proxy_url": ""}, WEBHOOK)[0]["proxy"] is None
-    kept, _ = read({"proxy_url": "http://other.example.com:3128"}, WEBHOOK)
-    assert kept["proxy"]["password"] == "s3cret"
+    kept, _ = read({"proxy_url": "http://other.example.com:3128"}, mask_target(WEBHOOK))
+    assert kept["proxy"]["password"] == MASK
 
 
 @pytest.mark.parametrize(

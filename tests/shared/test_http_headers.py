@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.http_headers import RESERVED_HEADERS, check_header, is_token
+from shared.http_headers import RESERVED_HEADERS, check_header, is_secret_header, is_token
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,26 @@ def test_token_has_no_separator():
     assert is_token("M-SEARCH")
     assert not is_token("GET /")
     assert not is_token("")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Authorization", "cookie", "Set-Cookie", "X-Api-Key", "apikey", "X-Access-Key-Id"),
+        *("X-Auth-Token", "X-Auth", "X-Client-Secret", "X-Password", "X-Hub-Signature-256"),
+        *("X-Credentials", "Private-Token", "X-Key", "X-Session-Id", "X-JWT"),
+    ],
+)
+def test_headers_that_carry_secrets_are_known_by_their_names(name: str):
+    assert is_secret_header(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Content-Type", "X-Team", "Retry-After", "X-Author", "Monkey", "Date"),
+        *("WWW-Authenticate", "Idempotency-Key", "X-Scheduler-Fencing-Token"),
+    ],
+)
+def test_other_headers_are_shown(name: str):
+    assert not is_secret_header(name)

@@ -137,7 +137,7 @@ WEBHOOK: dict[str, Any] = {
     "kind": "webhook",
     "url": "https://api.example.com/reports/{{ labels.team }}?at={{scheduled_for}}",
     "method": "PUT",
-    "headers": {"X-Team": "billing", "X-At": "{{ scheduled_for }}"},
+    "headers": {"X-Team": "billing", "X-At": "{{ scheduled_for }}", "X-Token": "s3cret"},
     "body_format": "json",
     "timeout_seconds": 20,
     "connect_timeout_seconds": 2,

@@ -6,8 +6,8 @@ import pytest
 
 from shared.redaction import MASK
 from tasks.definition import to_long
-from tasks.merging import keep_secrets, merge_edit, merge_patch
-from tests.tasks.bodies import AUTHS, COMMAND, LONG, WEBHOOK, create, with_target
+from tasks.merging import merge_edit, merge_patch
+from tests.tasks.bodies import COMMAND, LONG, create, with_target
 
 
 @pytest.mark.parametrize(
@@ -50,31 +50,12 @@ def test_an_edit_of_the_zone_keeps_the_way_of_saying_when():
     assert merged["schedule"]["cron_expression"] == "0 8 * * *"
 
 
-def test_a_mask_in_an_edit_stands_for_what_is_stored():
-    current = to_long(create(with_target(COMMAND)), secrets=True)
+def test_a_secret_that_an_edit_leaves_out_is_a_mask_in_what_comes_of_it():
+    current = to_long(create(with_target(COMMAND)))
 
-    merged = merge_edit(current, {"target": {"environment": {"TOKEN": MASK, "NEW": "x"}}})
+    merged = merge_edit(current, {"target": {"environment": {"TOKEN": "new", "NEW": "x"}}})
 
-    assert merged["target"]["environment"] == {"TOKEN": "s3cret", "MODE": "", "NEW": "x"}
-
-
-def test_a_replacement_takes_only_its_masked_secrets_from_what_is_stored():
-    current = to_long(create(with_target(WEBHOOK)), secrets=True)
-    written = {
-        "target": {"url": "https://a.example/", "auth": {**AUTHS["basic"], "password": MASK}}
-    }
-
-    assert keep_secrets(current, written) == {
-        "target": {"url": "https://a.example/", "auth": AUTHS["basic"]}
-    }
-
-
-@pytest.mark.parametrize("target", [None, 5, []])
-def test_a_replacement_without_a_readable_target_is_left_for_validation(target):
-    current = to_long(create(LONG), secrets=True)
-
-    assert keep_secrets(current, {"target": target}) == {"target": target}
-    assert keep_secrets(current, {}) == {}
+    assert merged["target"]["environment"] == {"TOKEN": "new", "MODE": MASK, "NEW": "x"}
 
 
 def test_a_null_header_is_removed_whatever_its_case():

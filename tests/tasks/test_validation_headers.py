@@ -29,6 +29,8 @@ REFUSED = [
     ("headers/X-A", "a\nb", "header_invalid"),
     ("headers/X Space", "a", "header_invalid"),
     ("headers/x-team", "twice", "duplicate"),
+    ("headers/Authorization", "[redacted]", "secret_masked"),
+    ("headers/cookie", "[redacted]", "secret_masked"),
 ]
 
 
@@ -52,3 +54,9 @@ def test_a_header_may_be_empty_and_hold_blanks():
     headers = {"X-Empty": "", "Authorization": "Bearer abc def"}
 
     assert create(changed(LONG, "target/headers", headers)).target["headers"] == headers
+
+
+def test_a_mask_is_text_like_any_other_in_a_header_that_is_not_secret():
+    definition = create(changed(LONG, "target/headers/X-Note", "[redacted]"))
+
+    assert definition.target["headers"]["X-Note"] == "[redacted]"

@@ -251,7 +251,7 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, str]]:
     """Return body and actor of each test that is sent from now on."""
     seen: list[tuple[Any, str]] = []
 
-    def send(tenant: Any, body: Any, *, actor: Any) -> TestResult:
+    def send(tenant: Any, body: Any, *, actor: Any, source: Any) -> TestResult:
         seen.append((body, actor.name))
         return sent()
 
@@ -286,11 +286,30 @@ def test_a_test_of_a_wrong_form_says_what_is_wrong(editor):
 
 def test_a_test_knows_the_headers_that_the_form_masks(editor, alpha, monkeypatch):
     task = make_task(alpha, daily(target=TARGET))
-    seen = spy(monkeypatch)
+    sources: list[Any] = []
 
+    def send(*_: Any, source: Any, **__: Any) -> TestResult:
+        sources.append(source)
+        return sent()
+
+    monkeypatch.setattr("dashboard.views.task_form.send_test", send)
     editor.post("/tasks/test", form_at(editor, f"/tasks/{task.pk}/edit"))
 
-    assert seen[0][0]["target"]["headers"] == {"Authorization": SECRET}
+    assert sources == [read_definition(task)]
+
+
+@pytest.mark.parametrize("path", ["/tasks/{0}/edit", "/tasks/new?copy={0}"])
+def test_no_door_of_the_form_sends_a_kept_secret_to_another_host(editor, alpha, path):
+    task = make_task(alpha, daily(target={**TARGET, "auth": None}))
+    fields = form_at(editor, path.format(task.pk), url="https://elsewhere.example.com/")
+
+    saved = editor.post(path.format(task.pk).partition("?")[0], fields)
+    tested = editor.post("/tasks/test", fields)
+
+    assert saved.status_code == 400
+    assert "Authorization" in saved.context["errors"]["headers"]
+    assert [error for error in tested.context["errors"] if "Authorization" in error]
+    assert (Task.objects.count(), reload(task).version) == (1, 1)
 
 
 def test_hostile_definitions_are_shown_as_text(editor, alpha):

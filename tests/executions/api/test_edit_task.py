@@ -183,6 +183,25 @@ def test_a_masked_secret_that_is_sent_back_stays_what_it_is(client, secretive):
     assert read_definition(reload(secretive)).target["auth"]["password"] == "s3cret"
 
 
+def test_kept_secrets_do_not_follow_another_host_and_nothing_is_dropped(client, secretive):
+    path = f"/v1/tasks/{secretive.id}"
+    edit = {"target": {"url": "https://elsewhere.example.com/"}}
+
+    answer = client.patch(path, edit)
+
+    [error] = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"], error["code"]) == (
+        400,
+        "#/target/auth/password",
+        "secret_required",
+    )
+    assert "host" in error["message"]
+    assert reload(secretive).version == 1
+    anew = {"target": {**edit["target"], "auth": {"password": "an0ther"}}}
+    assert client.patch(path, anew).status_code == 200
+    assert read_definition(reload(secretive)).target["auth"]["password"] == "an0ther"
+
+
 def test_another_kind_leaves_nothing_of_the_old_one(client, secretive):
     answer = client.patch(
         f"/v1/tasks/{secretive.id}", {"target": {"kind": "handler", "handler": "reports.daily"}}

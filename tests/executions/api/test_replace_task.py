@@ -5,6 +5,7 @@ import pytest
 from events.models import AuditEntry
 from shared.redaction import MASK
 from tasks.revisions import read_definition
+from tasks.validation import LONG_FIELDS
 from tests.factories import TARGET, daily, make_task, once, reload
 
 
@@ -96,3 +97,22 @@ def test_a_mask_where_nothing_is_stored_is_refused(client, task):
     assert answer.status_code == 400
     [error] = answer.json()["errors"]
     assert (error["pointer"], error["code"]) == ("#/target/auth/token", "secret_masked")
+
+
+def test_a_mask_does_not_follow_another_host(client, alpha):
+    headers = {"Authorization": "Bearer s3cret"}
+    task = make_task(alpha, daily(target={**TARGET, "headers": headers}))
+    path = f"/v1/tasks/{task.id}"
+    shown = client.get(path).json()
+    body = {name: shown[name] for name in LONG_FIELDS}
+    body["target"]["url"] = "https://elsewhere.example.com/"
+
+    answer = client.put(path, body)
+
+    [error] = answer.json()["errors"]
+    assert (answer.status_code, error["pointer"], error["code"]) == (
+        400,
+        "#/target/headers/Authorization",
+        "secret_required",
+    )
+    assert reload(task).version == 1

@@ -89,3 +89,15 @@ def test_a_secret_comes_back_with_its_version_and_is_in_no_answer(client, alpha)
     assert b"s3cret" not in answer.content
     assert b"s3cret" not in client.get(f"/v1/tasks/{task.id}/revisions").content
     assert read_definition(reload(task)).target["auth"] == auth
+
+
+def test_a_version_takes_its_secrets_back_to_where_it_sent_them(client, alpha):
+    there = {"url": "https://a.example/", "headers": {"Authorization": "first"}}
+    task = make_task(alpha, daily(target=there))
+    moved = {"url": "https://b.example/", "headers": {"Authorization": "second"}}
+    assert client.patch(f"/v1/tasks/{task.id}", {"target": moved}).status_code == 200
+
+    assert rollback(client, task, {"version": 1}).status_code == 200
+
+    target = read_definition(reload(task)).target
+    assert {key: target[key] for key in there} == there

@@ -6,7 +6,7 @@ import pytest
 
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tests.factories import daily, make_task, once, reload
+from tests.factories import TARGET, daily, make_task, once, reload
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 
@@ -132,6 +132,19 @@ def test_a_secret_that_changes_is_shown_to_change_and_not_what_it_is(alpha, tmp_
     assert "target.auth.token: [redacted] → [redacted]" in said.out
     assert not any(secret in made.out + said.out for secret in ("s3cret", "an0ther"))
     assert read_definition(reload(task)).target["auth"] == {"type": "bearer", "token": "an0ther"}
+
+
+def test_a_kept_secret_does_not_follow_another_url_and_the_option_is_named(alpha, tmp_path):
+    auth = {"type": "bearer", "token": "s3cret"}
+    task = make_task(alpha, daily(target={**TARGET, "auth": auth}))
+    words = ("tasks", "edit", str(task.id), "--url", "https://elsewhere.example.com/")
+
+    said, tried = call(*words), call(*words, "--dry-run")
+
+    assert (said.code, tried.code, reload(task).version) == (2, 2, 1)
+    assert "--auth-file: Write the value of token anew" in said.err
+    anew = _file(tmp_path, {"token": "an0ther"})
+    assert call(*words, "--auth-file", anew).code == 0
 
 
 def test_an_edit_of_what_is_so_already_changes_nothing(alpha):

@@ -14,6 +14,7 @@ from tests.executions.answers import audited
 from tests.executions.services.bulk import counts, make_job, outcomes, run_job
 from tests.factories import (
     ACTOR,
+    TARGET,
     daily,
     every_second,
     executions_of,
@@ -82,6 +83,27 @@ def test_nothing_of_the_old_version_starts_afterwards(alpha):
 
     assert reload(task).version == 2
     assert [row.status for row in executions_of(task, "QUEUED")] == []
+
+
+def test_kept_secrets_do_not_follow_a_url_that_is_set_for_many(alpha):
+    plain = make_task(alpha)
+    secretive = make_task(alpha, daily(target={**TARGET, "headers": {"Cookie": "s3cret"}}))
+
+    job = set_all(alpha, {"target": {"url": "https://b.example/"}})
+
+    failed = job.items.get(item_id=secretive.id)
+    assert (failed.outcome, failed.code) == ("failed", "secret_required")
+    assert "Cookie" in failed.message
+    assert (reload(plain).version, reload(secretive).version) == (2, 1)
+
+
+def test_a_secret_that_is_set_with_the_url_goes_along(alpha):
+    task = make_task(alpha, daily(target={**TARGET, "headers": {"Cookie": "s3cret"}}))
+
+    job = set_all(alpha, {"target": {"url": "https://b.example/", "headers": {"cookie": "new"}}})
+
+    assert counts(job) == (1, 0, 0)
+    assert read_definition(reload(task)).target["headers"] == {"cookie": "new"}
 
 
 def test_payload_and_secret_headers_are_sealed(alpha):

@@ -1,0 +1,80 @@
+"""Secrets that an edit keeps never go anywhere new.
+
+A secret is never shown, so that an editor may not know it. Kept while the target changes where it
+goes, the secret would be sent to a place of the editor's choice. Whoever moves a target therefore
+writes its secrets anew. Validation asks for every edit, replacement and copy; going back to a
+version is none of these, since it takes the secrets back to where that version sent them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from shared.addresses import origin_of
+from tasks.field_reader import Errors, child, spell
+from tasks.masking import SECRET_FIELDS, Place
+
+REFUSED_CODE = "secret_required"
+
+
+def refuse_moved(
+    kept: Sequence[Place], before: Mapping[str, Any], after: Mapping[str, Any], errors: Errors
+) -> None:
+    """Note each kept secret that the target ``after`` would send elsewhere than ``before`` did.
+
+    Both are in normal form and of one kind: another kind keeps nothing.
+    """
+    moved = list(_moved(before, after))
+    for place in kept if moved else ():
+        name = place.key.replace("_", " ") if place.part in SECRET_FIELDS else place.key[:100]
+        message = (
+            f"Write the value of {name} anew, or remove it: "
+            f"a kept secret does not follow a change of {spell(moved)}."
+        )
+        errors.add(child(child("#/target", place.part), place.key), REFUSED_CODE, message)
+
+
+def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in words what decides where secrets go and has changed."""
+    if before["kind"] == "command":
+        yield from (f"the {name}" for name in _COMMAND if before[name] != after[name])
+    elif before["kind"] == "webhook":
+        yield from _moved_origin(before["url"], after["url"])
+        yield from (name for name, of in _WAYS.items() if of(before) != of(after))
+
+
+def _moved_origin(before: str, after: str) -> Iterator[str]:
+    old, new = origin_of(before), origin_of(after)
+    if old is None or new is None:
+        yield from ["the URL"] if before != after else []
+        return
+    names = ("scheme", "host", "port")
+    changed = [name for name, was, now in zip(names, old, new, strict=True) if was != now]
+    # A scheme brings its port along.
+    changed = [name for name in changed if name != "port" or "scheme" not in changed]
+    yield from (f"the {name} of the URL" for name in changed)
+
+
+def _token_url(target: Mapping[str, Any]) -> str | None:
+    return (target["auth"] or {}).get("token_url")
+
+
+def _proxy(target: Mapping[str, Any]) -> Any:
+    url = (target["proxy"] or {}).get("url")
+    return url and (origin_of(url) or url)
+
+
+def _trust(target: Mapping[str, Any]) -> tuple[bool, str | None]:
+    tls = target["tls"] or {}
+    return tls.get("verify", True), tls.get("ca_certificates")
+
+
+#: What runs, with which words, and whose workers run it.
+_COMMAND = ("command", "arguments", "pool")
+#: Words -> what of a webhook decides, beside the origin of its URL, who may get its secrets.
+_WAYS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "the token URL": _token_url,
+    "the proxy": _proxy,
+    "which certificates are trusted": _trust,
+}
