@@ -2,7 +2,7 @@
 
 Called by the HTTP client on the captured part of a body. Memory is bounded by the capture limit
 whatever the body claims; what cannot be undone (another encoding, several, damage) stays as it
-came and says so.
+came and says so. A word that names no encoding means nothing over plain text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from executions.delivery.http_messages import Response
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 #: Window bits to try, by encoding: many servers send deflate without its zlib wrapper.
 _WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _RAW)}
+#: What else is registered as a content coding; nobody sends plain text under these names.
+_OTHERS = frozenset("aes128gcm br compress dcb dcz exi pack200-gzip x-compress zstd".split())
 _LONGEST_NAME = 100
+#: Text has none of these, and what an encoding made of it hardly ever none.
+_NOT_IN_TEXT = bytes({*range(32)} - set(b"\a\b\t\n\v\f\r\x1b"))
 
 
 def decode(response: Response, limit: int) -> None:
@@ -28,7 +32,8 @@ def decode(response: Response, limit: int) -> None:
     encodings = [word for word in encodings if word not in ("", "identity")]
     if not encodings:
         return
-    for window in _WINDOWS.get(encodings[0], ()) if len(encodings) == 1 else ():
+    known = [word for word in encodings if word in _WINDOWS or word in _OTHERS]
+    for window in _WINDOWS.get(known[0], ()) if len(known) == 1 else ():
         try:
             body, cut = _inflate(response.body, window, limit, complete=not response.truncated)
         except zlib.error:
@@ -36,7 +41,12 @@ def decode(response: Response, limit: int) -> None:
         response.body = body
         response.truncated = response.truncated or cut
         return
-    response.encoding = ", ".join(encodings)[:_LONGEST_NAME]
+    if known or not _is_text(response.body):
+        response.encoding = ", ".join(encodings)[:_LONGEST_NAME]
+
+
+def _is_text(body: bytes) -> bool:
+    return len(body.translate(None, _NOT_IN_TEXT)) == len(body)
 
 
 def _inflate(data: bytes, window: int, limit: int, *, complete: bool) -> tuple[bytes, bool]:

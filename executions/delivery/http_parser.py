@@ -2,7 +2,8 @@
 
 Fed by a connection. Everything is bounded: bytes and number of headers, informational answers,
 captured body, and the overhead of chunks around it. llhttp, in its strict mode, refuses
-ambiguous framing; this module refuses what llhttp leaves to its caller.
+ambiguous framing; this module refuses what llhttp leaves to its caller. What llhttp refuses and a
+client may read is read again by the lenient reader.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ from httptools import (
     HttpResponseParser,
 )
 
-from executions.delivery.errors import DeliveryError
+from executions.delivery.lenient_head import (
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    invalid,
+    status_problem,
+)
+from executions.delivery.lenient_reader import MAX_INFORMATIONAL, LenientReader
 
-#: Status line, headers and informational answers together.
-MAX_HEADER_BYTES = 64 * 1024
-MAX_HEADERS = 256
-#: Early hints and Continue come once or twice; more is a flood.
-MAX_INFORMATIONAL = 8
 #: A body in chunks of one byte takes six bytes for each; extensions beyond this are an attack.
 _MAX_CHUNK_OVERHEAD = 8
 _VERSIONS = frozenset({"1.1", "1.0"})
+_LENGTH, _CHUNKS = b"content-length", b"chunked"
 
 
 class ResponseReader:
@@ -36,6 +39,8 @@ class ResponseReader:
         "_header_bytes",
         "_in_body",
         "_informational",
+        "_kept",
+        "_lenient",
         "_max_received",
         "_parser",
         "_problem",
@@ -49,6 +54,7 @@ class ResponseReader:
 
     def __init__(self) -> None:
         self._parser = HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(lenient_spaces_after_chunk_size=True)
         self.begin(0, expects_body=True)
 
     def begin(self, capture_bytes: int, *, expects_body: bool) -> None:
@@ -58,6 +64,9 @@ class ResponseReader:
         self._max_received = MAX_HEADER_BYTES * 2 + capture_bytes * _MAX_CHUNK_OVERHEAD
         self._raw_headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
+        #: What came before, to be read again should llhttp refuse the rest; None: too much.
+        self._kept: list[bytes] | None = []
+        self._lenient: LenientReader | None = None
         self._body_size = self._header_bytes = self._received = self._informational = 0
         self._in_body = False
         self._problem = ""
@@ -66,11 +75,15 @@ class ResponseReader:
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        """The headers in order, trailers left out."""
-        return [
-            (name.decode("latin-1"), value.rstrip(b" \t").decode("latin-1"))
-            for name, value in self._raw_headers
-        ]
+        """The headers in order, trailers left out; UTF-8 where they are, else Latin-1."""
+        try:
+            return [
+                (name.decode(), value.rstrip(b" \t").decode()) for name, value in self._raw_headers
+            ]
+        except UnicodeDecodeError:
+            return [
+                (name.decode(), _text(value.rstrip(b" \t"))) for name, value in self._raw_headers
+            ]
 
     @property
     def body(self) -> bytes:
@@ -81,41 +94,78 @@ class ResponseReader:
         """Take bytes and say whether the response is complete; response_invalid is raised."""
         # llhttp also speaks RTSP and ICE, and skips empty lines before the status line.
         if self._received == 0 and data[:1] != b"H":
-            raise _invalid("The answer is not HTTP/1.1.")
+            raise invalid("The answer is not HTTP/1.1.")
         self._received += len(data)
-        try:
-            self._parser.feed_data(data)
-        except (HttpParserError, HttpParserUpgrade) as error:
-            if not self.complete:
-                raise _invalid(self._problem or f"The answer is not HTTP/1.1: {error}") from error
-            self.reusable = False
+        if self._lenient is not None:
+            self._feed_leniently(self._lenient, data)
+        else:
+            try:
+                self._parser.feed_data(data)
+            except (HttpParserError, HttpParserUpgrade) as error:
+                if self.complete:
+                    self.reusable = False
+                elif self._problem or self._kept is None:
+                    message = self._problem or f"The answer is not HTTP/1.1: {error}"
+                    raise invalid(message) from error
+                else:
+                    self._read_again([*self._kept, data])
         if self.complete:
             return True
         if self._received > (self._max_received if self._in_body else MAX_HEADER_BYTES):
-            raise _invalid("The answer has too many bytes around its body.")
+            raise invalid("The answer has too many bytes around its body.")
+        self._keep(data)
         return False
+
+    def _keep(self, data: bytes) -> None:
+        """Keep what llhttp may still refuse: heads, and chunks of an answer that is kept whole."""
+        if self._kept is None:
+            return
+        enough = self._received > MAX_HEADER_BYTES + self._capture_bytes
+        if enough or (self._in_body and self._framing() != _CHUNKS):
+            self._kept = None
+        else:
+            self._kept.append(data)
+
+    def _read_again(self, kept: list[bytes]) -> None:
+        """Read the answer leniently, from its first byte."""
+        self._kept = None
+        self._body, self._body_size, self._in_body = [], 0, False
+        self._lenient = LenientReader(self.on_body, expects_body=self._expects_body)
+        for piece in kept:
+            self._feed_leniently(self._lenient, piece)
+
+    def _feed_leniently(self, lenient: LenientReader, data: bytes) -> None:
+        lenient.feed(data)
+        if lenient.head is not None:
+            self.status, self._raw_headers = lenient.head.status, lenient.head.headers
+            self._in_body = True
+            self.complete = self.complete or lenient.complete
 
     def finish_at_eof(self) -> bool:
         """Say whether the end of the connection completes the response."""
         if self.complete:
             return True
-        if self._in_body and not self._is_framed():
+        if self._lenient is not None:
+            self.complete = self._lenient.finish_at_eof()
+        elif self._in_body and self._framing() not in (_LENGTH, _CHUNKS):
             self.complete = True
         return self.complete
 
     def detach(self) -> None:
-        """Let go of the parser, with which the reader forms a cycle; what was read stays."""
+        """Drop the parsers, which refer back to the reader; what was read stays."""
         del self._parser
+        self._lenient = None
 
-    def _is_framed(self) -> bool:
+    def _framing(self) -> bytes:
+        """Return what ends the body: a length, chunks, or (any other word) the connection's end."""
         codings = b""
         for name, value in self._raw_headers:
             lowered = name.lower()
-            if lowered == b"content-length":
-                return True
+            if lowered == _LENGTH:
+                return _LENGTH
             if lowered == b"transfer-encoding":
                 codings = value
-        return codings.rpartition(b",")[2].strip().lower() == b"chunked"
+        return codings.rpartition(b",")[2].strip().lower()
 
     def _refuse(self, problem: str) -> None:
         """Stop the parser from inside a callback; ``feed`` reports the problem."""
@@ -141,8 +191,8 @@ class ResponseReader:
         if self.complete:
             return
         self.status = status = self._parser.get_status_code()
-        if not 100 <= status <= 599 or status == 101:
-            self._refuse(f"The answer has the status {status}.")
+        if problem := status_problem(status):
+            self._refuse(problem)
         if self._parser.get_http_version() not in _VERSIONS:
             self._refuse("The answer is not HTTP/1.1.")
         if status >= 200:
@@ -174,5 +224,8 @@ class ResponseReader:
             self._refuse("The answer has too many informational responses.")
 
 
-def _invalid(message: str) -> DeliveryError:
-    return DeliveryError("response_invalid", message)
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")

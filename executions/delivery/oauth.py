@@ -15,8 +15,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
-import orjson
-
+from executions.delivery.answered_json import read_json
 from executions.delivery.auth import ClientCredentials
 from executions.delivery.errors import DeliveryError
 from executions.delivery.headers import USER_AGENT
@@ -141,7 +140,7 @@ def _read(response: Response) -> tuple[str, float]:
 
 def _json(response: Response) -> dict[str, Any]:
     try:
-        answer = orjson.loads(response.body)
+        answer = read_json(response.body)
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}

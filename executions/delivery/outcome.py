@@ -5,11 +5,9 @@ Pure. Called after each call; the engine turns the result into a transition.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -17,12 +15,12 @@ from executions import another_try
 from executions.another_try import Ended, Known
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Response
+from executions.delivery.retry_after import parse_retry_after
 from executions.delivery.success import Criteria, read_criteria
 from shared.status_patterns import parse_status_pattern
 
 Kind = Literal["success", "accepted", "retryable", "permanent"]
 
-MAX_RETRY_AFTER_SECONDS = 86_400
 _REDIRECTS = frozenset({300, 301, 302, 303, 305, 306, 307, 308})
 _ACCEPTED = 202
 _GONE = 410
@@ -187,27 +185,3 @@ def _statuses(words: tuple[str, ...]) -> frozenset[int]:
     return frozenset(
         status for word in words if word not in RETRY_WORDS for status in parse_status_pattern(word)
     )
-
-
-_SECONDS = re.compile(r"[+-]?[0-9]+")
-#: More digits than this are beyond the limit, and int() refuses thousands of them.
-_MAX_DIGITS = 15
-
-
-def parse_retry_after(value: str, now: datetime) -> float | None:
-    """Return seconds from ``now``, 0 to a day, or None when the value makes no sense."""
-    text = value.strip()
-    if _SECONDS.fullmatch(text):
-        seconds = float(text[: _MAX_DIGITS + 1])
-        return min(max(seconds, 0.0), float(MAX_RETRY_AFTER_SECONDS))
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    try:
-        seconds = (moment - now).total_seconds()
-    except OverflowError:
-        return None
-    return min(max(seconds, 0.0), float(MAX_RETRY_AFTER_SECONDS))

@@ -6,9 +6,7 @@ What proves who sends never leaves the target's origin.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
-from urllib.parse import urljoin
 
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Request, Response
@@ -61,12 +59,15 @@ def redirected(
 def _resolve(
     base: TargetUrl, location: str, allow: AllowList, allowed_ports: tuple[int, ...]
 ) -> TargetUrl:
-    with suppress(UnicodeError):
-        # Headers are read as Latin-1; those that send more than ASCII mean UTF-8.
-        location = location.encode("latin-1").decode()
+    """Return the place as a browser finds it: by the URL standard, written by no RFC."""
+    # Takes 4 MiB, and few webhooks follow redirects.
+    from ada_url import join_url
+
     try:
         here = f"{base.scheme}://{base.authority}{base.path_and_query}"
-        return parse_target_url(urljoin(here, location), allow, allowed_ports)
+        # In a query the URL standard lets it stand, and RFC 3986 does not.
+        found = join_url(here, location).replace("\\", "%5C")
+        return parse_target_url(found, allow, allowed_ports)
     except UrlError as error:
         if error.code == "url_invalid":
             message = f"The receiver redirected to a URL that cannot be called. {error.message}"

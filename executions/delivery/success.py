@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from executions.delivery.answered_json import read_json, without_mark
 from executions.delivery.http_messages import Response
 from shared.json_path import MISSING, Step, parse_path, read
 from shared.patterns import Pattern, compile_pattern
@@ -33,7 +32,7 @@ class Criteria:
         if self.header is not None and not self._header_holds(response, *self.header):
             return f"The header {self.header[0]} of the answer is not as the criteria ask."
         if self.body is not None and not (
-            not response.encoding and self.body.found_in(response.body)
+            not response.encoding and self.body.found_in(without_mark(response.body))
         ):
             return "The body of the answer does not hold the pattern of the criteria."
         return None if self.json is None else self._json_mismatch(response, *self.json)
@@ -50,7 +49,7 @@ class Criteria:
         if response.truncated:
             return "The answer is longer than what is captured, so its JSON cannot be judged."
         try:
-            document = orjson.loads(response.body)
+            document = read_json(response.body)
         except ValueError:
             return "The answer is no JSON."
         found = read(document, steps)

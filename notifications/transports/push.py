@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import orjson
@@ -17,6 +18,7 @@ from executions.delivery.address_guard import AddressGuard
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_client import HttpClient
 from executions.delivery.http_messages import Request, Response
+from executions.delivery.retry_after import parse_retry_after
 from notifications.transports.errors import TransportError
 from notifications.transports.vapid import authorization
 from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
@@ -131,6 +133,6 @@ def _judge(response: Response) -> None:
 
 def _retry_after(response: Response) -> float | None:
     for name, value in response.headers:
-        if name.lower() == "retry-after" and value.strip().isdigit():
-            return float(value)
+        if name.lower() == "retry-after":
+            return parse_retry_after(value, datetime.now(UTC))
     return None

@@ -12,7 +12,7 @@ INSTANT_OR_NULL: Schema = INSTANT | {"type": ["string", "null"]}
 ID: Schema = {"type": "string", "format": "uuid"}
 NULL: Schema = {"type": "null"}
 ANY: Schema = {"description": "Any JSON value."}
-STATUS_PATTERN = "^([1-5]xx|[1-5][0-9]{2}(-[1-5][0-9]{2})?)$"
+STATUS_PATTERN = "^([1-5]xx|[1-9][0-9]{2}(-[1-9][0-9]{2})?)$"
 _CHOICES = ("anyOf", "oneOf")
 
 

@@ -60,7 +60,7 @@ def test_wrong_criteria_are_named(field, value, code):
         ("2XXX", "invalid_choice"),
         ("abc", "invalid_choice"),
         ("99", "invalid_choice"),
-        ("600", "invalid_choice"),
+        ("1000", "invalid_choice"),
         ("２00", "invalid_choice"),
         ("", "invalid_choice"),
         (None, "invalid_type"),

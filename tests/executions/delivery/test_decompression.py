@@ -61,7 +61,8 @@ def test_what_is_compressed_in_a_known_way_is_undone(body: bytes, encoding: str)
         (b"not gzip", ["gzip"], "gzip"),
         (zipped(TEXT)[:-12], ["gzip"], "gzip"),
         (zipped(TEXT)[:20] + b"\xff" * 20, ["gzip"], "gzip"),
-        (b"x", ["y" * 500], "y" * 100),
+        (b"\0", ["y" * 500], "y" * 100),
+        (zipped(TEXT)[:-12], ["gzip, utf-8"], "gzip, utf-8"),
     ],
 )
 def test_what_cannot_be_undone_stays_as_it_came_and_says_so(
@@ -70,6 +71,23 @@ def test_what_cannot_be_undone_stays_as_it_came_and_says_so(
     answer = decoded(body, *encodings)
 
     assert (answer.body, answer.encoding) == (body, mark)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    ["UTF-8", "utf8", "iso-8859-1", "none", "text", "binary", "identity, utf-8", "zebra", '"'],
+)
+@pytest.mark.parametrize("body", [TEXT, "größer\t\r\n".encode(), b"gr\xf6\xdfer"])
+def test_a_word_that_names_no_encoding_means_nothing_over_plain_text(encoding: str, body: bytes):
+    answer = decoded(body, encoding)
+
+    assert (answer.body, answer.encoding) == (body, "")
+
+
+def test_a_word_that_names_no_encoding_hides_none_beside_it():
+    answer = decoded(zipped(TEXT), "gzip, utf-8")
+
+    assert (answer.body, answer.encoding) == (TEXT, "")
 
 
 def test_what_was_cut_is_undone_as_far_as_it_goes():

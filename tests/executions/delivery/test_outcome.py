@@ -7,7 +7,7 @@ import pytest
 from executions.another_try import Ended
 from executions.delivery.errors import DeliveryError
 from executions.delivery.http_messages import Response
-from executions.delivery.outcome import Outcome, classify, decide, parse_retry_after, read_terms
+from executions.delivery.outcome import Outcome, classify, decide, read_terms
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 DEFAULT_RETRY_ON = ("5xx", "408", "425", "429", "timeout", "connection")
@@ -96,22 +96,6 @@ def test_patterns_of_the_task_decide(success, retry_on, status, kind):
 def test_unknown_word_is_an_error_and_not_a_silent_no():
     with pytest.raises(ValueError, match="nonsense"):
         _judge(_answer(500), retry_on=("nonsense",))
-
-
-@pytest.mark.parametrize(
-    ("value", "seconds"),
-    [
-        *(("5", 5), ("0", 0), ("-1", 0), ("+7", 7), (" 12 ", 12), ("86401", 86400)),
-        *(("1000000000000", 86400), ("9" * 5000, 86400), ("-" + "9" * 5000, 0)),
-        *(("Fri, 20 Nov 2026 08:01:30 GMT", 90), ("Fri, 20 Nov 2026 07:00:00 GMT", 0)),
-        *(("Fri Nov 20 08:00:10 2026", 10), ("Fri, 20 Nov 2026 09:00:20 +0100", 20)),
-        *(("Fri, 31 Dec 9999 23:59:59 GMT", 86400), ("", None), ("soon", None), ("1.5", None)),
-        *(("0x10", None), ("٣", None), ("Fri, 99 Nov 2026 08:00:00 GMT", None), ("5, 6", None)),
-        *(("Fri, 20 Nov 99999 08:00:00 GMT", None), ("\x00", None), (",", None)),
-    ],
-)
-def test_retry_after_is_read_and_clamped(value, seconds):
-    assert parse_retry_after(value, NOW) == seconds
 
 
 def test_retry_after_of_an_answer_is_kept_for_the_retry():

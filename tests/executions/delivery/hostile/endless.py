@@ -48,6 +48,12 @@ ROWS = [
     invalid("sends empty lines in place of an answer", over=b"\r\n" * 1000),
     invalid("floods with 100 Continue", over=b"HTTP/1.1 100 Continue\r\n\r\n" * 50),
     invalid("floods with 103 Early Hints", over=b"HTTP/1.1 103 x\r\nLink: </a>\r\n\r\n" * 50),
+    invalid("sends long early hints a hundred times", b"HTTP/1.1 103 x\r\nLink: <"
+            + b"a" * 1000 + b">\r\n\r\n", over=b"HTTP/1.1 103 x\r\nLink: <" + b"a" * 1000
+            + b">\r\n\r\n"),
+    invalid("folds a header without end", OK + b"X: y\r\n", over=b" folded\r\n" * 500),
+    invalid("ends lines with LF alone, without end", over=b"HTTP/1.1 100 x\n\n" * 50),
+    invalid("sends blanks after a chunk size without end", CHUNKED + b"1", over=b" " * 65_536),
     invalid("sends 300 headers", OK + b"X: y\r\n" * 300 + b"Content-Length: 0\r\n\r\n"),
     invalid("sets a cookie of 1 MB", OK + b"Set-Cookie: a=" + b"b" * 1_000_000 + b"\r\n\r\n"),
     invalid("sends a chunk extension without end", CHUNKED + b"1;", over=_MANY),
@@ -55,6 +61,7 @@ ROWS = [
     _cut("announces 10 GB and sends them", OK + b"Content-Length: 10000000000\r\n\r\n", _MANY),
     _cut("sends a body without length and without end", OK + b"\r\n", _MANY),
     _cut("sends chunks without end", CHUNKED, b"10000\r\n" + _MANY + b"\r\n"),
+    _cut("puts blanks into chunk extensions without end", CHUNKED, b"1 ; a\r\nx\r\n" * 1000),
     _cut("sends chunks of one byte without end", CHUNKED, b"1\r\nx\r\n" * 1000),
     taken(
         "sends a gzip bomb (20 MB in 20 kB)",
