@@ -22,7 +22,10 @@ MAX_DATES = 10_000
 MAX_WINDOWS = 10_000
 FIELDS = ("name", "description", "weekend", "dates", "windows")
 #: Fields of an answer; a client that sends one back learns that it cannot be set.
-READ_ONLY = ("id", "version", "tasks", "created_at", "updated_at", "date_count", "window_count")
+READ_ONLY = (
+    *("id", "version", "tasks", "created_at", "updated_at", "date_count", "window_count"),
+    "last_import",
+)
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC)

@@ -1,15 +1,13 @@
-"""Take days from an iCalendar text into a calendar: beside what it holds, or in its place."""
+"""Take days from an iCalendar file into a calendar: beside what it holds, or in its place."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
-from shared.exceptions import FieldError, InvalidInput
-from shared.instants import parse_instant
+from shared.instants import format_instant, parse_instant
 from tasks.calendar_content import (
     MAX_DATES,
     MAX_WINDOWS,
@@ -17,10 +15,8 @@ from tasks.calendar_content import (
     normal_dates,
     normal_windows,
 )
-from tasks.ical import Skipped, read_ical
-
-#: Of what was left out so much is listed.
-SHOWN_SKIPPED = 100
+from tasks.ical.found import Found, Remarks
+from tasks.ical.nearest import Item, Nearest
 
 
 class Mode(StrEnum):
@@ -32,48 +28,76 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import found: how many dates and windows, and what was left out."""
+    """What an import took: how many dates and windows, and the remarks about the file."""
 
     dates: int
     windows: int
-    skipped: Sequence[Skipped]
+    skipped: Remarks
+    notes: Remarks
 
     def present(self) -> dict[str, Any]:
-        """Return the counts as the API answers them."""
-        shown = self.skipped[:SHOWN_SKIPPED]
+        """Return the report as every door answers it."""
         return {
             "dates": self.dates,
             "windows": self.windows,
-            "skipped_count": len(self.skipped),
-            "skipped": [
-                {"line": one.line, "name": one.name, "reason": one.reason} for one in shown
-            ],
+            "skipped_count": self.skipped.count,
+            "skipped": [one.present() for one in self.skipped.shown],
+            "notes_count": self.notes.count,
+            "notes": [one.present() for one in self.notes.shown],
         }
 
 
-def with_ical(
-    content: Content, text: str, mode: Mode, *, now: datetime
+def with_days(
+    content: Content, found: Found, mode: Mode, *, now: datetime
 ) -> tuple[Content, Imported]:
-    """Return a calendar with the days of an iCalendar text; raise InvalidInput with its line."""
-    found = read_ical(text, now=now)
-    dates, windows = normal_dates(found.dates), normal_windows(found.windows)
-    imported = Imported(len(dates), len(windows), found.skipped)
-    if mode is Mode.ADD:
-        dates = normal_dates([*_dates(content), *found.dates])
-        windows = normal_windows([*_windows(content), *found.windows])
-    for what, items, most in (("dates", dates, MAX_DATES), ("windows", windows, MAX_WINDOWS)):
-        if len(items) > most:
-            message = f"The calendar would hold more than {most} {what}."
-            raise InvalidInput([FieldError("#/ical", "too_many", message)], message)
-    return replace(content, dates=dates, windows=windows), imported
+    """Return a calendar with the days of a file, as many as there is room for, nearest first."""
+    base = content if mode is Mode.ADD else replace(content, dates=(), windows=())
+    skipped = Remarks(found.skipped.count, list(found.skipped.shown))
+    dates = _fitting(found.dates, set(_dates(base)), now.date(), MAX_DATES, skipped)
+    windows = _fitting(found.windows, set(_windows(base)), now, MAX_WINDOWS, skipped)
+    skipped.sort()
+    named_dates = [(day, source.name) for day, source in dates]
+    named_windows = [(start, end, source.name) for start, end, source in windows]
+    edited = replace(
+        content,
+        dates=normal_dates([*_dates(base).items(), *named_dates]),
+        windows=normal_windows(
+            [*((*span, name) for span, name in _windows(base).items()), *named_windows]
+        ),
+    )
+    return edited, Imported(len(dates), len(windows), skipped, found.notes)
 
 
-def _dates(content: Content) -> list[tuple[date, str]]:
-    return [(date.fromisoformat(day["date"]), day["name"]) for day in content.dates]
+def _fitting(
+    items: list[Any], known: set[Any], today: date, most: int, skipped: Remarks
+) -> list[Item]:
+    """Return the items that the calendar has or has room for; add remarks about the others."""
+    what = "windows" if isinstance(today, datetime) else "dates"
+    room = max(0, most - len(known))
+    held = [item for item in items if _span(item) in known]
+    nearest = Nearest(today, room, what, f"the calendar has room for {room} more")
+    nearest.add(item for item in items if _span(item) not in known)
+    kept = nearest.kept()
+    for source, reason in nearest.dropped():
+        skipped.add(source, reason)
+    return [*held, *kept]
 
 
-def _windows(content: Content) -> list[tuple[datetime, datetime, str]]:
-    return [
-        (parse_instant(one["start"]), parse_instant(one["end"]), one["name"])
+def _span(item: Item) -> Any:
+    return item[0] if len(item) == 2 else item[:-1]
+
+
+def _dates(content: Content) -> dict[date, str]:
+    return {date.fromisoformat(day["date"]): day["name"] for day in content.dates}
+
+
+def _windows(content: Content) -> dict[tuple[datetime, datetime], str]:
+    return {
+        (parse_instant(one["start"]), parse_instant(one["end"])): one["name"]
         for one in content.windows
-    ]
+    }
+
+
+def report_of(imported: Imported, mode: Mode, *, now: datetime) -> dict[str, Any]:
+    """Return what a calendar keeps of its last import."""
+    return {"at": format_instant(now), "mode": mode.value, **imported.present()}

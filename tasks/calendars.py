@@ -133,7 +133,7 @@ def counts_of_tasks(tenant_id: UUID) -> dict[str, int]:
 
 def summaries(tenant_id: UUID, q: str | None = None) -> CalendarQuerySet:
     """Return the tenant's calendars without their days: these are ``date_count`` and so on."""
-    found = Calendar.objects.for_tenant(tenant_id).defer("dates", "windows")
+    found = Calendar.objects.for_tenant(tenant_id).defer("dates", "windows", "last_import")
     if q:
         found = found.filter(name__icontains=q)
     return found.annotate(date_count=_length("dates"), window_count=_length("windows"))
@@ -200,6 +200,12 @@ def update_calendar(calendar: Calendar, content: Content, *, actor: Actor) -> bo
     )
     seen = (before.weekend, before.dates, before.windows)
     return seen != (content.weekend, content.dates, content.windows)
+
+
+def note_import(calendar: Calendar, report: dict[str, Any]) -> None:
+    """Keep the report of an import with its locked calendar; that is no change of the calendar."""
+    Calendar.objects.filter(pk=calendar.pk).update(last_import=report)
+    calendar.last_import = report
 
 
 @transaction.atomic

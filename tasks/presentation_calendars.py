@@ -14,6 +14,7 @@ def present_calendar(calendar: Calendar, tasks: int) -> dict[str, Any]:
         **_head(calendar),
         "dates": calendar.dates,
         "windows": calendar.windows,
+        "last_import": calendar.last_import,
         **_tail(calendar, tasks),
     }
 

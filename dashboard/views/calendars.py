@@ -15,20 +15,18 @@ from django.urls import reverse
 from dashboard.access import ConsoleRequest, Done, action, page, run_once
 from dashboard.calendar_form import WEEKDAYS, body_of, errors_of, fields_of, form_of
 from dashboard.listing import read_filters, read_page
-from executions.engine.clocks import database_now
 from executions.services import calendar_changes
-from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge
+from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, Unavailable
 from shared.instants import parse_instant
 from tasks import calendars as services
-from tasks.calendar_content import Content, read_content
-from tasks.calendar_import import Imported, Mode, with_ical
-from tasks.ical_lines import MAX_CHARACTERS
+from tasks.calendar_content import read_content
+from tasks.calendar_import import Imported, Mode
+from tasks.ical.limits import MAX_BYTES
 from tasks.models import Calendar
 from tenants.choices import Role
 
 _TASKS = 50
 _DAYS = 500
-_SKIPPED = 5
 _VERSION = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -47,23 +45,7 @@ def calendars(request: ConsoleRequest) -> HttpResponse:
 @page(Role.VIEWER)
 def calendar(request: ConsoleRequest, calendar_id: UUID) -> HttpResponse:
     """Show a calendar: its days and windows, and which tasks name it."""
-    found = _get(request, calendar_id)
-    naming = services.tasks_naming(found.tenant_id, found.name)
-    count = naming.count()
-    windows = [
-        {**one, "start": parse_instant(one["start"]), "end": parse_instant(one["end"])}
-        for one in found.windows[-_DAYS:]
-    ]
-    shown = {
-        "calendar": found,
-        "days_off": _weekend(found.weekend),
-        "dates": found.dates[-_DAYS:],
-        "windows": windows,
-        "tasks": list(naming.order_by("name", "id").only("id", "name", "status")[:_TASKS]),
-        "task_count": count,
-        "modes": list(Mode),
-    }
-    return render(request, "dashboard/calendar.html", shown)
+    return _calendar_page(request, _get(request, calendar_id))
 
 
 @page(Role.ADMIN)
@@ -98,23 +80,29 @@ def calendar_edit(request: ConsoleRequest, calendar_id: UUID) -> HttpResponse:
     return _form(request, found, save, "Saved. Tasks that name it follow.")
 
 
-@action(Role.ADMIN)
-def calendar_import(request: ConsoleRequest, calendar_id: UUID) -> Done:
-    """Take days from an iCalendar file or pasted text."""
-    text = _uploaded(request)
-    mode = request.POST.get("mode", Mode.ADD)
-    if mode not in list(Mode):
-        raise InvalidInput([FieldError("#/mode", "invalid", "Choose what to do with the days.")])
-    imported: list[Imported] = []
+@page(Role.ADMIN)
+def calendar_import(request: ConsoleRequest, calendar_id: UUID) -> HttpResponse:
+    """Take days from an iCalendar file or pasted text, or show what that would do."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    tenant_id, actor = request.visitor.tenant.pk, request.visitor.actor
+    try:
+        mode = _mode(request)
+        found = calendar_changes.read_days(tenant_id, calendar_id, _uploaded(request))
+    except (InvalidInput, TooLarge, Unavailable) as refused:
+        shown = {"import_error": refused.message}
+        return _calendar_page(request, _get(request, calendar_id), shown, status=refused.status)
+    if "preview" in request.POST:
+        would_be, imported = calendar_changes.preview_import(tenant_id, calendar_id, found, mode)
+        preview = {"preview": imported.present(), "said": _said(imported)}
+        return _calendar_page(request, would_be, preview)
 
-    def edit(content: Content) -> Content:
-        edited, found = with_ical(content, text, Mode(mode), now=database_now())
-        imported.append(found)
-        return edited
+    def run() -> HttpResponse:
+        _, taken = calendar_changes.import_days(tenant_id, calendar_id, found, mode, actor=actor)
+        messages.success(request, _said(taken))
+        return redirect("dashboard:calendar", calendar_id)
 
-    visitor = request.visitor
-    calendar_changes.update_calendar(visitor.tenant.pk, calendar_id, edit, actor=visitor.actor)
-    return Done(_said(imported[-1]), reverse("dashboard:calendar", args=[calendar_id]))
+    return run_once(request, run)
 
 
 @action(Role.ADMIN)
@@ -178,29 +166,59 @@ def _weekend(days: list[int]) -> str:
     return ", ".join(names[day] for day in days) or "none"
 
 
-def _uploaded(request: ConsoleRequest) -> str:
-    """Return the text of the file, or what was pasted where no file was chosen."""
+def _calendar_page(
+    request: ConsoleRequest,
+    found: Calendar,
+    more: dict[str, Any] | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    naming = services.tasks_naming(found.tenant_id, found.name)
+    windows = [
+        {**one, "start": parse_instant(one["start"]), "end": parse_instant(one["end"])}
+        for one in found.windows[-_DAYS:]
+    ]
+    report = found.last_import
+    shown = {
+        "calendar": found,
+        "days_off": _weekend(found.weekend),
+        "dates": found.dates[-_DAYS:],
+        "windows": windows,
+        "tasks": list(naming.order_by("name", "id").only("id", "name", "status")[:_TASKS]),
+        "task_count": naming.count(),
+        "report": report,
+        "imported_at": parse_instant(report["at"]) if report else None,
+        "ical": request.POST.get("ical", ""),
+        "mode": request.POST.get("mode", Mode.ADD),
+        **(more or {}),
+    }
+    return render(request, "dashboard/calendar.html", shown, status=status)
+
+
+def _mode(request: ConsoleRequest) -> Mode:
+    mode = request.POST.get("mode", Mode.ADD)
+    if mode not in list(Mode):
+        message = "Choose what to do with the days."
+        raise InvalidInput([FieldError("#/mode", "invalid", message)], message)
+    return Mode(mode)
+
+
+def _uploaded(request: ConsoleRequest) -> bytes:
+    """Return the bytes of the file, or what was pasted where no file was chosen."""
     file = request.FILES.get("file")
     if file is None:
         text = request.POST.get("ical", "")
         if not text.strip():
             message = "Choose a file, or paste its text."
-            raise InvalidInput([FieldError("#/ical", "required", message)])
-        return text
-    if (file.size or 0) > MAX_CHARACTERS:
-        raise TooLarge(f"The file is larger than {MAX_CHARACTERS} bytes.")
-    try:
-        return str(file.read().decode("utf-8"))
-    except UnicodeDecodeError as error:
-        message = "The file is not UTF-8 text."
-        raise InvalidInput([FieldError("#/ical", "ical_invalid", message)]) from error
+            raise InvalidInput([FieldError("#/ical", "required", message)], message)
+        return text.encode("utf-8", "replace")
+    if (file.size or 0) > MAX_BYTES:
+        raise TooLarge(f"The file is larger than {MAX_BYTES} bytes.")
+    return bytes(file.read())
 
 
 def _said(imported: Imported) -> str:
     dates = f"{imported.dates} date{'' if imported.dates == 1 else 's'}"
     windows = f"{imported.windows} window{'' if imported.windows == 1 else 's'}"
-    said = f"Read {dates} and {windows}."
-    if imported.skipped:
-        shown = (f"line {one.line}: {one.reason}" for one in imported.skipped[:_SKIPPED])
-        said += f" Left out {len(imported.skipped)} ({'; '.join(shown)})."
-    return said
+    left_out = imported.skipped.count
+    return f"Read {dates} and {windows}." + (f" Left out: {left_out}." if left_out else "")

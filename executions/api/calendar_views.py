@@ -5,22 +5,21 @@ They live here, and not in tasks, because a change takes back what is prepared.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from executions.engine.clocks import database_now
 from executions.services import calendar_changes
 from shared.api.pagination import LIST_PARAMETERS, paginate
-from shared.api.query import choice, text
+from shared.api.query import boolean, choice, text
 from shared.api.schema import list_answer
 from shared.api.views import PunctualView
 from shared.exceptions import FieldError, InvalidInput
 from tasks import calendars
-from tasks.api.calendar_parser import CalendarParser
+from tasks.api.calendar_parser import CHARSET, OCTETS, CalendarParser, is_calendar
 from tasks.api.calendar_schemas import (
     CalendarCreateSerializer,
     CalendarEditSerializer,
@@ -29,13 +28,13 @@ from tasks.api.calendar_schemas import (
     CalendarSerializer,
     CalendarSummarySerializer,
 )
-from tasks.calendar_content import Content, read_content
-from tasks.calendar_import import Imported, Mode, with_ical
+from tasks.calendar_content import read_content
+from tasks.calendar_import import Mode
 from tasks.field_reader import Errors, FieldReader
-from tasks.ical_lines import MAX_CHARACTERS
+from tasks.ical.limits import MAX_BYTES
 from tasks.models import Calendar
 from tasks.presentation_calendars import present_calendar, present_summary
-from tenants.idempotency import idempotent
+from tenants.idempotency import idempotent, idempotent_outside
 
 #: Room for every day and window that a calendar may have, each with a name.
 _MAX_BODY_BYTES = 8 * 1024 * 1024
@@ -122,18 +121,19 @@ class CalendarView(PunctualView):
 
 
 class ImportCalendarView(PunctualView):
-    """Days from an iCalendar text."""
+    """Days from an iCalendar file."""
 
     parser_classes = [CalendarParser]
-    #: Escapes of JSON take up to six bytes for a character.
-    max_body_bytes = 6 * MAX_CHARACTERS
+    #: A file as a string of JSON: line ends and quotes take two bytes.
+    max_body_bytes = 2 * MAX_BYTES
     query_parameters = {
         "POST": {
             "mode": choice(
                 *Mode,
                 description="Keep the days that are there, or replace them; a body of JSON may "
                 "say it itself.",
-            )
+            ),
+            "dry_run": boolean("Only answer what an import would do.", default=False),
         }
     }
 
@@ -141,33 +141,35 @@ class ImportCalendarView(PunctualView):
         operation_id="import_calendar",
         request={
             "application/json": CalendarImportSerializer,
-            "text/calendar": {"type": "string", "maxLength": MAX_CHARACTERS},
+            "text/calendar": {"type": "string", "maxLength": MAX_BYTES},
         },
         responses=CalendarImportedSerializer,
     )
-    @idempotent(required=False)
+    @idempotent_outside
     def post(self, request: Request, calendar_id: UUID) -> Response:
         """Take whole-day events as dates and timed ones as windows.
 
-        Repeating events are followed from five years back to ten years ahead. What is not read is
-        listed with its line; text that is no iCalendar is 400, and nothing is changed.
+        Repeating events are followed from five years back to ten years ahead. An event that cannot
+        be read is left out and listed with its line, its UID and the reason; a file that is no
+        iCalendar file is 400, and nothing is changed. `dry_run` answers the calendar as it would
+        be and changes nothing.
         """
-        ical, mode = _asked(request.data, self.query["mode"])
-        imported: list[Imported] = []
-
-        def edit(content: Content) -> Content:
-            edited, found = with_ical(content, ical, mode, now=database_now())
-            imported.append(found)
-            return edited
-
-        calendar = calendar_changes.update_calendar(
-            self.tenant_id,
-            calendar_id,
-            edit,
-            actor=self.actor,
-            expected_version=self.expected_version,
-        )
-        answer = {"imported": imported[-1].present(), "calendar": _shown(calendar)}
+        raw, charset, mode = _asked(request, self.query["mode"])
+        found = calendar_changes.read_days(self.tenant_id, calendar_id, raw, charset)
+        if self.query["dry_run"]:
+            calendar, imported = calendar_changes.preview_import(
+                self.tenant_id, calendar_id, found, mode
+            )
+        else:
+            calendar, imported = calendar_changes.import_days(
+                self.tenant_id,
+                calendar_id,
+                found,
+                mode,
+                actor=self.actor,
+                expected_version=self.expected_version,
+            )
+        answer = {"imported": imported.present(), "calendar": _shown(calendar)}
         return Response(answer, headers=_etag(calendar))
 
 
@@ -184,16 +186,20 @@ def _shown(calendar: Calendar) -> dict[str, Any]:
     return present_calendar(calendar, tasks)
 
 
-def _asked(body: Any, in_query: str | None) -> tuple[str, Mode]:
-    errors = Errors()
+def _asked(request: Request, in_query: str | None) -> tuple[bytes, str, Mode]:
+    """Return the file's bytes, its encoding where that is known, and the mode."""
+    if is_calendar(request.content_type):
+        file = cast(dict[str, str], request.data)
+        return file[OCTETS].encode("latin-1"), file[CHARSET], Mode(in_query or Mode.ADD)
+    body, errors = cast(dict[str, Any], request.data), Errors()
     reader = FieldReader(body, "#", errors)
     reader.refuse_unknown(("ical", "mode"))
-    ical = reader.text("ical", None, longest=MAX_CHARACTERS, printable=False)
+    ical = reader.text("ical", None, longest=MAX_BYTES, printable=False)
     mode = reader.choice("mode", list(Mode), in_query or Mode.ADD)
     if ical is None and not errors.below("#/ical"):
-        errors.add("#/ical", "required", "Give the iCalendar text.")
+        errors.add("#/ical", "required", "Give the text of an iCalendar file.")
     errors.raise_if_any()
     if "mode" in body and in_query not in (None, mode):
         message = "The body and ?mode= say different things."
         raise InvalidInput([FieldError("?mode", "exclusive", message)], message)
-    return str(ical), Mode(mode)
+    return str(ical).encode(), "", Mode(mode)

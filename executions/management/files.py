@@ -25,6 +25,11 @@ def read_text(name: str) -> tuple[str, str]:
     return path, raw.decode("utf-8", "surrogateescape")
 
 
+def read_bytes(name: str, limit: int) -> bytes:
+    """Return what a file of up to ``limit`` bytes holds."""
+    return _read(name, "FILE", limit)[1]
+
+
 def read_json(name: str, option: str) -> Any:
     """Return the JSON that a file or, for ``-``, standard input holds."""
     return parse_json(_read(name, option, MAX_JSON_BYTES)[1], option)

@@ -23,7 +23,10 @@ from shared.actor import Actor
 from tasks import calendars
 from tasks import services as task_services
 from tasks.calendar_content import Content
+from tasks.calendar_import import Imported, Mode, report_of, with_days
 from tasks.choices import TaskStatus, TaskType
+from tasks.ical.found import Found
+from tasks.ical.reading import read_ical
 from tasks.models import Calendar, Task
 from tasks.schedules.base import CALENDAR_EXCLUDED, Spec
 
@@ -56,6 +59,52 @@ def update_calendar(
     if calendars.update_calendar(calendar, content, actor=actor):
         _follow(calendar, UUID(int=0))
     return calendar
+
+
+def read_days(tenant_id: UUID, calendar_id: UUID, raw: bytes, charset: str = "") -> Found:
+    """Return what an iCalendar file says, for :func:`import_days`.
+
+    Outside of any transaction: reading takes as long as the file makes it take. Raise NotFound for
+    a calendar that the tenant does not have, and what :func:`read_ical` raises.
+    """
+    Calendar.objects.get_for_tenant(tenant_id, calendar_id)
+    return read_ical(raw, now=database_now(), charset=charset)
+
+
+@transaction.atomic
+def import_days(
+    tenant_id: UUID,
+    calendar_id: UUID,
+    found: Found,
+    mode: Mode,
+    *,
+    actor: Actor,
+    expected_version: int | None = None,
+) -> tuple[Calendar, Imported]:
+    """Take the days of a file into a calendar, and keep the report with it."""
+    now = database_now()
+    imported: list[Imported] = []
+
+    def edit(content: Content) -> Content:
+        edited, taken = with_days(content, found, mode, now=now)
+        imported.append(taken)
+        return edited
+
+    calendar = update_calendar(
+        tenant_id, calendar_id, edit, actor=actor, expected_version=expected_version
+    )
+    calendars.note_import(calendar, report_of(imported[-1], mode, now=now))
+    return calendar, imported[-1]
+
+
+def preview_import(
+    tenant_id: UUID, calendar_id: UUID, found: Found, mode: Mode
+) -> tuple[Calendar, Imported]:
+    """Return a calendar as an import would make it, and the report; change nothing."""
+    calendar: Calendar = Calendar.objects.get_for_tenant(tenant_id, calendar_id)
+    edited, imported = with_days(calendars.content_of(calendar), found, mode, now=database_now())
+    calendar.dates, calendar.windows = list(edited.dates), list(edited.windows)
+    return calendar, imported
 
 
 @transaction.atomic

@@ -12,8 +12,9 @@ from rest_framework import serializers
 from tasks.api.schema_parts import ID, INSTANT, Schema
 from tasks.api.serializers import DocumentedSerializer
 from tasks.calendar_content import DESCRIPTION_LENGTH, MAX_DATES, MAX_WINDOWS, NAME_LENGTH
-from tasks.calendar_import import SHOWN_SKIPPED, Mode
-from tasks.ical_lines import MAX_CHARACTERS
+from tasks.calendar_import import Mode
+from tasks.ical.found import SHOWN
+from tasks.ical.limits import MAX_BYTES
 
 _LABEL: Schema = {"type": "string", "maxLength": NAME_LENGTH}
 _DAY: Schema = {"type": "string", "format": "date", "examples": ["2027-01-01"]}
@@ -83,24 +84,45 @@ def _named(item: Schema) -> Schema:
     return {"type": "array", "items": item | {"required": list(item["properties"])}}
 
 
-_CALENDAR: Schema = _all({**_HEAD, "dates": _named(_DATE), "windows": _named(_WINDOW), **_TAIL})
-_IMPORTED: Schema = _all(
+def _remarks(description: str) -> Schema:
+    """Return the schema of a list of remarks about a file."""
+    properties: Schema = {
+        "line": {"type": "integer", "minimum": 1},
+        "name": {"type": "string", "description": "The event's summary; may be empty."},
+        "uid": {"type": "string", "description": "The event's UID; may be empty."},
+        "reason": {"type": "string"},
+    }
+    return {
+        "type": "array",
+        "items": _all(properties),
+        "maxItems": SHOWN,
+        "description": f"{description} The first {SHOWN}, by line.",
+    }
+
+
+_REPORT: Schema = {
+    "dates": _COUNT,
+    "windows": _COUNT,
+    "skipped_count": _COUNT,
+    "skipped": _remarks("Events, or days and windows of an event, that were left out, and why."),
+    "notes_count": _COUNT,
+    "notes": _remarks("What was read otherwise than the file says it."),
+}
+_IMPORTED: Schema = _all(_REPORT)
+_LAST_IMPORT: Schema = {
+    "anyOf": [
+        _all({"at": INSTANT, "mode": {"type": "string", "enum": list(Mode)}, **_REPORT}),
+        {"type": "null"},
+    ],
+    "description": "The report of the last iCalendar file that was imported.",
+}
+_CALENDAR: Schema = _all(
     {
-        "dates": _COUNT,
-        "windows": _COUNT,
-        "skipped_count": _COUNT,
-        "skipped": {
-            "type": "array",
-            "items": _all(
-                {
-                    "line": {"type": "integer", "minimum": 1},
-                    "name": {"type": "string"},
-                    "reason": {"type": "string"},
-                }
-            ),
-            "maxItems": SHOWN_SKIPPED,
-            "description": "Events that were left out, and why.",
-        },
+        **_HEAD,
+        "dates": _named(_DATE),
+        "windows": _named(_WINDOW),
+        "last_import": _LAST_IMPORT,
+        **_TAIL,
     }
 )
 
@@ -144,7 +166,7 @@ class CalendarImportSerializer(DocumentedSerializer):
     json_schema = {
         "type": "object",
         "properties": {
-            "ical": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS},
+            "ical": {"type": "string", "minLength": 1, "maxLength": MAX_BYTES},
             "mode": {"type": "string", "enum": list(Mode), "default": "add"},
         },
         "required": ["ical"],

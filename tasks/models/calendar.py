@@ -24,7 +24,8 @@ class Calendar(models.Model):
     and for the n-th working day, and exclude nothing by themselves. ``dates`` are local days, of
     the task's zone, as ``{"date": "2027-01-01", "name": ""}``; ``windows`` are stretches of time
     as ``{"start": "…Z", "end": "…Z", "name": ""}``, the end not included. ``version`` rises with
-    every change.
+    every change. ``last_import`` is the report of the last iCalendar file: its time, what was taken
+    and what was left out.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -34,6 +35,7 @@ class Calendar(models.Model):
     weekend: Any = models.JSONField(default=saturday_and_sunday)
     dates: Any = models.JSONField(default=list)
     windows: Any = models.JSONField(default=list)
+    last_import: Any = models.JSONField(null=True, default=None)
     version = models.PositiveIntegerField(default=1)
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())

@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import pytest
-
-from shared.exceptions import InvalidInput
 from tasks.calendar_content import Content, normal_dates
-from tasks.calendar_import import Mode, with_ical
+from tasks.calendar_import import Mode, report_of, with_days
 from tests.support.calendars import ICAL
-from tests.tasks.schedules.instants import utc
+from tests.tasks.ical.files import NOW, read, read_raw
 
-NOW = utc("2026-11-21 12:00")
+FOUND = read_raw(ICAL.encode())
 CURRENT = Content(
     "Holidays",
     dates=({"date": "2027-12-25", "name": ""}, {"date": "2027-01-01", "name": "New Year"}),
@@ -18,8 +15,13 @@ CURRENT = Content(
 )
 
 
+def full(count: int) -> Content:
+    days = ((date(1990, 1, 1) + timedelta(days=day), "") for day in range(count))
+    return Content("Long", dates=normal_dates(days))
+
+
 def test_days_are_added_and_a_day_without_a_name_gets_one():
-    content, imported = with_ical(CURRENT, ICAL, Mode.ADD, now=NOW)
+    content, imported = with_days(CURRENT, FOUND, Mode.ADD, now=NOW)
 
     assert [(one["date"], one["name"]) for one in content.dates] == [
         ("2027-01-01", "New Year"),
@@ -27,30 +29,72 @@ def test_days_are_added_and_a_day_without_a_name_gets_one():
         ("2027-12-26", "Christmas"),
     ]
     assert len(content.windows) == 2
-    assert (imported.dates, imported.windows, len(imported.skipped)) == (2, 1, 1)
+    assert (imported.dates, imported.windows, imported.skipped.count) == (2, 1, 1)
 
 
 def test_days_may_be_replaced():
-    content, _ = with_ical(CURRENT, ICAL, Mode.REPLACE, now=NOW)
+    content, _ = with_days(CURRENT, FOUND, Mode.REPLACE, now=NOW)
 
     assert [one["date"] for one in content.dates] == ["2027-12-25", "2027-12-26"]
     assert [one["name"] for one in content.windows] == ["Patching"]
     assert (content.name, content.weekend) == ("Holidays", (6, 7))
 
 
-def test_a_calendar_that_would_hold_too_much_is_refused():
-    many = normal_dates((date(1990, 1, 1) + timedelta(days=day), "") for day in range(9_999))
+def test_the_same_file_again_changes_nothing():
+    once, _ = with_days(CURRENT, FOUND, Mode.ADD, now=NOW)
 
-    with pytest.raises(InvalidInput) as refused:
-        with_ical(Content("Long", dates=many), ICAL, Mode.ADD, now=NOW)
+    again, imported = with_days(once, FOUND, Mode.ADD, now=NOW)
 
-    assert refused.value.errors[0].code == "too_many"
+    assert again == once
+    assert (imported.dates, imported.windows) == (2, 1)
+
+
+def test_what_a_full_calendar_has_no_room_for_is_left_out_and_named():
+    content, imported = with_days(full(9_999), FOUND, Mode.ADD, now=NOW)
+
+    assert len(content.dates) == 10_000
+    assert content.dates[-1]["date"] == "2027-12-25"
+    assert imported.dates == 1
+    assert imported.skipped.count == 2
+    assert imported.skipped.shown[0].reason == (
+        "1 of its dates are left out, since the calendar has room for 1 more; "
+        "those from 2027-12-25 to 2027-12-25 are kept"
+    )
+
+
+def test_a_full_calendar_is_replaced_by_as_many_days():
+    content, imported = with_days(full(10_000), FOUND, Mode.REPLACE, now=NOW)
+
+    assert len(content.dates) == 2
+    assert imported.skipped.count == 1
+
+
+def test_two_endless_daily_events_beside_what_is_there_fill_the_calendar_and_no_more():
+    hours = ("080000", "180000")
+    endless = [f"DTSTART:20210101T{hour}Z\nDURATION:PT1H\nRRULE:FREQ=DAILY" for hour in hours]
+
+    content, imported = with_days(CURRENT, read(*endless), Mode.ADD, now=NOW)
+
+    assert len(content.windows) == 10_000
+    assert imported.windows == 9_999
+    assert content.windows[-1]["start"] == "2036-12-31T18:00:00.000Z"
 
 
 def test_of_what_was_left_out_the_first_are_shown():
-    event = "BEGIN:VEVENT\nDTSTART:20271120T080000Z\nEND:VEVENT\n"
-    text = f"BEGIN:VCALENDAR\n{event * 150}END:VCALENDAR"
+    found = read(*["UID:a@b\nDTSTART:20271120T080000Z"] * 150)
 
-    shown = with_ical(CURRENT, text, Mode.ADD, now=NOW)[1].present()
+    shown = with_days(CURRENT, found, Mode.ADD, now=NOW)[1].present()
 
     assert (shown["skipped_count"], len(shown["skipped"])) == (150, 100)
+    assert shown["skipped"][0] == {
+        "line": 2,
+        "name": "",
+        "uid": "a@b",
+        "reason": "it takes no time",
+    }
+
+
+def test_a_calendar_keeps_when_and_how_a_file_was_imported():
+    report = report_of(with_days(CURRENT, FOUND, Mode.ADD, now=NOW)[1], Mode.ADD, now=NOW)
+
+    assert (report["at"], report["mode"], report["dates"]) == ("2026-11-21T12:00:00.000Z", "add", 2)

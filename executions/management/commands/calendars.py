@@ -8,9 +8,8 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from executions.engine.clocks import database_now
 from executions.management.calendar_options import add_days, add_tenant, body_of
-from executions.management.files import read_text
+from executions.management.files import read_bytes
 from executions.management.tenancy import chosen_tenant
 from executions.services import calendar_changes
 from shared.actor import COMMAND
@@ -19,7 +18,8 @@ from shared.commands import PunctualCommand, VerbCommand, shown, table
 from shared.exceptions import NotFound
 from tasks import calendars
 from tasks.calendar_content import Content, read_content
-from tasks.calendar_import import Imported, Mode, with_ical
+from tasks.calendar_import import Mode
+from tasks.ical.limits import MAX_BYTES
 from tasks.models import Calendar
 from tasks.presentation_calendars import present_calendar, present_summary
 
@@ -70,20 +70,22 @@ def _delete(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 def _import(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     found = _find(options)
-    _, text = read_text(options["file"])
-    imported: list[Imported] = []
-
-    def edit(content: Content) -> Content:
-        edited, read = with_ical(content, text, Mode(options["mode"]), now=database_now())
-        imported.append(read)
-        return edited
-
-    changed = calendar_changes.update_calendar(found.tenant_id, found.id, edit, actor=COMMAND)
-    what = imported[-1].present()
+    mode = Mode(options["mode"])
+    tenant_id = found.tenant_id
+    days = calendar_changes.read_days(tenant_id, found.id, read_bytes(options["file"], MAX_BYTES))
+    if options["dry_run"]:
+        changed, imported = calendar_changes.preview_import(tenant_id, found.id, days, mode)
+    else:
+        changed, imported = calendar_changes.import_days(
+            tenant_id, found.id, days, mode, actor=COMMAND
+        )
+    what = imported.present()
     document = {"imported": what, "calendar": _document(changed)}
     command.emit(options, document, _imported_lines(what))
-    for one in what["skipped"]:
-        command.note(f"left out: line {one['line']}, {shown(one['name'], 40)}: {one['reason']}")
+    for line in _remarks(what):
+        command.note(line)
+    if options["dry_run"]:
+        command.note("nothing was changed: --dry-run")
 
 
 def _find(options: Mapping[str, Any]) -> Calendar:
@@ -122,12 +124,28 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     for what in ("dates", "windows"):
         if len(document[what]) > _DAYS:
             yield f"{'':<12} the last {_DAYS} of {len(document[what])} {what}"
+    report = document["last_import"]
+    if report:
+        yield f"{'imported':<12} {report['at']}, mode {report['mode']}"
+        yield from _imported_lines(report)
+        yield from _remarks(report)
 
 
 def _imported_lines(what: Mapping[str, Any]) -> Iterator[str]:
     yield f"dates        {what['dates']}"
     yield f"windows      {what['windows']}"
     yield f"left out     {what['skipped_count']}"
+
+
+def _remarks(what: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each event that was left out, and for what was read otherwise."""
+    for key, word in (("skipped", "left out"), ("notes", "note")):
+        for one in what[key]:
+            event = ", ".join(shown(one[part], 40) for part in ("name", "uid") if one[part])
+            yield f"{word}: line {one['line']}{', ' if event else ''}{event}: {one['reason']}"
+        more = what[f"{key}_count"] - len(what[key])
+        if more:
+            yield f"{word}: {more} more"
 
 
 def _add_list(parser: CommandParser) -> None:
@@ -164,6 +182,7 @@ def _add_import(parser: CommandParser) -> None:
     parser.add_argument(
         "--mode", choices=list(Mode), default=Mode.ADD, help="what becomes of its days (add)"
     )
+    parser.add_argument("--dry-run", action="store_true", help="show the report, change nothing")
 
 
 class Command(VerbCommand):
@@ -201,7 +220,10 @@ class Command(VerbCommand):
         Verb(
             "import",
             "take days from an iCalendar file",
-            ("calendars import Holidays holidays.ics --mode replace",),
+            (
+                "calendars import Holidays holidays.ics --mode replace",
+                "calendars import Holidays holidays.ics --dry-run",
+            ),
             _import,
             _add_import,
         ),

@@ -31,7 +31,9 @@ def test_days_are_added_and_what_was_left_out_is_said(client, calendar):
         "dates": 2,
         "windows": 1,
         "skipped_count": 1,
-        "skipped": [{"line": 12, "name": "Nothing", "reason": "it takes no time"}],
+        "skipped": [{"line": 12, "name": "Nothing", "uid": "", "reason": "it takes no time"}],
+        "notes_count": 0,
+        "notes": [],
     }
     assert dates(answer) == [*EASTER, "2027-12-25", "2027-12-26"]
     assert answer.json()["calendar"]["windows"] == [
@@ -89,19 +91,66 @@ def test_what_is_not_valid_is_refused_and_nothing_changes(client, calendar, body
     assert Calendar.objects.get().version == 1
 
 
-def test_a_broken_text_is_refused_with_its_line(client, calendar):
-    broken = ICAL.replace("DTSTART:20271120T080000Z", "DTSTART:tomorrow")
+def test_a_broken_event_is_left_out_and_named_and_the_rest_is_taken(client, calendar):
+    broken = ICAL.replace("DTSTART:20271120T080000Z\r\nDURATION", "DTSTART:tomorrow\r\nDURATION")
 
-    problem = take(client, calendar, {"ical": broken}).json()
+    answer = take(client, calendar, {"ical": broken})
 
-    assert problem["errors"][0]["message"].startswith("Line 8:")
+    assert answer.status_code == 200
+    assert answer.json()["imported"]["skipped"][0] == {
+        "line": 7,
+        "name": "Patching",
+        "uid": "",
+        "reason": "its DTSTART (line 8) cannot be read: 'TOMORROW'",
+    }
+    assert dates(answer) == [*EASTER, "2027-12-25", "2027-12-26"]
+
+
+def test_a_dry_run_answers_what_would_be_and_changes_nothing(client, calendar):
+    answer = take(client, calendar, query="?dry_run=true&mode=replace")
+
+    assert answer.status_code == 200
+    assert answer.json()["imported"]["dates"] == 2
+    assert answer["ETag"] == '"1"'
+    assert dates(answer) == ["2027-12-25", "2027-12-26"]
+    kept = Calendar.objects.get()
+    assert (kept.version, kept.last_import) == (1, None)
+    assert [day["date"] for day in kept.dates] == EASTER
+
+
+def test_the_report_stays_with_the_calendar_also_of_a_file_that_changes_nothing(client, calendar):
+    take(client, calendar)
+    take(client, calendar, {"ical": ICAL, "mode": "add"})
+
+    report = client.get(f"/v1/calendars/{calendar.id}").json()["last_import"]
+
+    assert (report["mode"], report["dates"], report["skipped_count"]) == ("add", 2, 1)
+    assert report["skipped"][0]["reason"] == "it takes no time"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "kind"),
+    [
+        ("utf-8-sig", "text/calendar"),
+        ("utf-16", "text/calendar; charset=utf-16"),
+        ("utf-16", "text/calendar"),
+        ("latin-1", "text/calendar; charset=iso-8859-1"),
+        ("latin-1", "text/calendar"),
+    ],
+)
+def test_a_file_may_come_in_any_of_the_usual_encodings(client, calendar, encoding, kind):
+    raw = ICAL.replace("Christmas", "Weihnachten für alle").encode(encoding)
+
+    answer = take(client, calendar, raw, content_type=kind)
+
+    assert answer.json()["calendar"]["dates"][-1]["name"] == "Weihnachten für alle"
 
 
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [
         (b"\xff\xfe", "text/calendar", 400),
-        (ICAL.encode(), "text/calendar; charset=latin-1", 415),
+        (ICAL.encode(), "text/calendar; charset=punycode", 415),
         (ICAL.encode(), "text/plain", 415),
         (b"", "text/calendar", 400),
         (b"x" * (8 * 1024 * 1024 + 1), "text/calendar", 413),

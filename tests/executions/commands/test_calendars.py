@@ -153,6 +153,23 @@ def test_import_reads_a_file_and_says_what_it_left_out(alpha, tmp_path):
     assert days(document["calendar"]) == ["2027-12-25", "2027-12-26"]
     said = call("calendars", "import", "Holidays", str(file))
     assert "left out: line 12, Nothing: it takes no time" in said.err
-    file.write_text("BEGIN:VCALENDAR\nhello")
+    shown = call("calendars", "show", "Holidays")
+    assert "left out: line 12, Nothing: it takes no time" in shown.out
+    file.write_text("hello")
     broken = call("calendars", "import", "Holidays", str(file))
-    assert (broken.code, "Line 2:" in broken.err) == (2, True)
+    assert (broken.code, "Line 1:" in broken.err) == (2, True)
+
+
+def test_a_dry_run_of_an_import_shows_the_report_and_changes_nothing(alpha, tmp_path):
+    calendar = make_calendar(alpha)
+    file = tmp_path / "holidays.ics"
+    file.write_bytes(ICAL.replace("Nothing", "Größe").encode("utf-16"))
+
+    document = read("import", "Holidays", str(file), "--mode", "replace", "--dry-run")
+    said = call("calendars", "import", "Holidays", str(file), "--dry-run")
+
+    assert days(document["calendar"]) == ["2027-12-25", "2027-12-26"]
+    assert "left out: line 12, Größe: it takes no time" in said.err
+    assert "nothing was changed" in said.err
+    calendar.refresh_from_db()
+    assert (calendar.version, calendar.last_import) == (1, None)

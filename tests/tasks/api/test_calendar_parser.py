@@ -5,33 +5,59 @@ import io
 import pytest
 from rest_framework.exceptions import UnsupportedMediaType
 
-from shared.exceptions import InvalidInput, TooLarge
-from tasks.api.calendar_parser import CalendarParser
-from tasks.ical_lines import MAX_CHARACTERS
+from shared.exceptions import TooLarge
+from tasks.api.calendar_parser import CalendarParser, is_calendar
+from tasks.ical.limits import MAX_BYTES
 
 
 def parse(body: bytes, media_type: str):
     return CalendarParser().parse(io.BytesIO(body), media_type, {})
 
 
-def test_the_text_itself_reads_as_the_field_of_the_json_body():
-    assert parse("Ü".encode(), "text/calendar; charset=UTF-8") == {"ical": "Ü"}
+def test_a_file_is_kept_byte_for_byte():
+    raw = bytes(range(256))
+
+    assert parse(raw, "text/calendar")["octets"].encode("latin-1") == raw
     assert parse(b'{"ical": "x"}', "application/json") == {"ical": "x"}
 
 
-def test_other_kinds_are_refused():
-    for kind in ("text/plain", "text/calendar; charset=latin-1", ""):
-        with pytest.raises(UnsupportedMediaType):
-            parse(b"x", kind)
+@pytest.mark.parametrize(
+    ("declared", "charset"),
+    [
+        ("", ""),
+        ("; charset=UTF-8", ""),
+        ("; method=REQUEST; charset=us-ascii", ""),
+        ('; charset="iso-8859-1"', "iso8859-1"),
+        ("; charset=windows-1252", "cp1252"),
+        ("; charset=utf-16", "utf-16"),
+    ],
+)
+def test_the_encoding_that_is_declared_is_kept(declared, charset):
+    assert parse(b"x", f"text/calendar{declared}")["charset"] == charset
 
 
-def test_what_is_no_utf_8_is_refused_with_its_line():
-    with pytest.raises(InvalidInput) as refused:
-        parse(b"BEGIN:VCALENDAR\n\xff", "text/calendar")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain",
+        "text/calendar; charset=punycode",
+        "text/calendar; charset=zip",
+        "text/calendar; charset=nothing",
+        "text/calendar; charset=utf-8; charset=latin-1",
+        "",
+    ],
+)
+def test_other_kinds_and_encodings_are_refused(kind):
+    with pytest.raises(UnsupportedMediaType):
+        parse(b"x", kind)
 
-    assert refused.value.message == "Line 2: this is not UTF-8."
 
-
-def test_a_text_that_is_too_long_is_refused_before_it_is_read():
+def test_a_file_that_is_too_long_is_refused_before_it_is_read():
     with pytest.raises(TooLarge):
-        parse(b"x" * (4 * MAX_CHARACTERS + 1), "text/calendar")
+        parse(b"x" * (MAX_BYTES + 1), "text/calendar")
+
+
+def test_a_type_is_told_apart_by_its_name():
+    assert is_calendar("Text/Calendar ; charset=utf-8")
+    assert not is_calendar("application/json")
+    assert not is_calendar(None)
