@@ -25,11 +25,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from scheduler_site.proof.campaign import Receiver
+from shared.unix_http import UnixConnection
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 START_SECONDS = 180.0
 STOP_SECONDS = 60.0
 KILLABLE = ("worker", "scheduler", "recorder")
+#: Where each running receiver of ours takes orders, by its URL.
+_CONTROLS: dict[str, Path] = {}
 
 
 class InstallationError(Exception):
@@ -212,9 +215,10 @@ def receiver(secret: str = "", port: int = 0) -> Iterator[Receiver]:
     """Start a receiver with a fresh ledger, yield it, stop it; the ledger is removed at the end."""
     scratch = Path(tempfile.mkdtemp(prefix="punctual-ledger-"))
     ledger = scratch / "ledger.jsonl"
+    control = scratch / "receiver.sock"
     command = [sys.executable, "-m", "scheduler_site.receiver", "--port", str(port)]
     process = subprocess.Popen(
-        [*command, "--ledger", str(ledger)],
+        [*command, "--ledger", str(ledger), "--control", str(control)],
         cwd=CHECKOUT,
         # The secret travels by environment: a command line is readable by every user.
         env={**os.environ, "RECEIVER_SECRET": secret},
@@ -225,9 +229,22 @@ def receiver(secret: str = "", port: int = 0) -> Iterator[Receiver]:
         line = process.stdout.readline().decode() if process.stdout else ""
         if "http://" not in line:
             raise InstallationError("the receiver did not start")
-        yield Receiver(line.split()[-1], ledger)
+        made = Receiver(line.split()[-1], ledger)
+        _CONTROLS[made.url] = control
+        yield made
+        del _CONTROLS[made.url]
     finally:
         stop(process, 15.0)
         if process.stdout:
             process.stdout.close()
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def close_connections(receiver_url: str) -> None:
+    """Let a receiver of ours close what its callers keep open."""
+    connection = UnixConnection(_CONTROLS[receiver_url], 10.0)
+    try:
+        connection.request("DELETE", "/connections")
+        connection.getresponse().read()
+    finally:
+        connection.close()

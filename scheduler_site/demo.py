@@ -18,6 +18,7 @@ from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.services import changing
 from executions.services.history_samples import insert_history
+from executions.services.receiver_requests import required_address_of
 from executions.services.triggering import run_task
 from scheduler_site import demo_tasks, tenant_removal
 from shared.actor import COMMAND
@@ -46,10 +47,11 @@ class Seeded:
     dead_letters: int
 
 
-def seed(receiver_url: str) -> Seeded:
+def seed(receiver_url: str | None = None) -> Seeded:
     """Make the demo tenant in one transaction, or find that it is there.
 
-    Raise Conflict when a tenant of that name is somebody's own.
+    Its tasks call its own address at the test receiver, unless another one is given. Raise
+    NotFound where no receiver runs, Conflict when a tenant of that name has another origin.
     """
     present = Tenant.objects.filter(name=NAME).first()
     if present is not None:
@@ -59,6 +61,7 @@ def seed(receiver_url: str) -> Seeded:
         now = database_now()
         ledger.ensure_days_ahead(now)
         tenant = create_tenant(NAME, actor=COMMAND)
+        receiver_url = receiver_url or required_address_of(tenant.id)
         for admin in get_user_model().objects.filter(is_superuser=True, is_active=True):
             set_member(tenant.id, admin.pk, Role.OWNER, actor=COMMAND)
         tasks = _create_tasks(tenant, receiver_url)

@@ -1,8 +1,9 @@
 """The built-in test receiver: a small HTTP server that answers as its path says.
 
 ``up`` and ``manage.py run_receiver`` start it for first steps, the load reports for counting.
-Listens on 127.0.0.1 only; needs no settings, no database and no Redis, so
-``python -m scheduler_site.receiver`` works too. Answers of one connection keep their order.
+Listens on 127.0.0.1 only; needs no database and no Redis, so ``python -m scheduler_site.receiver``
+works too. Every tenant may call it, so it shows and changes nothing over the network: what arrived
+below a tenant's address is told on the socket file of ``receiver_control`` alone.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import argparse
 import asyncio
 import logging
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import uvloop
 
@@ -23,18 +27,29 @@ from scheduler_site import env
 from scheduler_site.receiver_answers import Answers
 from scheduler_site.receiver_chaos import Chaos
 from scheduler_site.receiver_connection import Connection
+from scheduler_site.receiver_control import Control
 from scheduler_site.receiver_jobs import LongJobs
-from scheduler_site.receiver_ledgers import NamedLedgers, is_named
+from scheduler_site.receiver_ledgers import TenantLedgers
 from scheduler_site.receiver_messages import Answer, Request, answer_json
-from scheduler_site.receiver_outgoing import Outgoing, callbacks
-from scheduler_site.receiver_records import Ledger, RecentRequests, ledger_line
+from scheduler_site.receiver_outgoing import Callbacks, Outgoing
+from scheduler_site.receiver_records import Ledger, ledger_line
+from scheduler_site.receiver_rooms import Room, Rooms
 from scheduler_site.receiver_signature import SignatureCheck
 from shared.addresses import AllowList
+from shared.receiver_address import segment_of
 
 ADDRESS = "127.0.0.1"
 THIS_MACHINE = "127.0.0.0/8"
 #: How long answers that are under way may take once a stop was asked for.
 STOP_SECONDS = 5.0
+#: Whose address a receiver that knows no installation announces.
+ALONE = UUID(int=0)
+#: What makes calls of its own, and so is only for who knows an address.
+_OWN_ONLY = ("/chaos", "/long-job")
+_OWN_ONLY_ERROR = (
+    "This path makes calls, so it works below a tenant's own address alone: "
+    "GET /v1/receiver of the API, or manage.py receiver show, tells that."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,29 +63,42 @@ class ReceiverOptions:
     secret: str = ""
     #: What ``/chaos`` may forward to besides the receiver itself, as WEBHOOK_ALLOWED_NETWORKS.
     forward_to: tuple[str, ...] = (THIS_MACHINE,)
-    #: Where the ledgers of ``/ledger/NAME/…`` are; without it there are none.
+    #: Where the ledgers of tenants are; without it there are none.
     ledgers: Path | None = None
+    #: The socket file that tells what arrived; without it nothing does.
+    control: Path | None = None
+    #: The installation that ``/long-job`` reports to (PUBLIC_URL); without it to none.
+    callbacks: str = ""
+    #: What tenants' segments are derived from; none: a new one, for the one address announced.
+    key: bytes = field(default=b"", repr=False)
 
 
 class Receiver:
     """The server with what its connections share."""
 
     def __init__(self, options: ReceiverOptions) -> None:
+        self._key = options.key or secrets.token_bytes(32)
         self._options = options
         self._check = SignatureCheck(options.secret) if options.secret else None
         self._answers = Answers(self._check)
-        self._recent = RecentRequests()
-        self._jobs = LongJobs(callbacks())
+        self._rooms = Rooms(self._key, self._check)
+        self._jobs = LongJobs(Callbacks(options.callbacks))
         # Its port is known only when it listens.
         self._chaos: Chaos | None = None
         self._ledger: Ledger | None = None
-        self._named = NamedLedgers(options.ledgers, self._ledger_failed)
+        self._ledgers = TenantLedgers(options.ledgers, self._ledger_failed)
         self._server: asyncio.Server | None = None
         self.unconnected = asyncio.Event()
         self.unconnected.set()
         self.connections: set[Connection] = set()
+        self._control = Control(self._rooms, self.connections)
         self.stopping = False
         self.port = 0
+
+    @property
+    def own_address(self) -> str:
+        """Return the address of who runs a receiver without an installation."""
+        return f"http://{ADDRESS}:{self.port}/{segment_of(self._key, ALONE)}/"
 
     async def start(self) -> None:
         """Listen; afterwards ``port`` is the port in use. OSError when it is taken."""
@@ -83,12 +111,15 @@ class Receiver:
         self.port = int(self._server.sockets[0].getsockname()[1])
         allow = AllowList([*self._options.forward_to, f"{ADDRESS}/32:{self.port}"])
         self._chaos = Chaos(Outgoing(allow))
+        if self._options.control:
+            await self._control.start(self._options.control)
 
     async def stop(self) -> None:
         """Accept nothing more, finish what is under way within a few seconds, close all."""
         self.stopping = True
         if self._server:
             self._server.close()
+        await self._control.stop()
         await self._jobs.close()
         if self._chaos:
             await self._chaos.close()
@@ -101,7 +132,7 @@ class Receiver:
             self._abort_all()
         if self._ledger:
             await self._ledger.close()
-        await self._named.close()
+        await self._ledgers.close()
 
     def opened(self, connection: Connection) -> None:
         """Count a connection that was made."""
@@ -116,63 +147,43 @@ class Receiver:
 
     def take(self, request: Request, reply: Callable[[Answer], None]) -> None:
         """Decide the answer, record the request, then reply: on disk first where a ledger is."""
-        own = self._about_itself(request)
-        if own is not None:
-            reply(own)
-        elif not is_named(request):
-            self._answer(request, self._ledger, reply)
-        elif (found := self._named.find(request)) is not None:
-            self._answer(*found, reply)
+        if request.path == "/healthz":
+            reply(answer_json(200, {"status": "ok"}))
+        elif (entered := self._rooms.enter(request)) is not None:
+            below, room = entered
+            self._answer_below(below, room, reply)
+        elif request.path in _OWN_ONLY:
+            self._recorder(request, self._ledger, reply)(
+                answer_json(403, {"error": _OWN_ONLY_ERROR})
+            )
         else:
-            reply(answer_json(404, {"error": "no such ledger"}))
+            self._recorder(request, self._ledger, reply)(self._answers.answer(request))
 
-    def _answer(
-        self, request: Request, ledger: Ledger | None, reply: Callable[[Answer], None]
-    ) -> None:
+    def _answer_below(self, request: Request, room: Room, reply: Callable[[Answer], None]) -> None:
+        tell = self._recorder(request, self._ledgers.find(room.segment) or self._ledger, reply)
+
         def record(answer: Answer) -> None:
-            self._recent.add(request, answer)
-            if ledger is None:
-                reply(answer)
-            else:
-                line = ledger_line(request, answer, self._check)
-                ledger.append(line, lambda: reply(answer))
+            room.recent.add(request, answer)
+            tell(answer)
 
         if request.path == "/chaos" and self._chaos is not None:
             self._chaos.take(request, self.port, record)
         elif request.path == "/long-job":
             record(self._jobs.take(request))
         else:
-            record(self._answers.answer(request))
+            record(room.answers.answer(request))
 
-    def _about_itself(self, request: Request) -> Answer | None:
-        path = request.path
-        if path == "/healthz":
-            return answer_json(200, {"status": "ok", "connections": len(self.connections)})
-        if path not in ("/requests", "/connections"):
-            return None
-        # A page of another site that rebinds its name to 127.0.0.1 must not read payloads.
-        host = (request.header("host") or "").rpartition(":")[0] or request.header("host")
-        if host not in (ADDRESS, "localhost"):
-            return answer_json(403, {"error": "only as 127.0.0.1 or localhost"})
-        if path == "/connections":
-            return self._close_connections(request)
-        if request.method == "DELETE":
-            self._recent.clear()
-            return Answer(204)
-        if request.method != "GET":
-            return Answer(405, headers=(("Allow", "GET, DELETE"),))
-        try:
-            return answer_json(200, self._recent.listing(request.query))
-        except ValueError as error:
-            return answer_json(400, {"error": str(error)})
+    def _recorder(
+        self, request: Request, ledger: Ledger | None, reply: Callable[[Answer], None]
+    ) -> Callable[[Answer], None]:
+        if ledger is None:
+            return reply
 
-    def _close_connections(self, request: Request) -> Answer:
-        if request.method != "DELETE":
-            return Answer(405, headers=(("Allow", "DELETE"),))
-        closed = list(self.connections)
-        for connection in closed:
-            connection.close_when_idle()
-        return answer_json(200, {"closed": len(closed)})
+        def record(answer: Answer) -> None:
+            line = ledger_line(request, answer, self._check)
+            ledger.append(line, lambda: reply(answer))
+
+        return record
 
     def _ledger_failed(self, error: OSError) -> None:
         # An answer without its line would make the ledger lie; a closed connection does not.
@@ -192,6 +203,8 @@ async def _run(options: ReceiverOptions, ready: Callable[[str], None]) -> None:
     receiver = Receiver(options)
     await receiver.start()
     ready(f"receiver listening on http://{ADDRESS}:{receiver.port}")
+    if not options.key:
+        ready(f"your own address, for /chaos and /long-job: {receiver.own_address}")
     await stop.wait()
     await receiver.stop()
 
@@ -201,12 +214,16 @@ def serve(options: ReceiverOptions, ready: Callable[[str], None]) -> None:
     uvloop.run(_run(options, ready))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, callbacks: str = "") -> None:
     """Add the receiver's options, the same for the command and for the module."""
     parser.add_argument("--port", type=int, default=8001, help="0 takes a free one (8001)")
     parser.add_argument("--ledger", type=Path, help="append one JSON line per request")
-    said = "directory of the ledgers of /ledger/NAME/…, each a file NAME.jsonl that is there"
+    said = "directory of tenants' ledgers, each a file SEGMENT.jsonl that is there"
     parser.add_argument("--ledgers", type=Path, help=said)
+    said = "socket file on which the receiver tells what arrived; its owner alone may ask"
+    parser.add_argument("--control", type=Path, metavar="FILE", help=said)
+    said = "installation that /long-job reports to (PUBLIC_URL); without it /long-job refuses"
+    parser.add_argument("--callbacks", default=callbacks, metavar="URL", help=said)
     # By environment where others can read the command line.
     secret = os.environ.get("RECEIVER_SECRET", "")
     parser.add_argument("--secret", default=secret, help="whsec_… to check signatures with")
@@ -214,6 +231,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     allowed = env.words("WEBHOOK_ALLOWED_NETWORKS", THIS_MACHINE)
     said = "what /chaos may forward to (WEBHOOK_ALLOWED_NETWORKS, else this machine)"
     parser.add_argument("--forward-to", nargs="*", default=allowed, metavar="CIDR", help=said)
+
+
+def options_of(given: Mapping[str, Any]) -> ReceiverOptions:
+    """Return what the options that were added say."""
+    return ReceiverOptions(
+        port=given["port"],
+        ledger=given["ledger"],
+        secret=given["secret"],
+        forward_to=tuple(given["forward_to"]),
+        ledgers=given["ledgers"],
+        control=given["control"],
+        callbacks=given["callbacks"],
+    )
 
 
 def _announce(line: str) -> None:
@@ -227,12 +257,7 @@ def main(arguments: list[str]) -> int:
     add_arguments(parser)
     given = parser.parse_args(arguments)
     try:
-        serve(
-            ReceiverOptions(
-                given.port, given.ledger, given.secret, tuple(given.forward_to), given.ledgers
-            ),
-            _announce,
-        )
+        serve(options_of(vars(given)), _announce)
     except (OSError, ValueError) as error:
         sys.stderr.write(f"receiver: {error}\n")
         return 1

@@ -41,6 +41,11 @@ HELP = """Test receiver of Punctual. Every method works on every path.
 /redirect?to=URL          302 to it (&status= for another)
 /echo                     the request as JSON
 /verify?secret=whsec_...  200 when the signature is right, else 401 with the reason
+GET /healthz
+
+Below the address of a tenant (GET /v1/receiver of the API, manage.py receiver show) the same
+paths answer, what arrived there can be read with the tenant's key, and besides:
+
 /long-job?seconds=10&progress=5   202, then heartbeats and the end through the callback
                           (&end=complete, fail or silence)
 /chaos?to=URL             forwards to a receiver of yours and makes trouble on the way:
@@ -48,10 +53,6 @@ HELP = """Test receiver of Punctual. Every method works on every path.
   &reorder=5                up to so many later requests overtake one (&hold_ms=1000 at most)
   &drop_answers=0.1         this share gets no answer although it was processed
   &seed=7                   the same trouble every time
-GET /requests?path=&webhook_id=&limit=   what came in, newest first
-DELETE /requests          forgets them
-DELETE /connections       closes what callers keep open, each after its answer
-GET /healthz
 """
 
 OK = answer_json(200, {"ok": True})
@@ -122,6 +123,8 @@ def _drip(request: Request) -> Answer:
 def _redirect(request: Request) -> Answer:
     query = request.query
     location = query.get("to", "/ok")
+    if location.startswith("/") and not location.startswith("//"):
+        location = request.base + location
     status = whole_number(query, "status", 302, (300, 399))
     if not location.isascii() or not location.isprintable():
         raise BadQuery("to must be a URL of visible ASCII characters")

@@ -22,12 +22,15 @@ from scheduler_site.receiver_messages import (
     whole_number,
 )
 from scheduler_site.receiver_outgoing import Outgoing, forwarding_url
+from scheduler_site.receiver_tasks import TasksBySegment
 from shared.addresses import TargetUrl
 
-#: Requests on their way through; further ones are refused with 503.
-MAX_UNDER_WAY = 200
-#: Queries whose order and dice are remembered; the oldest is forgotten first.
+#: Requests of one tenant on their way through; further ones are refused with 503.
+MAX_UNDER_WAY = 100
+#: Queries of one tenant whose order and dice are remembered; the oldest is forgotten first.
 MAX_ROADS = 100
+#: Tenants that have such queries.
+_MAX_TENANTS = 1000
 _MAX_REORDER = 100
 _MAX_HOLD_MS = 60_000
 _PASSED_BACK = ("retry-after", "location")
@@ -75,12 +78,12 @@ class _Road:
 
 
 class Chaos:
-    """Forwards requests; bounded in number."""
+    """Forwards requests; bounded in number for each tenant."""
 
     def __init__(self, outgoing: Outgoing) -> None:
         self._outgoing = outgoing
-        self._roads: OrderedDict[str, _Road] = OrderedDict()
-        self._under_way: set[asyncio.Task[None]] = set()
+        self._roads: OrderedDict[str, OrderedDict[str, _Road]] = OrderedDict()
+        self._under_way = TasksBySegment()
 
     def take(self, request: Request, own_port: int, reply: Reply) -> None:
         """Forward the request and reply with what its receiver answers; refusals come at once."""
@@ -89,40 +92,40 @@ class Chaos:
         except ValueError as error:
             reply(answer_json(400, {"error": str(error)}))
             return
-        if len(self._under_way) >= MAX_UNDER_WAY:
+        if self._under_way.count(request.base) >= MAX_UNDER_WAY:
             reply(answer_json(503, {"error": f"{MAX_UNDER_WAY} requests are under way"}))
             return
-        task = asyncio.get_running_loop().create_task(self._carry(request, road, reply))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
+        self._under_way.begin(request.base, self._carry(request, road, reply))
 
     async def close(self) -> None:
         """Give up what is under way."""
-        for task in self._under_way:
-            task.cancel()
-        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await self._under_way.cancel()
         await self._outgoing.close()
 
     def _road(self, request: Request, own_port: int) -> _Road:
         key = request.target
-        road = self._roads.get(key)
+        roads = self._roads.setdefault(request.base, OrderedDict())
+        self._roads.move_to_end(request.base)
+        if len(self._roads) > _MAX_TENANTS:
+            self._roads.popitem(last=False)
+        road = roads.get(key)
         if road is not None:
-            self._roads.move_to_end(key)
+            roads.move_to_end(key)
             return road
         query = request.query
         if "to" not in query:
             raise ValueError("to is missing: /chaos?to=URL")
         seed = query.get("seed")
-        road = self._roads[key] = _Road(
-            url=forwarding_url(query["to"], self._outgoing, own_port),
+        road = roads[key] = _Road(
+            url=forwarding_url(query["to"], self._outgoing, f"127.0.0.1:{own_port}{request.base}"),
             duplicate=share(query, "duplicate"),
             drop_answers=share(query, "drop_answers"),
             reorder=whole_number(query, "reorder", 0, (0, _MAX_REORDER)),
             hold_seconds=whole_number(query, "hold_ms", 1000, (1, _MAX_HOLD_MS)) / 1000,
             dice=random.Random(seed),  # noqa: S311 - repeatable trouble, not a secret
         )
-        if len(self._roads) > MAX_ROADS:
-            self._roads.popitem(last=False)
+        if len(roads) > MAX_ROADS:
+            roads.popitem(last=False)
         return road
 
     async def _carry(self, request: Request, road: _Road, reply: Reply) -> None:

@@ -21,10 +21,11 @@ from scheduler_site.receiver_messages import (
     one_of,
     whole_number,
 )
-from scheduler_site.receiver_outgoing import Outgoing, callback_url
+from scheduler_site.receiver_outgoing import Callbacks
+from scheduler_site.receiver_tasks import TasksBySegment
 
-#: Jobs that run at a time; further ones are refused with 503.
-MAX_JOBS = 1000
+#: Jobs of one tenant that run at a time; further ones are refused with 503.
+MAX_JOBS = 200
 _MAX_SECONDS = 86_400
 _MAX_HEARTBEATS = 10_000
 #: How often the end is reported before a job gives up, with a pause between.
@@ -45,31 +46,46 @@ class _Job:
 
 
 class LongJobs:
-    """The jobs under way; bounded in number."""
+    """The jobs under way; bounded in number for each tenant."""
 
-    def __init__(self, outgoing: Outgoing) -> None:
+    def __init__(self, outgoing: Callbacks) -> None:
         self._outgoing = outgoing
-        self._running: set[asyncio.Task[None]] = set()
+        self._running = TasksBySegment()
 
     def take(self, request: Request) -> Answer:
         """Start a job and answer 202; 400 without a callback to report to."""
         try:
-            job = _job(request)
+            job = self._job(request)
         except ValueError as error:
             return answer_json(400, {"error": str(error)})
-        if len(self._running) >= MAX_JOBS:
+        if self._running.count(request.base) >= MAX_JOBS:
             return answer_json(503, {"error": f"{MAX_JOBS} jobs are running"})
-        task = asyncio.get_running_loop().create_task(self._run(job))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        self._running.begin(request.base, self._run(job))
         return answer_json(202, {"seconds": job.seconds, "heartbeats": job.heartbeats})
 
     async def close(self) -> None:
         """End every job in silence, as a crash would."""
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await self._running.cancel()
         await self._outgoing.close()
+
+    def _job(self, request: Request) -> _Job:
+        query = request.query
+        token = request.header("x-execution-token")
+        base = request.header("x-scheduler-callback-url")
+        fencing_token = request.header("x-scheduler-fencing-token") or ""
+        if not token or not base:
+            raise ValueError("no callback in the request: the target needs completion: callback")
+        self._outgoing.url(base, "heartbeat")
+        if not fencing_token.isascii() or not fencing_token.isdigit():
+            raise ValueError("X-Scheduler-Fencing-Token is no number")
+        return _Job(
+            base=base,
+            token=token,
+            fencing_token=int(fencing_token),
+            seconds=whole_number(query, "seconds", 10, (0, _MAX_SECONDS)),
+            heartbeats=whole_number(query, "progress", 5, (0, _MAX_HEARTBEATS)),
+            end=one_of(query, "end", ("complete", "fail", "silence")),
+        )
 
     async def _run(self, job: _Job) -> None:
         pause = job.seconds / (job.heartbeats + 1)
@@ -96,30 +112,12 @@ class LongJobs:
     async def _report(self, job: _Job, verb: str, body: dict[str, Any]) -> Response | None:
         headers = [("X-Execution-Token", job.token), ("Content-Type", "application/json")]
         data = json.dumps({"fencing_token": job.fencing_token, **body}).encode()
+        url = self._outgoing.url(job.base, verb)
         try:
-            return await self._outgoing.send("POST", callback_url(job.base, verb), headers, data)
+            return await self._outgoing.send("POST", url, headers, data)
         except DeliveryError as error:
             logger.warning("a callback failed: %s", error.code)
             return None
-
-
-def _job(request: Request) -> _Job:
-    query = request.query
-    token, base = request.header("x-execution-token"), request.header("x-scheduler-callback-url")
-    fencing_token = request.header("x-scheduler-fencing-token") or ""
-    if not token or not base:
-        raise ValueError("no callback in the request: the target needs completion: callback")
-    callback_url(base, "heartbeat")
-    if not fencing_token.isascii() or not fencing_token.isdigit():
-        raise ValueError("X-Scheduler-Fencing-Token is no number")
-    return _Job(
-        base=base,
-        token=token,
-        fencing_token=int(fencing_token),
-        seconds=whole_number(query, "seconds", 10, (0, _MAX_SECONDS)),
-        heartbeats=whole_number(query, "progress", 5, (0, _MAX_HEARTBEATS)),
-        end=one_of(query, "end", ("complete", "fail", "silence")),
-    )
 
 
 def _must_stop(answer: Response) -> bool:

@@ -15,7 +15,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 JSON_TYPE = "application/json"
-_SECRET = re.compile(r"(?<=[?&]secret=)[^&]*")
+#: A signing secret wherever it stands in a target, percent-encoded or not, by name or by shape.
+_SECRET = re.compile(r"(?<=[?&]secret=)[^&]*|whsec_[A-Za-z0-9+/=%_-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Request:
     body: bytes = b""
     wall_ns: int = 0
     monotonic_ns: int = 0
+    #: What stood before the target: the segment of a tenant, or nothing.
+    base: str = ""
 
     @property
     def path(self) -> str:
@@ -45,7 +48,7 @@ class Request:
     @property
     def shown_target(self) -> str:
         """Return the target as it may be listed: without a signing secret."""
-        return _SECRET.sub("hidden", self.target)
+        return hide_secrets(self.target)
 
     def header(self, name: str) -> str | None:
         """Return the header's last value, None where it is missing."""
@@ -91,6 +94,11 @@ class Answer:
 
 class BadQuery(ValueError):
     """A value in the query that the path cannot use."""
+
+
+def hide_secrets(text: str) -> str:
+    """Return the text of a target or of a value in it without signing secrets."""
+    return _SECRET.sub("hidden", text)
 
 
 def answer_json(status: int, value: Any) -> Answer:

@@ -32,7 +32,7 @@ _OF_ONE_HOP = frozenset(
         "upgrade",
     }
 )
-_CALLBACK = re.compile(r"https?://[^/?#]+/(?:[^?#]*/)?v1/executions/[0-9a-f-]{36}", re.IGNORECASE)
+_EXECUTION = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _EVERYWHERE = AllowList(["0.0.0.0/0", "::/0"])
 
 
@@ -76,25 +76,33 @@ class Outgoing:
             self._guard.close()
 
 
-def callbacks() -> Outgoing:
-    """Return the calls that may go to every address: the installation's own, and only that.
+class Callbacks(Outgoing):
+    """Calls to the API of one installation, whatever a request says; without one there are none.
 
-    A user's header cannot name a callback, and ``callback_url`` refuses every other path.
+    A caller on this machine can forge every header, so the address is not taken from one: the
+    request only says which execution it is.
     """
-    return Outgoing(_EVERYWHERE)
+
+    def __init__(self, installation: str) -> None:
+        super().__init__(_EVERYWHERE)
+        self._base = installation.rstrip("/")
+
+    def url(self, base: str, verb: str) -> TargetUrl:
+        """Return where a long job reports; ValueError unless the installation named the base."""
+        if not self._base:
+            raise ValueError("this receiver was started without --callbacks URL")
+        execution = base.removeprefix(f"{self._base}/v1/executions/")
+        if execution == base or not _EXECUTION.fullmatch(execution):
+            raise ValueError(
+                f"X-Scheduler-Callback-Url must be an execution of {self._base} (PUBLIC_URL)"
+            )
+        return parse_target_url(f"{base}/{verb}", self.allow)
 
 
-def callback_url(base: str, verb: str) -> TargetUrl:
-    """Return where a long job reports; ValueError unless the base is that of an execution."""
-    if not _CALLBACK.fullmatch(base):
-        raise ValueError("X-Scheduler-Callback-Url does not name an execution")
-    return parse_target_url(f"{base}/{verb}", _EVERYWHERE)
-
-
-def forwarding_url(text: str, outgoing: Outgoing, own_port: int) -> TargetUrl:
-    """Return where to forward to: a URL that may be reached, or a path of this receiver."""
+def forwarding_url(text: str, outgoing: Outgoing, own: str) -> TargetUrl:
+    """Return where to forward to: a URL that may be reached, or a path below ``own``."""
     if text.startswith("/"):
-        text = f"http://127.0.0.1:{own_port}{text}"
+        text = f"http://{own}{text}"
     try:
         return parse_target_url(text, outgoing.allow)
     except UrlError as error:

@@ -1,7 +1,7 @@
-"""What the test receiver remembers: the last requests in memory, all of them in the ledger.
+"""What the test receiver remembers: a tenant's last requests in memory, all in the ledger.
 
 The ledger is the judge of the load reports: one line per request is on disk before its answer
-goes out. Memory is bounded by count and by bytes; signing secrets are left out.
+goes out. Memory is bounded by count and by bytes; signing secrets and credentials are left out.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from scheduler_site.receiver_messages import Answer, Request, whole_number
+from scheduler_site.receiver_messages import Answer, Request, hide_secrets, whole_number
 from scheduler_site.receiver_signature import SignatureCheck
+from shared.http_headers import is_secret_header
 
+#: Of one tenant.
 MAX_REQUESTS = 1000
-MAX_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 1024 * 1024
 MAX_KEPT_BODY = 64 * 1024
 DEFAULT_LISTED = 100
 #: Lines are gathered this long for one fsync (about 0.2 ms each, measured 2026-11-20).
 FLUSH_SECONDS = 0.002
 
+_SIGNATURE = "webhook-signature"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,6 +54,7 @@ class RecentRequests:
                 (*request.headers, ("x-receiver-body-bytes", str(len(request.body)))),
                 request.body[:MAX_KEPT_BODY],
                 request.wall_ns,
+                base=request.base,
             )
         self._kept.append((request, answer, size))
         self._bytes += size
@@ -88,9 +92,9 @@ def _described(request: Request, answer: Answer) -> dict[str, Any]:
     received_at = _EPOCH + timedelta(milliseconds=request.wall_ns // 1_000_000)
     return {
         "method": request.method,
-        "path": request.path,
+        "path": hide_secrets(request.path),
         "query": _shown_query(request),
-        "headers": dict(request.headers),
+        "headers": {name: _shown_header(name, value) for name, value in request.headers},
         "body": body,
         "body_encoding": encoding,
         "received_at": received_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -103,7 +107,15 @@ def _shown_query(request: Request) -> dict[str, str]:
         query = request.query
     except ValueError:  # more fields than anybody needs; they were refused
         return {}
-    return {name: "hidden" if name == "secret" else value for name, value in query.items()}
+    return {
+        name: "hidden" if name == "secret" else hide_secrets(value) for name, value in query.items()
+    }
+
+
+def _shown_header(name: str, value: str) -> str:
+    # Whoever may read requests may not use what they carry: a token ends its execution. The
+    # signature proves where a request came from and opens nothing.
+    return "hidden" if is_secret_header(name) and name != _SIGNATURE else value
 
 
 def ledger_line(request: Request, answer: Answer, check: SignatureCheck | None) -> bytes:

@@ -66,6 +66,12 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("HOST", "127.0.0.1", "Address that the web process listens on.", _django("HOST")),
         Setting("PORT", "8000", "Port that the web process listens on.", _django("PORT")),
         Setting(
+            "TEST_RECEIVER",
+            "true",
+            "Whether `up` runs the built-in test receiver and lets webhooks reach it.",
+            _option("receiver"),
+        ),
+        Setting(
             "RECEIVER_PORT",
             "PORT + 1",
             "Port of the built-in test receiver, always on 127.0.0.1.",

@@ -44,8 +44,10 @@ ALLOWED_HOSTS = list(env.words("ALLOWED_HOSTS", "localhost 127.0.0.1 [::1]"))
 if HOST not in ("0.0.0.0", "::", *ALLOWED_HOSTS):  # noqa: S104 - compared, not bound
     ALLOWED_HOSTS.append(HOST)
 PUBLIC_URL = env.text("PUBLIC_URL", _runtime.get("public_url", f"http://{HOST}:{PORT}"))
-# The test receiver of `manage.py up`: what the console's examples call.
+# The test receiver of `manage.py up`, empty where none runs; tenants' addresses begin with it.
 RECEIVER_URL = _runtime.get("receiver_url", "")
+# Where it tells what arrived, to processes that may open the file.
+RECEIVER_SOCKET = str(DATA_DIR / "receiver.sock")
 # As for the processes of `up`: what the environment allows comes on top of the receiver.
 _allowed_networks = (
     *env.words("WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")),

@@ -20,7 +20,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from scheduler_site import env, local_state, receiver_ledgers, web_probe
+from scheduler_site import env, local_state, receiver_control, receiver_ledgers, web_probe
 from scheduler_site.embedded import EmbeddedServer
 from scheduler_site.spawning import ProcessSpec
 from scheduler_site.supervisor import Command, Stage
@@ -64,6 +64,7 @@ class UpOptions:
     recorders: int
     handlers: bool = False
     commands: bool = False
+    receiver: bool = True
 
     @property
     def public_url(self) -> str:
@@ -84,17 +85,17 @@ class UpOptions:
     def allowed_networks(self) -> str:
         """Return what webhooks may reach on private networks: the receiver, and what is given."""
         given = env.text("WEBHOOK_ALLOWED_NETWORKS").replace(",", " ").split()
-        return " ".join(dict.fromkeys([*given, self.receiver_network]))
+        return " ".join(dict.fromkeys([*given, *self.receiver_network.split()]))
 
     @property
     def receiver_network(self) -> str:
-        """Return the entry that lets webhooks reach the built-in test receiver."""
-        return f"127.0.0.1/32:{self.receiver_port}"
+        """Return the entry that lets webhooks reach the test receiver; empty without one."""
+        return f"127.0.0.1/32:{self.receiver_port}" if self.receiver else ""
 
     @property
     def receiver_url(self) -> str:
-        """Return the address of the built-in test receiver."""
-        return f"http://127.0.0.1:{self.receiver_port}/"
+        """Return the address of the built-in test receiver; empty without one."""
+        return f"http://127.0.0.1:{self.receiver_port}/" if self.receiver else ""
 
 
 def read_options() -> UpOptions:
@@ -113,6 +114,7 @@ def read_options() -> UpOptions:
         recorders=env.integer("RECORDERS", 1, maximum=256),
         handlers=bool(env.words("HANDLER_MODULES")),
         commands=bool(env.programs("ALLOWED_COMMANDS")),
+        receiver=env.boolean("TEST_RECEIVER", True),
     )
 
 
@@ -151,17 +153,30 @@ class _Plan:
 
     def kinds(self) -> list[ProcessSpec]:
         options = self.options
-        ledgers = str(options.data_dir / receiver_ledgers.FOLDER)
-        receiver = ("run_receiver", "--port", str(options.receiver_port), "--ledgers", ledgers)
         return [
             *self._several("web", options.webs, "run_web"),
-            self.spec("receiver", *receiver),
+            *self._receiver(),
             *self._several("scheduler", options.schedulers, "run_scheduler"),
             *self._several("worker", options.workers, "run_worker"),
             *(self._pool_worker(_HANDLERS_POOL) for _ in range(options.handlers)),
             *(self._pool_worker(_COMMANDS_POOL) for _ in range(options.commands)),
             self.spec("system-worker", "run_worker", "--pool", "system"),
             *self._several("recorder", options.recorders, "run_recorder"),
+        ]
+
+    def _receiver(self) -> list[ProcessSpec]:
+        options = self.options
+        if not options.receiver:
+            return []
+        return [
+            self.spec(
+                "receiver",
+                "run_receiver",
+                f"--port={options.receiver_port}",
+                f"--ledgers={options.data_dir / receiver_ledgers.FOLDER}",
+                f"--control={options.data_dir / receiver_control.FILE}",
+                f"--callbacks={options.public_url}",
+            )
         ]
 
     def _several(self, kind: str, count: int, command: str) -> list[ProcessSpec]:

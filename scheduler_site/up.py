@@ -15,6 +15,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
+
+from django.conf import settings
 
 from scheduler_site import local_state
 from scheduler_site.console import Console
@@ -31,6 +34,7 @@ from scheduler_site.supervisor_plan import (
     fork_environment,
     make_stages,
 )
+from shared.receiver_address import key_of, segment_of
 
 CONFLICT = 4
 
@@ -129,10 +133,9 @@ class Runtime:
 
 
 def _refuse_taken_ports(options: UpOptions) -> None:
-    wanted = (
-        ("PORT", options.host, options.port),
-        ("RECEIVER_PORT", "127.0.0.1", options.receiver_port),
-    )
+    wanted = [("PORT", options.host, options.port)]
+    if options.receiver:
+        wanted.append(("RECEIVER_PORT", "127.0.0.1", options.receiver_port))
     for variable, host, port in wanted:
         family, kind, protocol, _, address = _resolve(host, port)
         with socket.socket(family, kind, protocol) as probe:
@@ -182,8 +185,10 @@ def readiness_table(options: UpOptions, bootstrap: dict[str, Any]) -> str:
     rows = [
         ("Web", f"{url}/"),
         ("API docs", f"{url}/v1/docs/"),
-        ("Test receiver", options.receiver_url),
     ]
+    if options.receiver:
+        own = segment_of(key_of(settings.SECRET_KEY), UUID(bootstrap["tenant_id"]))
+        rows.append(("Test receiver", f"{options.receiver_url}{own}/  (first tenant's own)"))
     if not os.environ.get("EMAIL_URL"):
         rows.append(("Mail", f"{options.data_dir / 'mail'}  (files; set EMAIL_URL to send it)"))
     if bootstrap.get("api_key"):

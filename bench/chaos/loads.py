@@ -20,9 +20,9 @@ from bench.chaos.experiment import Experiment
 from bench.chaos.processes import stopped
 from bench.chaos.site import Site, fault, into
 from bench.chaos.zombies import refusals
+from bench.installation import close_connections
 from executions.engine.refusals import STARTS
 from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.client import ApiClient
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.workload import Window
 
@@ -154,8 +154,7 @@ class FewFiles:
         workers = await site.pids("worker")
         await into(window, _BEGIN)
         # Workers keep hundreds of connections open: without this none would need a new one.
-        async with ApiClient(window.receiver_url, "") as receiver:
-            await receiver.call("DELETE", "/connections")
+        await asyncio.to_thread(close_connections, window.receiver_url)
         with _limited(workers):
             await asyncio.sleep(_FEW_FILES_SECONDS)
         struck = fault("few open files", seconds=_FEW_FILES_SECONDS)

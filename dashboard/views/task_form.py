@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
@@ -32,6 +31,7 @@ from dashboard.task_form_values import show_plain
 from dashboard.views.task_preview import form_fields
 from executions.engine.clocks import database_now
 from executions.services import changing
+from executions.services.receiver_requests import address_of
 from executions.services.test_delivery import TestResult, send_test
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
 from tasks import choices
@@ -182,13 +182,14 @@ def _first_fields(request: ConsoleRequest) -> dict[str, str]:
             return fields
         shown = form_of(to_long(read_definition(source)))
         return {**shown, "name": f"{shown['name'][:193]} (copy)", "base_of": copied}
-    if request.GET.get("example") and settings.RECEIVER_URL:
+    receiver = address_of(request.visitor.tenant.pk)
+    if request.GET.get("example") and receiver:
         fields |= {
             "name": "My first task",
             "when": "every",
             "every_count": "10",
             "every_unit": "S",
-            "url": f"{settings.RECEIVER_URL.rstrip('/')}/ok",
+            "url": f"{receiver}ok",
             "payload": '{\n  "hello": "world"\n}',
         }
     return fields
@@ -237,7 +238,7 @@ def _form(
         "template_names": TEMPLATE_NAMES,
         "stored": _stored(request, task, fields),
         **_called(request, fields),
-        "receiver": settings.RECEIVER_URL,
+        "receiver": address_of(request.visitor.tenant.pk),
         "save_url": reverse("dashboard:task_edit", args=[task.pk])
         if task
         else reverse("dashboard:task_new"),

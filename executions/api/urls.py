@@ -10,6 +10,7 @@ from executions.api import (
     forecast_urls,
     pause_urls,
     pool_urls,
+    receiver_urls,
     stats_urls,
     task_urls,
 )
@@ -22,6 +23,7 @@ urlpatterns = [
     *destination_urls.urlpatterns,
     *pause_urls.urlpatterns,
     *pool_urls.urlpatterns,
+    *receiver_urls.urlpatterns,
     *stats_urls.urlpatterns,
     *forecast_urls.urlpatterns,
 ]

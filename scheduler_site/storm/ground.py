@@ -117,6 +117,11 @@ def _require_embedded(runtime: dict[str, Any], order: Order) -> None:
 
 
 def _require_receiver(runtime: dict[str, Any]) -> None:
+    if not runtime["receiver_url"]:
+        raise Conflict(
+            "The storm counts at the test receiver, which TEST_RECEIVER=false turns off. "
+            "Start Punctual with TEST_RECEIVER=true."
+        )
     address = urlsplit(runtime["receiver_url"])
     allowed = AllowList(runtime["webhook_allowed_networks"].replace(",", " ").split())
     if not allowed.allows(ip_address(address.hostname or ""), address.port or 80):

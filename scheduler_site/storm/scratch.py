@@ -34,6 +34,7 @@ from executions.engine import ledger
 from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.services import changing
+from executions.services.receiver_requests import segment
 from scheduler_site import receiver_ledgers, tenant_removal
 from shared.actor import COMMAND
 from tasks.choices import TaskStatus
@@ -62,17 +63,14 @@ class Scratch:
     @property
     def path(self) -> str:
         """Return the path under which the receiver of ``up`` writes to the ledger."""
-        return f"ledger/{self.name}"
+        return segment(self.tenant_id)
 
 
 @contextmanager
 def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
     """Yield a new scratch tenant; remove it and its ledger afterwards, whatever happened."""
     name = f"{_PREFIX}{secrets.token_hex(6)}"
-    path = receiver_ledgers.file_of(data_dir / receiver_ledgers.FOLDER, name)
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    path.touch(0o600)
-    tenant = None
+    tenant = path = None
     try:
         with transaction.atomic(durable=True):
             tenant = create_tenant(name, actor=COMMAND, unlimited=True)
@@ -80,12 +78,20 @@ def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
                 tenant, name="storm", scopes=list(SCOPES), owner=True, actor=COMMAND
             )
             audit.record(tenant.id, COMMAND, _MADE, "tenant", tenant.id)
+        path = ledger_of(data_dir, tenant)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.touch(0o600)
         yield Scratch(tenant.id, name, key, path)
     finally:
         if tenant is not None and not keep:
             patiently(lambda: remove(tenant))
-        if not keep:
+        if path is not None and not keep:
             path.unlink(missing_ok=True)
+
+
+def ledger_of(data_dir: Path, tenant: Tenant) -> Path:
+    """Return where the receiver of ``up`` writes down what arrives for the tenant."""
+    return receiver_ledgers.file_of(data_dir / receiver_ledgers.FOLDER, segment(tenant.id))
 
 
 def left_behind() -> list[Tenant]:

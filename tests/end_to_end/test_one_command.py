@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import uuid
@@ -10,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from standardwebhooks import Webhook
@@ -27,6 +29,9 @@ RETRY = {
     "max_delay_seconds": 1.2,
     "jitter": "full",
 }
+
+
+ONCE = {"max_attempts": 1}
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +154,32 @@ def test_what_always_fails_becomes_a_dead_letter_that_a_mended_retry_resolves(
     resolved = punctual.call("GET", f"/v1/dlq/{letter['id']}")
     assert (resolved["resolved"], resolved["resolution"]) == (True, "retried")
     assert punctual.call("GET", f"/v1/dlq?task={task['id']}&resolved=false")["dead_letters"] == []
+
+
+@pytest.mark.parametrize("path", ["/requests?limit=100", "/OWN/requests", "/requests/OWN"])
+def test_a_webhook_reads_nothing_at_the_receiver_whatever_it_carries(
+    punctual: Installation, path: str
+) -> None:
+    ended(punctual, one_time(punctual, "/ok", payload={"mark": "not to be seen"}))
+    own = urlsplit(punctual.target("")).path.strip("/")
+    forged = {"Authorization": f"Bearer {punctual.key}", "X-Forwarded-For": "127.0.0.1"}
+    url = f"http://127.0.0.1:{punctual.receiver_port}{path.replace('OWN', own)}"
+    snooping = {"url": url, "method": "GET", "headers": forged}
+
+    found = ended(punctual, one_time(punctual, "", target=snooping, retry_policy=ONCE))
+
+    assert found["response_status"] == 404
+    assert "not to be seen" not in json.dumps(found["attempts"])
+    (request, *_) = punctual.received("/ok")[-1:]
+    assert request["body"] == '{"mark":"not to be seen"}'
+
+
+def test_a_long_job_of_the_receiver_reports_to_this_installation(punctual: Installation) -> None:
+    job = {"url": punctual.target("/long-job?seconds=0&progress=1"), "completion": "callback"}
+
+    found = ended(punctual, one_time(punctual, "", target=job))
+
+    assert (found["status"], found["result"]) == ("SUCCEEDED", {"heartbeats": 1})
 
 
 def test_every_kind_runs_and_is_listed(punctual: Installation) -> None:

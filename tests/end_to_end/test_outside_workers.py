@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.http_receiver import http_receiver
 from tests.support.installation import ROOT, Installation, installation
 from tests.support.waiting import until
 
@@ -27,7 +28,7 @@ def punctual() -> Iterator[Installation]:
     with tempfile.TemporaryDirectory(prefix="punctual-e2e-") as directory:
         Path(directory).chmod(0o755)
         with installation(Path(directory) / "var") as made:
-            made.start()
+            made.start(WEBHOOK_ALLOWED_NETWORKS="127.0.0.1/32")
             yield made
             made.stop()
 
@@ -108,10 +109,12 @@ def test_the_example_worker_leases_beats_ends_and_stops(punctual: Installation) 
 
 
 def test_the_example_of_a_long_job_works(punctual: Installation, tmp_path: Path) -> None:
-    target = punctual.target("/status/202")
-    in_shell(punctual, blocks("long-running-jobs.md", "bash"), tmp_path, RECEIVER_URL=target)
-    [request] = until(lambda: punctual.received("/status/202"), timeout=60.0)
-    headers = request["headers"]
+    with http_receiver() as receiver:
+        receiver.status = 202
+        example = blocks("long-running-jobs.md", "bash")
+        in_shell(punctual, example, tmp_path, RECEIVER_URL=receiver.url)
+        [request] = until(lambda: receiver.requests, timeout=60.0)
+    headers = request.headers
     code: dict[str, Any] = {}
     exec(blocks("long-running-jobs.md", "python"), code)
 

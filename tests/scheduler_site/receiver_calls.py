@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from scheduler_site.receiver import Receiver, ReceiverOptions
+from shared.receiver_address import key_of, segment_of
+from shared.unix_http import UnixConnection
+
+KEY = key_of("the secret of these tests")
+#: The segment of a tenant, and of another one.
+OWN = segment_of(KEY, UUID(int=1))
+OTHER = segment_of(KEY, UUID(int=2))
 
 
 @asynccontextmanager
-async def running(ledger: Path | None = None, secret: str = "") -> AsyncIterator[Receiver]:
-    receiver = Receiver(ReceiverOptions(0, ledger, secret))
-    await receiver.start()
-    try:
-        yield receiver
-    finally:
-        await receiver.stop()
+async def running(ledger: Path | None = None, **options: Any) -> AsyncIterator[Receiver]:
+    """Run a receiver with a socket file in a directory of its own."""
+    with tempfile.TemporaryDirectory(prefix="receiver-") as directory:
+        control = Path(directory) / "receiver.sock"
+        receiver = Receiver(ReceiverOptions(ledger=ledger, control=control, key=KEY, **options))
+        await receiver.start()
+        try:
+            yield receiver
+        finally:
+            await receiver.stop()
 
 
 def request(target: str, method: str = "GET", body: bytes = b"", **headers: str) -> bytes:
@@ -50,8 +62,33 @@ async def ask(receiver: Receiver, target: str, method: str = "GET", **headers: s
     return int(head.split()[1]), json.loads(body) if body else None
 
 
+async def tell(receiver: Receiver, target: str, method: str = "GET") -> Any:
+    """Ask on the socket file; return status and decoded body."""
+
+    def call() -> Any:
+        assert receiver._options.control is not None
+        connection = UnixConnection(receiver._options.control, 20)
+        try:
+            connection.request(method, target)
+            answer = connection.getresponse()
+            body = answer.read()
+        finally:
+            connection.close()
+        return answer.status, json.loads(body) if body else None
+
+    return await asyncio.to_thread(call)
+
+
+async def arrived(receiver: Receiver, segment: str = OWN, query: str = "") -> list[dict[str, Any]]:
+    """Return what arrived below the segment, newest first."""
+    status, found = await tell(receiver, f"/requests/{segment}{query}")
+    assert status == 200, found
+    listed: list[dict[str, Any]] = found["requests"]
+    return listed
+
+
 async def until_recorded(receiver: Receiver, count: int) -> None:
-    """Wait until so many requests have come in; every look is a call of its own."""
+    """Wait until so many requests have come in below the own segment."""
     async with asyncio.timeout(20):
-        while (await ask(receiver, "/requests?limit=1"))[1]["total"] < count:
+        while len(await arrived(receiver)) < count:
             pass

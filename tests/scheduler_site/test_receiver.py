@@ -8,7 +8,17 @@ import pytest
 
 from scheduler_site import receiver as receiver_module
 from scheduler_site.receiver import Receiver, ReceiverOptions
-from tests.scheduler_site.receiver_calls import ask, request, running, send, until_recorded
+from tests.scheduler_site.receiver_calls import (
+    KEY,
+    OTHER,
+    OWN,
+    arrived,
+    ask,
+    request,
+    running,
+    send,
+    until_recorded,
+)
 
 
 async def test_only_this_machine_can_reach_it():
@@ -17,55 +27,101 @@ async def test_only_this_machine_can_reach_it():
         assert receiver._server.sockets[0].getsockname()[0] == "127.0.0.1"
 
 
-async def test_requests_can_be_looked_up_and_forgotten():
+async def test_what_arrives_below_a_segment_is_kept_for_its_tenant_alone():
     async with running() as receiver:
-        await ask(receiver, "/flaky?fail=1", "POST", webhook_id="a")
-        await ask(receiver, "/ok", "POST", webhook_id="b")
+        assert (await ask(receiver, f"/{OWN}/flaky?fail=1", "POST", webhook_id="a"))[0] == 500
+        assert (await ask(receiver, f"/{OTHER}/ok", "POST", webhook_id="b"))[0] == 200
 
-        found = (await ask(receiver, "/requests?path=/flaky&webhook_id=a"))[1]["requests"]
-        cleared = await ask(receiver, "/requests", "DELETE")
-        left = (await ask(receiver, "/requests"))[1]["requests"]
+        own, other = await arrived(receiver), await arrived(receiver, OTHER)
 
-    assert [one["status"] for one in found] == [500]
-    assert cleared == (204, None)
-    assert left == []
+    assert [(one["path"], one["status"]) for one in own] == [("/flaky", 500)]
+    assert [(one["path"], one["status"]) for one in other] == [("/ok", 200)]
 
 
-async def test_connections_that_callers_keep_open_are_closed_on_demand():
+async def test_what_arrives_below_no_segment_is_answered_and_kept_nowhere():
     async with running() as receiver:
-        idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", receiver.port)
-        idle_writer.write(b"GET /ok HTTP/1.1\r\nHost: a\r\n\r\n")
-        await idle_reader.readuntil(b"}")
+        assert await ask(receiver, "/ok", "POST") == (200, {"ok": True})
+        assert (await ask(receiver, "/status/418"))[0] == 418
 
-        answer = await ask(receiver, "/connections", "DELETE")
-
-        assert answer == (200, {"closed": 2})
-        assert await idle_reader.read() == b""
-        idle_writer.close()
+        assert await arrived(receiver) == []
+        assert len(receiver._rooms._rooms) == 1
 
 
-async def test_health_is_answered_and_not_recorded():
-    async with running() as receiver:
-        assert (await ask(receiver, "/healthz"))[0] == 200
-        assert (await ask(receiver, "/requests"))[1]["total"] == 0
+#: All that the product's own client, or a caller on this machine, could claim to be.
+FORGED: list[dict[str, str]] = [
+    {},
+    {"host": "localhost"},
+    {"authorization": f"Bearer {OWN}"},
+    {"x_forwarded_for": "127.0.0.1", "user_agent": "curl/8"},
+    {"x_receiver_key": KEY.hex(), "cookie": f"segment={OWN}"},
+]
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
 @pytest.mark.parametrize(
-    ("target", "method", "host", "status"),
+    "path",
     [
-        ("/requests?limit=0", "GET", "127.0.0.1", 400),
-        ("/requests", "PUT", "localhost:8001", 405),
-        ("/requests", "GET", "evil.example:8001", 403),
-        ("/requests", "DELETE", "evil.example", 403),
-        ("/connections", "DELETE", "evil.example", 403),
-        ("/connections", "GET", "127.0.0.1", 405),
+        "/requests",
+        "/requests?limit=100",
+        f"/requests/{OTHER}",
+        f"/{OWN}/requests",
+        f"/{OWN}/requests/{OTHER}",
+        f"/{OWN}/../requests/{OTHER}",
+        "/connections",
+        f"/{OWN}/connections",
+        f"/ledger/{OTHER}/ok",
     ],
 )
-async def test_looking_up_is_refused_where_it_must_be(
-    target: str, method: str, host: str, status: int
-):
+@pytest.mark.parametrize("headers", FORGED)
+async def test_no_request_over_the_network_reads_or_removes_anything(path, method, headers):
     async with running() as receiver:
-        assert (await ask(receiver, target, method, host=host))[0] == status
+        await ask(receiver, f"/{OTHER}/ok?mark=secret", "POST")
+        reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
+        writer.write(request("/ok"))
+        await reader.readuntil(b"}")
+
+        status, answer = await ask(receiver, path, method, **headers)
+
+        assert status == 404
+        assert "secret" not in json.dumps(answer)
+        assert [one["query"] for one in await arrived(receiver, OTHER)] == [{"mark": "secret"}]
+        writer.write(request("/ok"))
+        assert b"200 OK" in await reader.readuntil(b"}")
+        writer.close()
+
+
+async def test_a_detour_through_the_receiver_itself_reads_nothing():
+    async with running() as receiver:
+        await ask(receiver, f"/{OTHER}/ok", "POST")
+        inside = f"http%3A%2F%2F127.0.0.1%3A{receiver.port}%2Frequests%2F{OTHER}"
+
+        assert (await ask(receiver, f"/{OWN}/chaos?to={inside}"))[0] == 404
+        assert (await ask(receiver, f"/{OWN}/chaos?to=%2Frequests%2F{OTHER}"))[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/chaos?to=/ok", "/long-job", f"/{'a' * 32}/chaos?to=/ok"])
+async def test_what_makes_calls_needs_an_address_that_nobody_guesses(path: str):
+    async with running() as receiver:
+        status, answer = await ask(receiver, path, "POST")
+
+    assert status in (403, 404)
+    assert answer["error"]
+
+
+async def test_health_is_answered_and_tells_nothing():
+    async with running() as receiver:
+        assert await ask(receiver, "/healthz") == (200, {"status": "ok"})
+        assert await arrived(receiver) == []
+
+
+async def test_a_receiver_alone_announces_an_address_of_its_own():
+    receiver = Receiver(ReceiverOptions())
+    await receiver.start()
+    try:
+        own = receiver.own_address.removeprefix(f"http://127.0.0.1:{receiver.port}")
+        assert (await ask(receiver, f"{own}chaos?to=/ok"))[0] == 200
+    finally:
+        await receiver.stop()
 
 
 async def test_the_ledger_has_a_line_per_request_before_the_answer(tmp_path: Path):
@@ -95,14 +151,14 @@ async def test_no_answer_goes_out_when_the_ledger_fails(
     assert answer == b""
 
 
-async def test_a_stop_finishes_what_is_under_way_and_closes_idle_connections():
-    receiver = Receiver(ReceiverOptions())
+async def test_a_stop_finishes_what_is_under_way_and_closes_idle_connections(tmp_path: Path):
+    receiver = Receiver(ReceiverOptions(key=KEY, control=tmp_path / "receiver.sock"))
     await receiver.start()
     idle, idle_writer = await asyncio.open_connection("127.0.0.1", receiver.port)
     idle_writer.write(request("/status/204"))
     await idle.readuntil(b"\r\n\r\n")
-    slow = asyncio.create_task(send(receiver, request("/slow?ms=100")))
-    await until_recorded(receiver, 2)
+    slow = asyncio.create_task(send(receiver, request(f"/{OWN}/slow?ms=100")))
+    await until_recorded(receiver, 1)
 
     await receiver.stop()
 
@@ -111,12 +167,12 @@ async def test_a_stop_finishes_what_is_under_way_and_closes_idle_connections():
     idle_writer.close()
 
 
-async def test_a_stop_cuts_off_what_never_ends(monkeypatch: pytest.MonkeyPatch):
+async def test_a_stop_cuts_off_what_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(receiver_module, "STOP_SECONDS", 0.05)
-    receiver = Receiver(ReceiverOptions())
+    receiver = Receiver(ReceiverOptions(key=KEY, control=tmp_path / "receiver.sock"))
     await receiver.start()
     _, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
-    writer.write(request("/timeout"))
+    writer.write(request(f"/{OWN}/timeout"))
     await until_recorded(receiver, 1)
 
     await receiver.stop()

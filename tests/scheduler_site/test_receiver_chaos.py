@@ -6,15 +6,15 @@ from urllib.parse import quote
 import pytest
 
 from scheduler_site import receiver_chaos
-from scheduler_site.receiver import Receiver, ReceiverOptions
-from tests.scheduler_site.receiver_calls import ask, request, running, send
+from scheduler_site.receiver import Receiver
+from tests.scheduler_site.receiver_calls import OTHER, OWN, arrived, ask, request, running, send
 from tests.support.http_receiver import HttpReceiver, http_receiver
 from tests.support.waiting import until
 
 
 def chaos(receiver: HttpReceiver | str, query: str = "") -> str:
     url = receiver if isinstance(receiver, str) else receiver.url
-    return f"/chaos?to={quote(url, safe='')}{query}"
+    return f"/{OWN}/chaos?to={quote(url, safe='')}{query}"
 
 
 async def post(receiver: Receiver, target: str, webhook_id: str = "a") -> bytes:
@@ -84,33 +84,29 @@ async def test_the_same_seed_makes_the_same_trouble():
 
 
 @pytest.mark.parametrize(
-    "target",
+    "query",
     [
-        "/chaos",
-        "/chaos?to=x",
-        "/chaos?to=http://10.1.2.3/",
-        "/chaos?to=/ok&duplicate=2",
-        "/chaos?to=/ok&reorder=101",
-        "/chaos?to=/ok&hold_ms=0",
+        "",
+        "?to=x",
+        "?to=http://10.1.2.3/",
+        "?to=/ok&duplicate=2",
+        "?to=/ok&reorder=101",
+        "?to=/ok&hold_ms=0",
     ],
 )
-async def test_useless_queries_are_refused_with_the_reason(target: str):
+async def test_useless_queries_are_refused_with_the_reason(query: str):
     async with running() as receiver:
-        status, body = await ask(receiver, target)
+        status, body = await ask(receiver, f"/{OWN}/chaos{query}")
 
     assert status == 400
     assert body["error"]
 
 
 async def test_what_webhooks_may_not_reach_is_not_reached_through_it():
-    receiver = Receiver(ReceiverOptions(forward_to=()))
-    await receiver.start()
-    try:
+    async with running(forward_to=()) as receiver:
         with http_receiver() as users:
             refused = await ask(receiver, chaos(users))
             allowed = await ask(receiver, chaos("/ok"))
-    finally:
-        await receiver.stop()
 
     assert (refused[0], users.requests, allowed[0]) == (400, [], 200)
 
@@ -133,9 +129,10 @@ async def test_requests_under_way_are_bounded(monkeypatch: pytest.MonkeyPatch):
             writer.write(request(chaos(users)))
             await asyncio.to_thread(until, lambda: users.requests)
             status, _ = await ask(receiver, chaos(users))
+            other, _ = await ask(receiver, f"/{OTHER}/chaos?to=/ok")
             writer.close()
 
-    assert status == 503
+    assert (status, other) == (503, 200)
 
 
 async def test_remembered_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
@@ -145,4 +142,23 @@ async def test_remembered_queries_are_bounded(monkeypatch: pytest.MonkeyPatch):
             await ask(receiver, chaos("/ok", f"&seed={seed}"))
 
         assert receiver._chaos is not None
-        assert len(receiver._chaos._roads) == 2
+        assert len(receiver._chaos._roads[f"/{OWN}"]) == 2
+
+
+async def test_a_path_is_forwarded_to_below_the_own_segment():
+    async with running() as receiver:
+        await ask(receiver, chaos("/status/418"))
+
+        found = await arrived(receiver)
+
+    assert [one["path"] for one in found] == ["/chaos", "/status/418"]
+
+
+async def test_queries_are_remembered_for_few_tenants(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(receiver_chaos, "_MAX_TENANTS", 1)
+    async with running() as receiver:
+        for segment in (OWN, OTHER):
+            await ask(receiver, f"/{segment}/chaos?to=/ok")
+
+        assert receiver._chaos is not None
+        assert list(receiver._chaos._roads) == [f"/{OTHER}"]

@@ -5,7 +5,16 @@ import asyncio
 import pytest
 
 from scheduler_site import receiver_connection
-from tests.scheduler_site.receiver_calls import ask, request, running, send, until_recorded
+from tests.scheduler_site.receiver_calls import (
+    OWN,
+    arrived,
+    ask,
+    request,
+    running,
+    send,
+    tell,
+    until_recorded,
+)
 from tests.support.waiting import until
 
 CLOSE = request("/ok", connection="close")
@@ -24,18 +33,18 @@ async def test_pipelined_requests_are_answered_in_their_order():
 
 async def test_thousands_of_pipelined_requests_are_all_answered():
     async with running() as receiver:
-        answer = await send(receiver, request("/ok") * 3000 + CLOSE)
+        answer = await send(receiver, request(f"/{OWN}/ok") * 3000 + CLOSE)
 
         assert answer.count(b"HTTP/1.1 200 OK") == 3001
-        assert (await ask(receiver, "/requests?limit=1"))[1]["total"] == 3001
+        assert (await tell(receiver, f"/requests/{OWN}?limit=1"))[1]["total"] == 3000
 
 
 async def test_a_request_may_come_byte_by_byte():
     async with running() as receiver:
-        data = request("/ok", "POST", b'{"a": 1}', connection="close")
+        data = request(f"/{OWN}/ok", "POST", b'{"a": 1}', connection="close")
         answer = await send(receiver, *(data[i : i + 1] for i in range(len(data))))
 
-        kept = (await ask(receiver, "/requests"))[1]["requests"]
+        kept = await arrived(receiver)
 
     assert answer.startswith(b"HTTP/1.1 200")
     assert kept[0]["body"] == '{"a": 1}'
@@ -51,12 +60,12 @@ async def test_dripped_bodies_arrive_whole():
 async def test_timeout_never_answers_but_is_recorded():
     async with running() as receiver:
         reader, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
-        writer.write(request("/timeout"))
+        writer.write(request(f"/{OWN}/timeout"))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(reader.read(1), 0.05)
         writer.close()
 
-        kept = (await ask(receiver, "/requests"))[1]["requests"]
+        kept = await arrived(receiver)
 
     assert kept[0]["path"] == "/timeout"
     assert kept[0]["status"] is None
@@ -65,7 +74,7 @@ async def test_timeout_never_answers_but_is_recorded():
 async def test_a_client_that_leaves_early_leaves_nothing_behind():
     async with running() as receiver:
         _, writer = await asyncio.open_connection("127.0.0.1", receiver.port)
-        writer.write(request("/slow?ms=60000"))
+        writer.write(request(f"/{OWN}/slow?ms=60000"))
         await until_recorded(receiver, 1)
         writer.transport.abort()
 

@@ -9,26 +9,30 @@ import pytest
 from scheduler_site import receiver_jobs
 from scheduler_site.receiver_jobs import LongJobs
 from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_outgoing import callbacks
+from scheduler_site.receiver_outgoing import Callbacks
 from tests.support.http_receiver import HttpReceiver, http_receiver
 
 PATH = "/v1/executions/0193a5f0-0000-7000-8000-000000000001"
 
 
-def job(api: HttpReceiver, query: str, **headers: str) -> Request:
+def job(api: HttpReceiver, query: str, base: str = "", **headers: str) -> Request:
     given = {
         "x-execution-token": "token",
         "x-scheduler-callback-url": f"http://127.0.0.1:{api.port}{PATH}",
         "x-scheduler-fencing-token": "7",
         **headers,
     }
-    return Request("POST", f"/long-job?{query}", tuple(given.items()))
+    return Request("POST", f"/long-job?{query}", tuple(given.items()), base=base)
 
 
-async def run(request: Request) -> int | None:
-    jobs = LongJobs(callbacks())
+def jobs_of(api: HttpReceiver) -> LongJobs:
+    return LongJobs(Callbacks(f"http://127.0.0.1:{api.port}"))
+
+
+async def run(api: HttpReceiver, request: Request) -> int | None:
+    jobs = jobs_of(api)
     answer = jobs.take(request)
-    await asyncio.wait_for(asyncio.gather(*jobs._running), 20)
+    await asyncio.wait_for(jobs._running.settle(), 20)
     await jobs.close()
     return answer.status
 
@@ -40,7 +44,7 @@ def reports(api: HttpReceiver) -> list[tuple[str, Any]]:
 
 async def test_a_job_sends_its_progress_and_completes():
     with http_receiver() as api:
-        status = await run(job(api, "seconds=0&progress=2"))
+        status = await run(api, job(api, "seconds=0&progress=2"))
 
     assert status == 202
     assert reports(api) == [
@@ -53,7 +57,7 @@ async def test_a_job_sends_its_progress_and_completes():
 @pytest.mark.parametrize(("end", "last"), [("fail", ["/fail"]), ("silence", [])])
 async def test_a_job_may_fail_or_fall_silent(end: str, last: list[str]):
     with http_receiver() as api:
-        await run(job(api, f"seconds=0&progress=0&end={end}"))
+        await run(api, job(api, f"seconds=0&progress=0&end={end}"))
 
     assert [path for path, _ in reports(api)] == last
 
@@ -64,7 +68,7 @@ async def test_a_job_may_fail_or_fall_silent(end: str, last: list[str]):
 async def test_a_job_that_is_no_longer_wanted_stops(status: int, body: bytes):
     with http_receiver() as api:
         api.status, api.body = status, body
-        await run(job(api, "seconds=0&progress=5"))
+        await run(api, job(api, "seconds=0&progress=5"))
 
     assert [path for path, _ in reports(api)] == ["/heartbeat"]
 
@@ -73,7 +77,7 @@ async def test_the_end_is_reported_again_until_it_is_taken(monkeypatch: pytest.M
     monkeypatch.setattr(receiver_jobs, "_PAUSE_SECONDS", 0)
     with http_receiver() as api:
         api.status = 503
-        await run(job(api, "seconds=0&progress=0"))
+        await run(api, job(api, "seconds=0&progress=0"))
 
     assert [path for path, _ in reports(api)] == ["/complete"] * 5
 
@@ -83,7 +87,7 @@ async def test_a_callback_that_fails_does_not_end_the_job(monkeypatch: pytest.Mo
     with http_receiver() as api:
         pass
 
-    assert await run(job(api, "seconds=0&progress=1")) == 202
+    assert await run(api, job(api, "seconds=0&progress=1")) == 202
 
 
 @pytest.mark.parametrize(
@@ -100,16 +104,37 @@ async def test_a_callback_that_fails_does_not_end_the_job(monkeypatch: pytest.Mo
 )
 async def test_a_request_without_a_usable_callback_is_refused(query: str, headers: dict[str, str]):
     with http_receiver() as api:
-        status = await run(job(api, query, **headers))
+        status = await run(api, job(api, query, **headers))
 
     assert (status, api.requests) == (400, [])
 
 
 async def test_jobs_are_bounded_and_end_with_the_receiver(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(receiver_jobs, "MAX_JOBS", 1)
-    jobs = LongJobs(callbacks())
     with http_receiver() as api:
+        jobs = jobs_of(api)
         first, second = jobs.take(job(api, "seconds=1000")), jobs.take(job(api, "seconds=1000"))
         await asyncio.wait_for(jobs.close(), 20)
 
-    assert (first.status, second.status, jobs._running) == (202, 503, set())
+    assert (first.status, second.status, jobs._running.count("")) == (202, 503, 0)
+
+
+async def test_one_tenants_jobs_leave_room_for_anothers(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(receiver_jobs, "MAX_JOBS", 1)
+    with http_receiver() as api:
+        jobs = jobs_of(api)
+        answers = [jobs.take(job(api, "seconds=1000", base=base)) for base in ("/a", "/a", "/b")]
+        await asyncio.wait_for(jobs.close(), 20)
+
+    assert [answer.status for answer in answers] == [202, 503, 202]
+
+
+async def test_a_job_reports_to_its_own_installation_whatever_the_headers_say():
+    with http_receiver() as api, http_receiver() as elsewhere:
+        jobs = LongJobs(Callbacks(f"http://127.0.0.1:{api.port}"))
+        refused = jobs.take(job(elsewhere, "seconds=0&progress=0"))
+        await asyncio.wait_for(jobs._running.settle(), 20)
+        await jobs.close()
+
+    assert refused.status == 400
+    assert (api.requests, elsewhere.requests) == ([], [])

@@ -21,7 +21,7 @@ SECRETS = {"postgres_password": "p", "valkey_password": "v"}
 VARIABLES = (
     "HOST", "PORT", "RECEIVER_PORT", "DATABASE_URL", "REDIS_URL", "WEBS", "SCHEDULERS",
     "WORKERS", "RECORDERS", "PUBLIC_URL", "WEBHOOK_ALLOWED_NETWORKS", "BOOTSTRAP_API_KEY",
-    "ADMIN_PASSWORD", "HANDLER_MODULES", "ALLOWED_COMMANDS",
+    "ADMIN_PASSWORD", "HANDLER_MODULES", "ALLOWED_COMMANDS", "TEST_RECEIVER",
 )  # fmt: skip
 
 
@@ -150,6 +150,28 @@ def test_bootstrap_secrets_go_to_bootstrap_alone(external, monkeypatch):
     for name, spec in found.items():
         if name != "bootstrap":
             assert not secret & set(spec.environment)
+
+
+def test_the_test_receiver_tells_what_arrived_on_a_file_and_reports_to_this_installation(external):
+    argv = specs(make_stages(external, {}))["receiver-1"].argv
+
+    assert f"--control={external.data_dir / 'receiver.sock'}" in argv
+    assert f"--callbacks={external.public_url}" in argv
+    assert "--port=8001" in argv
+
+
+def test_a_test_receiver_that_is_turned_off_runs_nowhere_and_is_reached_by_nobody(
+    external, monkeypatch
+):
+    monkeypatch.setenv("TEST_RECEIVER", "false")
+    options = replace(
+        read_options(), database_url=external.database_url, redis_url=external.redis_url
+    )
+    found = specs(make_stages(options, {}))
+
+    assert "receiver-1" not in found
+    assert options.receiver_url == ""
+    assert {spec.environment["WEBHOOK_ALLOWED_NETWORKS"] for spec in found.values()} == {""}
 
 
 def test_processes_know_what_they_are_and_where_the_data_is(external):

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import socket
 import stat
 from dataclasses import replace
+from uuid import UUID
 
 import pytest
 
-from scheduler_site import local_state
+from executions.services.receiver_requests import segment
+from scheduler_site import local_state, up
 from scheduler_site.console import Console
 from scheduler_site.run_lock import RunLock
 from scheduler_site.spawning import ProcessSpec, Spawner
@@ -17,6 +18,8 @@ from scheduler_site.supervisor import Supervisor
 from scheduler_site.supervisor_plan import UpOptions
 from scheduler_site.supervisor_process import SupervisedProcess
 from scheduler_site.up import Runtime, UpFailure, readiness_table, run_up
+
+TENANT = UUID(int=1)
 
 
 @pytest.fixture
@@ -110,18 +113,18 @@ def test_full_disk_is_reported_and_does_not_end_the_watch(options, monkeypatch):
 
 
 def test_readiness_table_shows_new_secrets_once(options):
-    made = json.loads('{"tenant_id": "t", "api_key": "pk_1", "login_url": "/login/abc"}')
+    made = {"tenant_id": str(TENANT), "api_key": "pk_1", "login_url": "/login/abc"}
 
     table = readiness_table(options, made)
 
     assert "http://127.0.0.1:18200/v1/docs/" in table
     assert "pk_1" in table
     assert "http://127.0.0.1:18200/login/abc" in table
-    assert "http://127.0.0.1:18201/" in table
+    assert f"http://127.0.0.1:18201/{segment(TENANT)}/" in table
 
 
 def test_readiness_table_of_a_later_start_has_no_secrets(options):
-    table = readiness_table(options, {"tenant_id": "t", "api_key": None, "login_url": None})
+    table = readiness_table(options, {"tenant_id": str(TENANT), "api_key": None, "login_url": None})
 
     assert "API key" not in table
     assert "Login link" not in table
@@ -129,6 +132,18 @@ def test_readiness_table_of_a_later_start_has_no_secrets(options):
 
 @pytest.mark.parametrize("fenced", [True, False])
 def test_readiness_table_says_that_a_restored_installation_is_held_back(options, fenced):
-    made = {"tenant_id": "t", "api_key": None, "login_url": None, "fenced": fenced}
+    made = {"tenant_id": str(TENANT), "api_key": None, "login_url": None, "fenced": fenced}
 
     assert ("restore --confirm" in readiness_table(options, made)) is fenced
+
+
+def test_a_receiver_that_is_turned_off_needs_no_port_and_is_not_shown(options):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = replace(options, receiver_port=other.getsockname()[1])
+        up._refuse_taken_ports(replace(taken, receiver=False))
+        with pytest.raises(UpFailure, match="RECEIVER_PORT"):
+            up._refuse_taken_ports(taken)
+
+    made = {"tenant_id": str(TENANT), "api_key": None, "login_url": None}
+    assert "Test receiver" in readiness_table(options, made)
+    assert "Test receiver" not in readiness_table(replace(options, receiver=False), made)

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from tests.support.waiting import until
 
@@ -106,16 +107,15 @@ class Installation:
         return _exchange(self.port, method, path, json.dumps(body) if body else None, sent)
 
     def received(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """Return what the receiver got on the path, oldest first."""
-        wanted = "&".join(f"{name}={value}" for name, value in query.items())
-        _, document = _exchange(
-            self.receiver_port, "GET", f"/requests?limit=1000&path={path}&{wanted}", None, {}
-        )
-        found: list[dict[str, Any]] = document["requests"]
-        return found[::-1]
+        """Return what the receiver got on the path below the own address, oldest first."""
+        wanted = urlencode({"limit": 1000, "path": path, **query})
+        found = self.call("GET", f"/v1/receiver/requests?{wanted}")
+        listed: list[dict[str, Any]] = found["requests"]
+        return listed[::-1]
 
     def target(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.receiver_port}{path}"
+        """Return the URL of a path below the own address."""
+        return str(self.call("GET", "/v1/receiver")["url"]).rstrip("/") + path
 
     @property
     def output(self) -> str:

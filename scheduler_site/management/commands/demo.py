@@ -1,27 +1,26 @@
 """``manage.py demo``: a tenant to play with, and the test receiver that its tasks call.
 
-Exit codes: 0 done or there already; 1 the receiver does not answer; 3 there is no demo tenant;
-4 a tenant of that name is somebody's own.
+Exit codes: 0 done or there already; 1 the receiver does not answer; 3 there is no demo tenant, or
+no receiver runs; 4 a tenant of that name has another origin.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from scheduler_site import demo, local_state
+from executions.services.receiver_requests import received, required_address_of
+from scheduler_site import demo
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, wrong_use
-from shared.exceptions import NotFound
+from shared.exceptions import Unavailable
 
-_SECONDS = 3.0
+_SHOWN = ("method", "path", "received_at")
 
 
 def _seed(command: Any, options: Mapping[str, Any]) -> None:
-    found = demo.seed(_receiver(options))
+    found = demo.seed(_given_receiver(options))
     document = _document(found)
     said = "made" if found.made else "is there already"
     lines = [
@@ -37,10 +36,17 @@ def _seed(command: Any, options: Mapping[str, Any]) -> None:
 
 
 def _sink(command: Any, options: Mapping[str, Any]) -> None:
-    url = _receiver(options)
-    connections, requests = _ask(url, "/healthz"), _ask(url, "/requests?limit=1")
-    answers = connections is not None
-    document = {"receiver_url": url, "answers": answers, "last_request": _last(requests)}
+    tenant = demo.find()
+    url = required_address_of(tenant.id)
+    last = None
+    try:
+        listed = received(tenant.id, {"limit": 1})["requests"]
+        # What it carried is the tasks' business.
+        last = {key: listed[0][key] for key in _SHOWN} if listed else None
+        answers = True
+    except Unavailable:
+        answers = False
+    document = {"receiver_url": url, "answers": answers, "last_request": last}
     command.emit(options, document, [f"{url} {'answers' if answers else 'does not answer'}"])
     if not answers:
         command.leave(FAILED)
@@ -69,39 +75,16 @@ def _document(found: demo.Seeded) -> dict[str, Any]:
     }
 
 
-def _receiver(options: Mapping[str, Any]) -> str:
-    given: str | None = options["receiver"]
-    url = given or local_state.load_runtime(local_state.data_dir()).get("receiver_url")
-    if not url:
-        raise NotFound("No test receiver is known. Start `manage.py up`, or give --receiver.")
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise wrong_use("--receiver", "give a URL such as http://127.0.0.1:8001/.")
-    return str(url)
-
-
-def _ask(url: str, path: str) -> Any:
-    """Return what the receiver answers, None when it does not."""
-    parts = urlsplit(url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_SECONDS)
-    try:
-        connection.request("GET", path)
-        answer = connection.getresponse()
-        return json.loads(answer.read()) if answer.status == 200 else None
-    except (OSError, http.client.HTTPException, ValueError):
-        return None
-    finally:
-        connection.close()
-
-
-def _last(found: Any) -> Any:
-    listed = (found or {}).get("requests") or []
-    # What it carried is the tasks' business.
-    return {key: listed[0][key] for key in ("method", "path", "received_at")} if listed else None
+def _given_receiver(options: Mapping[str, Any]) -> str | None:
+    url: str | None = options["receiver"]
+    if url is not None and urlsplit(url).scheme not in ("http", "https"):
+        raise wrong_use("--receiver", "give a URL such as http://127.0.0.1:9000/.")
+    return url
 
 
 def _add_receiver(parser: Any) -> None:
     parser.add_argument(
-        "--receiver", metavar="URL", help="test receiver to call (that of `manage.py up`)"
+        "--receiver", metavar="URL", help="another test receiver to call than that of `up`"
     )
 
 
@@ -113,16 +96,15 @@ class Command(VerbCommand):
         Verb(
             "seed",
             "make the demo tenant, with a made-up last day",
-            ("demo seed", "demo seed --receiver http://127.0.0.1:8001/"),
+            ("demo seed", "demo seed --receiver http://127.0.0.1:9000/"),
             _seed,
             _add_receiver,
         ),
         Verb(
             "sink",
-            "say whether the test receiver answers, and what it got last",
+            "say whether the test receiver answers, and what it got last of the demo tenant",
             ("demo sink",),
             _sink,
-            _add_receiver,
         ),
         Verb(
             "reset",

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scheduler_site.receiver import ReceiverOptions, add_arguments, serve
+from scheduler_site.receiver import add_arguments, options_of, serve
+from shared.receiver_address import key_of
 
 
 class Command(BaseCommand):
-    """``run_receiver [--port N] [--ledger FILE] [--ledgers DIR] [--secret whsec_…] …``."""
+    """``run_receiver [--port N] [--ledger FILE] [--ledgers DIR] [--control FILE] …``."""
 
     help = "Run the built-in test receiver (http://127.0.0.1:PORT/ lists its paths)."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Take the receiver's own options."""
-        add_arguments(parser)
+        add_arguments(parser, settings.PUBLIC_URL)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Serve until SIGTERM or SIGINT."""
-        chosen = ReceiverOptions(
-            options["port"],
-            options["ledger"],
-            options["secret"],
-            tuple(options["forward_to"]),
-            options["ledgers"],
-        )
+        chosen = replace(options_of(options), key=key_of(settings.SECRET_KEY))
         try:
             serve(chosen, self._announce)
         except (OSError, ValueError) as error:

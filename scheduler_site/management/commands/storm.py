@@ -19,6 +19,7 @@ from scheduler_site import local_state
 from scheduler_site.storm.ground import find_ground
 from scheduler_site.storm.order import KINDS, Order
 from scheduler_site.storm.scratch import (
+    ledger_of,
     left_behind,
     patiently,
     remove,
@@ -114,6 +115,7 @@ class Command(PunctualCommand):
         found = left_behind()
         self.confirm(options, f"Remove {len(found)} scratch tenants with all they have?")
         for tenant in found:
+            ledger_of(local_state.data_dir(), tenant).unlink(missing_ok=True)
             patiently(partial(remove, tenant))
         names = [tenant.name for tenant in found]
         self.emit(options, {"removed": names}, [f"Removed: {', '.join(names) or 'nothing'}"])

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from executions.services.pools import change_pool
+from executions.services.receiver_requests import address_of
 from executions.services.test_delivery import TestResult
 from shared.redaction import MASK
 from tasks.models import Calendar, Task
@@ -183,6 +184,26 @@ def test_only_admins_get_the_form(browser, alpha, role):
         assert client.get(path).status_code == 403
         assert client.post(path, {"name": "x"}).status_code == 403
     assert client.post("/tasks/test").status_code == 403
+
+
+def test_the_example_calls_the_tenants_own_address_at_the_receiver(editor, alpha, settings):
+    settings.RECEIVER_URL = "http://127.0.0.1:8001/"
+
+    answer = editor.get("/tasks/new?example=1")
+
+    own = address_of(alpha.pk)
+    assert answer.context["fields"]["url"] == f"{own}ok"
+    assert f"{own}flaky?fail=2" in answer.text
+    assert "http://127.0.0.1:8001/ok" not in answer.text
+
+
+def test_without_a_receiver_the_form_names_none(editor, settings):
+    settings.RECEIVER_URL = ""
+
+    answer = editor.get("/tasks/new?example=1")
+
+    assert "test receiver" not in answer.text
+    assert not answer.context["fields"].get("url")
 
 
 @pytest.mark.parametrize("query", ["copy=x", "copy=", "example=1", "copy=%00"])

@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import http.client
-import threading
-from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
+from executions.services.receiver_requests import address_of, segment
+from tasks.models import Task
+from tasks.revisions import read_definition
 from tenants.models import Tenant
 from tests.factories import make_tenant
 from tests.scheduler_site.demo_tenant import RECEIVER, allow_receiver
-from tests.scheduler_site.receiver_calls import running
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
+from tests.support.receiving import deliver, receiving
 
 pytestmark = pytest.mark.django_db
 
@@ -59,35 +58,22 @@ def test_somebody_elses_tenant_is_a_conflict():
     assert call("demo", "reset", "--yes").code == 4
 
 
-@contextlib.contextmanager
-def _receiving() -> Iterator[int]:
-    """Run the test receiver in a thread of its own; its port."""
-    ports: list[int] = []
-    listening, done = threading.Event(), threading.Event()
+def test_the_tasks_call_the_tenants_own_address_at_the_receiver(settings, tmp_path):
+    with receiving(settings, tmp_path):
+        assert call("demo", "seed").code == 0
 
-    async def serve() -> None:
-        async with running() as receiver:
-            ports.append(receiver.port)
-            listening.set()
-            await asyncio.to_thread(done.wait)
-
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    assert listening.wait(20)
-    try:
-        yield ports[0]
-    finally:
-        done.set()
-        thread.join(20)
+    tenant = Tenant.objects.get(name="demo")
+    definitions = [read_definition(task) for task in Task.objects.for_tenant(tenant.id)]
+    assert {urlsplit(str(one.target["url"])).path.split("/")[1] for one in definitions} == {
+        segment(tenant.id)
+    }
 
 
-def test_the_sink_tells_what_it_got_last_but_not_what_that_carried():
-    with _receiving() as port:
-        connection = http.client.HTTPConnection("127.0.0.1", port)
-        connection.request("POST", "/ok", b"secret")
-        connection.getresponse().read()
-        connection.close()
-        said = call("demo", "sink", "--receiver", f"http://127.0.0.1:{port}/", "--json")
+def test_the_sink_tells_what_it_got_last_but_not_what_that_carried(settings, tmp_path):
+    with receiving(settings, tmp_path):
+        call("demo", "seed")
+        deliver(f"{address_of(Tenant.objects.get(name='demo').id)}ok", body=b"secret")
+        said = call("demo", "sink", "--json")
 
     document = read_document("demo-sink", said.out)
     assert (said.code, document["answers"]) == (0, True)
@@ -95,11 +81,17 @@ def test_the_sink_tells_what_it_got_last_but_not_what_that_carried():
     assert "secret" not in said.out
 
 
-def test_a_sink_that_is_away_exits_with_1():
-    with _receiving() as port:
-        pass
+def test_a_sink_that_is_away_exits_with_1(settings, tmp_path):
+    with receiving(settings, tmp_path):
+        call("demo", "seed")
 
-    said = call("demo", "sink", "--receiver", f"http://127.0.0.1:{port}/", "--json")
+    said = call("demo", "sink", "--json")
 
     assert said.code == 1
     assert read_document("demo-sink", said.out)["answers"] is False
+
+
+def test_without_a_demo_tenant_or_a_receiver_there_is_no_sink():
+    assert call("demo", "sink").code == 3
+    call("demo", "seed", "--receiver", RECEIVER)
+    assert call("demo", "sink").code == 3

@@ -71,6 +71,13 @@ def test_a_server_that_up_did_not_start_is_never_touched(data_dir: Path):
         find_ground(data_dir, Order(60.0, ("scheduler",), 1, flush=True))
 
 
+def test_a_receiver_that_is_turned_off_is_a_conflict(data_dir: Path):
+    write(data_dir, receiver_url="")
+
+    with pytest.raises(Conflict, match="TEST_RECEIVER"):
+        find_ground(data_dir, ORDER)
+
+
 def test_a_receiver_that_webhooks_may_not_reach_is_a_conflict(data_dir: Path):
     write(data_dir, webhook_allowed_networks="10.0.0.0/8")
 

@@ -8,7 +8,9 @@ from django.db import OperationalError
 
 from events.models import AuditEntry, Event
 from executions.models import Execution
+from executions.services.receiver_requests import segment
 from scheduler_site.storm.scratch import (
+    ledger_of,
     left_behind,
     patiently,
     remove,
@@ -29,7 +31,7 @@ def body(schedule: dict[str, object]) -> dict[str, object]:
 def test_the_tenant_and_its_ledger_are_there_for_the_block_and_gone_afterwards(tmp_path: Path):
     with scratch(tmp_path) as made:
         make_execution(Tenant.objects.get(id=made.tenant_id), "SUCCEEDED")
-        assert made.ledger == tmp_path / "ledgers" / f"{made.name}.jsonl"
+        assert made.ledger == tmp_path / "ledgers" / f"{segment(made.tenant_id)}.jsonl"
         assert made.ledger.read_text() == ""
         assert ApiKey.objects.filter(tenant_id=made.tenant_id).exists()
 
@@ -54,6 +56,7 @@ def test_a_kept_tenant_is_found_and_removed_later(tmp_path: Path):
         task = make_task(Tenant.objects.get(id=made.tenant_id))
 
     [tenant] = left_behind()
+    assert ledger_of(tmp_path, tenant) == made.ledger
     remove(tenant)
 
     assert made.ledger.exists()

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from unittest.mock import Mock
-from uuid import uuid4
+from uuid import UUID
 
 import pytest
 
+from executions.services.receiver_requests import segment
 from scheduler_site.proof import campaign
 from scheduler_site.proof.client import ApiError
 from scheduler_site.storm import storm as storm_module
@@ -16,6 +17,7 @@ from scheduler_site.storm.storm import StormFailed, run_storm
 from shared.exceptions import Unavailable
 
 ORDER = Order(10.0, ("worker",), 1)
+TENANT = UUID(int=1)
 
 
 def ground(*, ready: bool = True) -> Mock:
@@ -30,7 +32,7 @@ def ground(*, ready: bool = True) -> Mock:
 
 
 def made(tmp_path: Path) -> Scratch:
-    return Scratch(uuid4(), "storm-1", "key", tmp_path / "storm-1.jsonl")
+    return Scratch(TENANT, "storm-1", "key", tmp_path / "storm-1.jsonl")
 
 
 def test_what_does_not_run_is_not_stormed(tmp_path: Path):
@@ -65,4 +67,5 @@ def test_the_load_calls_the_ledger_of_its_own(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(StormFailed):
         run_storm(ground(), ORDER, made(tmp_path), print)
 
-    assert seen == [("http://127.0.0.1:2/ledger/storm-1", tmp_path / "storm-1.jsonl", 10.0)]
+    own = f"http://127.0.0.1:2/{segment(TENANT)}"
+    assert seen == [(own, tmp_path / "storm-1.jsonl", 10.0)]

@@ -1,0 +1,96 @@
+"""What the test receiver tells the installation itself, over a socket file of the data directory.
+
+The product's client calls addresses of networks, never files: a webhook reaches none of this,
+whatever it carries. Reading needs the file's owner here, and a tenant's key where the API asks.
+
+GET /requests/SEGMENT?path=&webhook_id=&limit=   what arrived below the segment, newest first
+DELETE /requests/SEGMENT                         forgets it
+GET /connections                                 how many connections callers keep open
+DELETE /connections                              closes them, each after its answer
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from scheduler_site.receiver_connection import Connection
+from scheduler_site.receiver_messages import Answer, Request, answer_json
+from scheduler_site.receiver_rooms import Rooms
+from shared.unix_http import listener
+
+#: The file in a data directory.
+FILE = "receiver.sock"
+_REQUESTS = "/requests/"
+
+
+class Control:
+    """A second server of the receiver; answers about its rooms and connections."""
+
+    def __init__(self, rooms: Rooms, connections: set[Connection]) -> None:
+        self._rooms = rooms
+        self._watched = connections
+        self._own: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+        self._path: Path | None = None
+        self.stopping = False
+
+    async def start(self, path: Path) -> None:
+        """Listen on the file, which only its owner may use; OSError where it cannot be made."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(lambda: Connection(self), sock=listener(path))
+        self._path = path
+
+    async def stop(self) -> None:
+        """Close everything and remove the file."""
+        self.stopping = True
+        if self._server is None or self._path is None:
+            return
+        self._server.close()
+        for connection in list(self._own):
+            connection.abort()
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+
+    def opened(self, connection: Connection) -> None:
+        """Count a connection that was made."""
+        self._own.add(connection)
+
+    def closed(self, connection: Connection) -> None:
+        """Forget a connection that was lost."""
+        self._own.discard(connection)
+
+    def take(self, request: Request, reply: Callable[[Answer], None]) -> None:
+        """Answer at once; nothing here is recorded."""
+        if request.path == "/connections":
+            reply(self._connections(request))
+        elif request.path.startswith(_REQUESTS):
+            reply(self._requests(request))
+        else:
+            reply(answer_json(404, {"error": "unknown path"}))
+
+    def _connections(self, request: Request) -> Answer:
+        if request.method == "GET":
+            return answer_json(200, {"open": len(self._watched)})
+        if request.method != "DELETE":
+            return Answer(405, headers=(("Allow", "GET, DELETE"),))
+        closed = list(self._watched)
+        for connection in closed:
+            connection.close_when_idle()
+        return answer_json(200, {"closed": len(closed)})
+
+    def _requests(self, request: Request) -> Answer:
+        room = self._rooms.find(request.path.removeprefix(_REQUESTS))
+        if room is None:
+            return answer_json(404, {"error": "no such segment"})
+        if request.method == "DELETE":
+            room.recent.clear()
+            return Answer(204)
+        if request.method != "GET":
+            return Answer(405, headers=(("Allow", "GET, DELETE"),))
+        try:
+            return answer_json(200, room.recent.listing(request.query))
+        except ValueError as error:
+            return answer_json(400, {"error": str(error)})
