@@ -224,7 +224,8 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Punctual",
     "DESCRIPTION": "Run a webhook at a time: once, after a delay, every N seconds, or by cron.",
-    "VERSION": "1.0.0",
+    # The version of CHANGELOG.md; workers tell it, too.
+    "VERSION": "0.1.0",
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/v1",

@@ -1,9 +1,10 @@
-"""UPGRADING.md tells every migration to whoever upgrades, and names none that does not exist."""
+"""UPGRADING.md names every migration and no other, and all pages name one version."""
 
 from __future__ import annotations
 
 import re
 
+from django.conf import settings
 from django.db.migrations.loader import MigrationLoader
 
 from tests.architecture import tree
@@ -18,9 +19,12 @@ FIRST_VERSION = {
 }
 
 
+def _text(page: str) -> str:
+    return (tree.REPOSITORY / page).read_text(encoding="utf-8")
+
+
 def test_every_migration_stands_in_the_table_of_upgrading_once():
-    text = (tree.REPOSITORY / "UPGRADING.md").read_text(encoding="utf-8")
-    told = re.findall(r"^ *\| `(\w+ \d{4}_\w+)` \|", text, re.MULTILINE)
+    told = re.findall(r"^ *\| `(\w+ \d{4}_\w+)` \|", _text("UPGRADING.md"), re.MULTILINE)
     ours = {
         f"{app} {name}"
         for app, name in MigrationLoader(None).disk_migrations
@@ -28,3 +32,12 @@ def test_every_migration_stands_in_the_table_of_upgrading_once():
     }
 
     assert sorted(told) == sorted(ours - FIRST_VERSION)
+
+
+def test_the_version_of_the_product_is_one_and_the_changelog_has_it():
+    newest = {
+        page: re.findall(r"^## \[?(\d+\.\d+\.\d+)", _text(page), re.MULTILINE)[0]
+        for page in ("CHANGELOG.md", "UPGRADING.md")
+    }
+
+    assert set(newest.values()) == {settings.SPECTACULAR_SETTINGS["VERSION"]}
