@@ -249,9 +249,14 @@ def _act(request: HttpRequest, act: Act, captured: dict[str, Any]) -> HttpRespon
 
 def _way_back(request: HttpRequest) -> str:
     """Return the page that asked: the form's ``next``, else the referring page, if it is ours."""
-    given = request.POST.get("next", "")
-    if not given:
-        parts = urlsplit(request.META.get("HTTP_REFERER", ""))
-        given = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    given = request.POST.get("next", "") or _referring_page(request)
     local = given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None)
     return given if local and len(given) <= _MAX_NEXT else reverse("dashboard:overview")
+
+
+def _referring_page(request: HttpRequest) -> str:
+    try:
+        parts = urlsplit(request.META.get("HTTP_REFERER", ""))
+    except ValueError:
+        return ""  # Not every browser extension sends an address that is one.
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path

@@ -7,13 +7,21 @@ from typing import Any
 import orjson
 
 from executions.services.triggering import Override
-from shared.exceptions import FieldError, InvalidInput
-from tasks.payloads import json_problem
+from shared.exceptions import InvalidInput
+from shared.strict_json import named, read_json
 
 
 def pretty(value: Any) -> str:
     """Return JSON as people edit it."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+
+
+def read_field(text: str, pointer: str, label: str) -> Any:
+    """Return the JSON of a field; raise InvalidInput that names the field."""
+    try:
+        return read_json(text, pointer)
+    except InvalidInput as refused:
+        raise named(refused, pointer, label) from refused
 
 
 def read_override(given: str | None, before: str | None) -> Override | None:
@@ -23,11 +31,4 @@ def read_override(given: str | None, before: str | None) -> Override | None:
     """
     if given is None or given.strip() == (before or "").strip():
         return None
-    try:
-        payload = orjson.loads(given)
-    except orjson.JSONDecodeError as error:
-        message = f"The payload is not JSON: {error.msg} in line {error.lineno}."
-        raise InvalidInput([FieldError("#/payload", "invalid", message)], message) from error
-    if problem := json_problem(payload, "#/payload"):
-        raise InvalidInput([FieldError(*problem)], problem[2])
-    return Override(payload)
+    return Override(read_field(given, "#/payload", "Payload"))

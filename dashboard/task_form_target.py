@@ -21,6 +21,8 @@ from dashboard.task_form_values import (
     read_words,
     show_plain,
 )
+from shared.exceptions import InvalidInput
+from shared.strict_json import read_json_or_word
 from tasks.choices import TARGET_KINDS
 from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
@@ -162,23 +164,24 @@ def _show_pairs(pairs: Mapping[str, Any]) -> str:
 def _show_arguments(arguments: Sequence[str]) -> str:
     """Return one argument a line, or JSON where lines would be read as other arguments."""
     text = "\n".join(arguments)
-    if _split_arguments(text) == list(arguments):
-        return text
+    try:
+        if _split_arguments(text, "#") == list(arguments):
+            return text
+    except InvalidInput:
+        pass  # As lines it would be refused, so it is shown as JSON.
     return orjson.dumps(arguments).decode()
 
 
 def _read_arguments(form: Form) -> list[str]:
-    return _split_arguments("\n".join(lines(form.fields.get("arguments", ""))))
+    text = "\n".join(lines(form.fields.get("arguments", "")))
+    return form.read(_split_arguments, text, "#/target/arguments") or []
 
 
-def _split_arguments(text: str) -> list[str]:
-    if text.startswith("["):
-        try:
-            given = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            given = None
-        if isinstance(given, list) and all(isinstance(one, str) for one in given):
-            return given
+def _split_arguments(text: str, pointer: str) -> list[str]:
+    """Return one argument a line, or those of a JSON list of texts; raise InvalidInput."""
+    given = read_json_or_word(text, pointer, marks="") if text.startswith("[") else None
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        return given
     return [line for line in text.split("\n") if line.strip()]
 
 

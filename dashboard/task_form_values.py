@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any
 
-import orjson
-
 from dashboard.fields import instant_of
-from shared.exceptions import FieldError
+from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant, parse_instant
+from shared.strict_json import named, read_json
 from tasks.schedules.zones import UnknownZone, find_zone
 
 _BETWEEN_WORDS = re.compile(r"[,\s]+")
@@ -42,6 +41,14 @@ class Form:
             name in self.shown and lines(self.fields.get(name, "")) == lines(self.shown[name])
             for name in names
         )
+
+    def read(self, reader: Callable[[str, str], Any], text: str, pointer: str) -> Any:
+        """Return what a reader of JSON makes of a field's text; what it refuses is noted."""
+        try:
+            return reader(text, pointer)
+        except InvalidInput as refused:
+            self.errors.extend(named(refused, pointer, "").errors)
+            return None
 
     def refuse(self, pointer: str, code: str, message: str) -> None:
         """Note what is wrong with a field."""
@@ -115,12 +122,7 @@ def read_payload(form: Form, *, is_raw: bool = False) -> Any:
         return "\n".join(lines(text))
     if not text.strip():
         return None
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        message = f"This is not JSON: {error.msg} in line {error.lineno}, column {error.colno}."
-        form.refuse("#/payload", "invalid_json", message)
-        return None
+    return form.read(read_json, text, "#/payload")
 
 
 def read_pairs(form: Form, field: str, separator: str, pointer: str) -> dict[str, str]:

@@ -22,7 +22,9 @@ from dashboard.task_form_values import (
     text_block,
     yes_or_no,
 )
+from shared.exceptions import InvalidInput
 from shared.redaction import MASK
+from shared.strict_json import read_json_or_word
 from tasks.masking import SECRET_FIELDS
 
 #: What a new form shows.
@@ -195,22 +197,24 @@ def _read_success(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
         success["body_pattern"] = pattern
     path, equals = form.text("success_json_path"), form.text("success_json_equals")
     if path or equals:
-        success["json"] = {"path": path, "equals": _read_scalar(equals)}
+        at = "#/target/success/json/equals"
+        success["json"] = {"path": path, "equals": form.read(read_json_or_word, equals, at)}
     return success
 
 
 def _show_scalar(value: Any) -> str:
     """Return a JSON scalar as a person writes it: words without quotes where nothing else fits."""
-    if isinstance(value, str) and value == value.strip() and value and _read_scalar(value) == value:
+    if isinstance(value, str) and value == value.strip() and value and _is_word(value):
         return value
     return orjson.dumps(value).decode()
 
 
-def _read_scalar(text: str) -> Any:
+def _is_word(text: str) -> bool:
+    """Return whether the form reads the text as itself."""
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
+        return bool(read_json_or_word(text) == text)
+    except InvalidInput:
+        return False
 
 
 def _read_auth(form: Form, base: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shared.exceptions import FieldError, InvalidInput
+from shared.json_pointer import child
+from shared.strict_json import TEXT_INVALID, has_forbidden_character
 
 #: An answer lists no more errors than a person reads.
 MAX_ERRORS = 50
 _SHOWN_KEY = 100
 _ABSENT: Any = object()
-#: What no database or log can hold: NUL and halves of surrogate pairs; and control characters.
-_BROKEN = re.compile("[\0\ud800-\udfff]")
+#: Control characters; what no database can hold is judged as in JSON.
 _UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -187,22 +188,14 @@ class FieldReader:
         return value
 
 
-def child(pointer: str, key: str) -> str:
-    """Return the pointer to a field; a hostile name is shown cut and without odd characters."""
-    if len(key) <= _SHOWN_KEY and key.isascii() and key.isidentifier():
-        return f"{pointer}/{key}"
-    shown = _UNPRINTABLE.sub("?", str(key)[:_SHOWN_KEY])
-    return f"{pointer}/{shown.replace('~', '~0').replace('/', '~1')}"
-
-
 def text_problem(value: str, *, longest: int, printable: bool = True) -> tuple[str, str] | None:
     """Return code and sentence of what is wrong with a text, or None."""
     if not value.strip():
         return "blank", "Must not be empty."
     if len(value) > longest:
         return "too_long", f"Must be at most {longest} characters long."
-    if _BROKEN.search(value):
-        return "invalid_characters", "Must not contain NUL or half of a surrogate pair."
+    if has_forbidden_character(value):
+        return "invalid_characters", TEXT_INVALID[1]
     if printable and _UNPRINTABLE.search(value):
         return "invalid_characters", "Must not contain control characters."
     return None

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shared.addresses import origin_of
-from tasks.field_reader import Errors, child, spell
+from shared.json_pointer import child
+from tasks.field_reader import Errors, spell
 from tasks.masking import SECRET_FIELDS, Place
 
 REFUSED_CODE = "secret_required"

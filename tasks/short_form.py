@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from shared.json_pointer import child
 from tasks.definition import TARGET_DEFAULTS
-from tasks.field_reader import Errors, called_in_json, child, spell, suggest
+from tasks.field_reader import Errors, called_in_json, spell, suggest
 from tasks.validation_schedule import SCHEDULE_FIELDS
 
 #: Names that only the short form has.

@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any
 
 from shared.exceptions import FieldError, InvalidInput
+from shared.json_pointer import child
 from tasks.choices import TaskStatus
 from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
-from tasks.field_reader import Errors, FieldReader, child
+from tasks.field_reader import Errors, FieldReader
 from tasks.kept_secrets import refuse_moved
 from tasks.limits import DEPENDENCIES, NAME_LENGTH, Limits
 from tasks.masking import Place, keep_masked

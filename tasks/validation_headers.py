@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from shared.http_headers import check_header, is_secret_header
+from shared.json_pointer import child
 from shared.redaction import MASK
-from tasks.field_reader import FieldReader, called_in_json, child
+from tasks.field_reader import FieldReader, called_in_json
 from tasks.limits import HEADER_BYTES, HEADERS
 from tasks.validation_secrets import MASKED
 

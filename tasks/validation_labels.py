@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tasks.field_reader import FieldReader, called_in_json, child, text_problem
+from shared.json_pointer import child
+from tasks.field_reader import FieldReader, called_in_json, text_problem
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, LABELS
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from shared.http_headers import is_token
+from shared.json_pointer import child
 from shared.status_patterns import parse_status_pattern
 from tasks.choices import BACKOFFS, JITTERS, RETRY_WORDS
 from tasks.definition import RETRY_DEFAULTS
 from tasks.field_reader import (
     FieldReader,
     called_in_json,
-    child,
     is_number,
     number_problem,
     whole,

@@ -7,9 +7,10 @@ from typing import Any
 
 from shared.http_headers import is_token
 from shared.json_path import parse_path
+from shared.json_pointer import child
 from shared.patterns import compile_pattern
 from tasks.definition import TARGET_DEFAULTS
-from tasks.field_reader import FieldReader, called_in_json, child
+from tasks.field_reader import FieldReader, called_in_json
 from tasks.limits import NAME_LENGTH, PATH_LENGTH, PATTERN_LENGTH
 from tasks.validation_retry import read_statuses
 

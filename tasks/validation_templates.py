@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shared.json_pointer import child
 from shared.templates import NAMES, names_in, origin_is_fixed, render, unknown_names
-from tasks.field_reader import Errors, FieldReader, child, suggest
+from tasks.field_reader import Errors, FieldReader, suggest
 
 _KNOWN = (*NAMES, "labels.<key>")
 

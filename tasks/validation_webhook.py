@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shared.json_pointer import child
 from tasks import choices
 from tasks.definition import TARGET_DEFAULTS
-from tasks.field_reader import Errors, FieldReader, called_in_json, child
+from tasks.field_reader import Errors, FieldReader, called_in_json
 from tasks.limits import RUNTIME_SECONDS, URL_LENGTH, Limits
 from tasks.validation_auth import read_auth
 from tasks.validation_headers import read_headers

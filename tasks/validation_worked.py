@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from shared.json_pointer import child
 from tasks.definition import (
     COMMAND_TARGET_DEFAULTS,
     HANDLER_TARGET_DEFAULTS,
     POOL_TARGET_DEFAULTS,
 )
-from tasks.field_reader import FieldReader, called_in_json, child, suggest
+from tasks.field_reader import FieldReader, called_in_json, suggest
 from tasks.limits import NAME_LENGTH, RUNTIME_SECONDS, SECRET_BYTES, Limits
 from tasks.validation_labels import read_labels
 from tasks.validation_pools import read_callable, read_own_pool, read_pulled_pool

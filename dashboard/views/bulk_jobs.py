@@ -13,7 +13,7 @@ from django.urls import reverse
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
-from dashboard.payload_form import pretty
+from dashboard.payload_form import pretty, read_field
 from executions.choices import JOB_ACTIVE
 from executions.presentation_jobs import (
     present_bulk_job,
@@ -25,6 +25,7 @@ from executions.services import bulk_jobs as services
 from executions.services.bulk_scope import ACTIONS, FILTERS
 from shared.exceptions import FieldError, Forbidden, InvalidInput
 from shared.instants import format_instant, parse_instant
+from shared.strict_json import read_json
 from tenants.choices import Role
 
 #: From here on, and for what cannot be undone, the count has to be typed.
@@ -204,12 +205,12 @@ def _filters(kind: str, given: Any) -> dict[str, Any]:
 def _shown_filters(kind: str, text: str) -> dict[str, Any]:
     """Return the filters that the page of the scope has put into its form."""
     try:
-        given = orjson.loads(text)
+        given = read_json(text, "#/filters")
         fields = QueryDict(mutable=True)
         for name, value in given.items():
             fields.setlist(name, [str(one) for one in value] if name in _MANY else [str(value)])
         return _filters(kind, fields)
-    except (orjson.JSONDecodeError, AttributeError, TypeError) as error:
+    except (InvalidInput, AttributeError, TypeError) as error:
         message = "The form is damaged; go back and choose again."
         raise InvalidInput([FieldError("#/filters", "invalid", message)]) from error
 
@@ -233,11 +234,7 @@ def _options(request: ConsoleRequest) -> dict[str, Any]:
 
 def _patch(text: str) -> Any:
     """Return the fields to set; the service judges what they say."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        message = f"The fields to set are not JSON: {error.msg}, line {error.lineno}."
-        raise InvalidInput([FieldError("#/set", "invalid_json", message)]) from error
+    return read_field(text, "#/set", "Fields to set")
 
 
 def _number(request: ConsoleRequest, name: str, *, whole: bool = False) -> float | int | None:

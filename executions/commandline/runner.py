@@ -20,7 +20,9 @@ from executions.workers.interruption import Limits, Stopping, Why, run_to_end
 from executions.workers.opened import Opened, open_entry
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
+from shared.exceptions import InvalidInput
 from shared.instants import format_instant
+from shared.strict_json import read_json
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -96,8 +98,8 @@ def _result(stdout: bytes | bytearray) -> bytes | None:
     if not stdout.strip() or len(stdout) > RESULT_BYTES:
         return None
     try:
-        return orjson.dumps(orjson.loads(stdout))
-    except orjson.JSONDecodeError:
+        return orjson.dumps(read_json(bytes(stdout)))
+    except InvalidInput:
         return None
 
 

@@ -101,4 +101,4 @@ def read_rate(text: str) -> float:
 
 def read_payload(text: str | None) -> tuple[Any] | None:
     """Return the JSON value given, in a tuple because null is a payload; None without one."""
-    return None if text is None else (json_value(text, "--payload"),)
+    return None if text is None else (json_value(text, "--payload", "#/payload"),)

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from shared import strict_json
 from shared.commands import wrong_use
-from shared.exceptions import NotFound
+from shared.exceptions import InvalidInput, NotFound
+from shared.strict_json import named
 
 _MAX_BYTES = 1024 * 1024
 #: Exports of thousands of tasks come back in one file.
@@ -30,26 +30,38 @@ def read_bytes(name: str, limit: int) -> bytes:
     return _read(name, "FILE", limit)[1]
 
 
-def read_json(name: str, option: str) -> Any:
+def read_json(name: str, option: str, pointer: str = "#") -> Any:
     """Return the JSON that a file or, for ``-``, standard input holds."""
-    return parse_json(_read(name, option, MAX_JSON_BYTES)[1], option)
+    return parse_json(_read(name, option, MAX_JSON_BYTES)[1], option, pointer)
 
 
-def json_value(text: str, option: str) -> Any:
+def json_value(text: str, option: str, pointer: str = "#") -> Any:
     """Return the JSON given as such, as ``@FILE``, or as ``-`` for standard input."""
     if text == "-":
-        return read_json("-", option)
+        return read_json("-", option, pointer)
     if text.startswith("@"):
-        return read_json(text[1:], option)
-    return parse_json(text.encode("utf-8", "surrogateescape"), option)
+        return read_json(text[1:], option, pointer)
+    return parse_json(text.encode("utf-8", "surrogateescape"), option, pointer)
 
 
-def parse_json(raw: bytes, option: str) -> Any:
-    """Return the JSON of these bytes; raise InvalidInput that names the option."""
+def parse_json(raw: bytes, option: str, pointer: str = "#") -> Any:
+    """Return the JSON of these bytes; raise InvalidInput that names the option and the place.
+
+    ``pointer`` is where the value stands in the body of a call.
+    """
     try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise wrong_use(option, f"this is not JSON: {error}.") from error
+        return strict_json.read_json(raw, pointer)
+    except InvalidInput as error:
+        raise named(error, pointer, option) from error
+
+
+def json_or_word(text: str, option: str, path: str) -> Any:
+    """Return the JSON of an option ``PATH=JSON``, in which a word needs no quotes."""
+    pointer = f"#/{path.replace('.', '/')}"
+    try:
+        return strict_json.read_json_or_word(text, pointer)
+    except InvalidInput as error:
+        raise named(error, pointer, f"{option} {path}") from error
 
 
 def _read(name: str, option: str, limit: int) -> tuple[str, bytes]:

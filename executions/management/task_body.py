@@ -10,11 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from django.core.management.base import CommandParser
 
 from executions.management import task_target_options as targets
-from executions.management.files import json_value
+from executions.management.files import json_or_word, json_value
 from shared.commands import wrong_use
 from shared.durations import DurationError, format_iso, parse_duration
 from shared.exceptions import FieldError, InvalidInput
@@ -85,10 +84,10 @@ def body_of(options: Mapping[str, Any]) -> dict[str, Any]:
         name, value = _split(text, "=", "--label", "KEY=VALUE")
         _put(body, ("labels", name), value)
     if options["payload"] is not None:
-        body["payload"] = json_value(options["payload"], "--payload")
+        body["payload"] = json_value(options["payload"], "--payload", "#/payload")
     for text in options["set"] or ():
         path, value = _split(text, "=", "--set", "PATH=JSON")
-        _put(body, tuple(path.split(".")), _loose(value))
+        _put(body, tuple(path.split(".")), json_or_word(value, "--set", path))
     return body
 
 
@@ -124,14 +123,6 @@ def _split(text: str, mark: str, option: str, form: str) -> tuple[str, str]:
     if not found or not name.strip():
         raise wrong_use(option, f"write {form}, not {text!r}")
     return name, value
-
-
-def _loose(text: str) -> Any:
-    # Words need no quotes: what is no JSON is text.
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
 
 
 def _interval(text: str) -> str:

@@ -72,7 +72,7 @@ def override_of(options: Mapping[str, Any]) -> Override | None:
     """Return the payload of ``--payload``; ``null`` is a payload."""
     if options["payload"] is None:
         return None
-    return Override(json_value(options["payload"], "--payload"))
+    return Override(json_value(options["payload"], "--payload", "#/payload"))
 
 
 def _follow(

@@ -115,19 +115,19 @@ def values(options: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
     if options["max_age"] is not None:
         yield ("retry_policy", "max_age_seconds"), _seconds(options["max_age"])
     if options["auth_file"] is not None:
-        yield ("target", "auth"), read_json(options["auth_file"], "--auth-file")
+        yield ("target", "auth"), read_json(options["auth_file"], "--auth-file", "#/target/auth")
     if options["auth_env"] is not None:
         yield ("target", "auth"), _variable(options["auth_env"])
     if options["environment_file"] is not None:
-        found = read_json(options["environment_file"], "--environment-file")
-        yield ("target", "environment"), found
+        name, option = options["environment_file"], "--environment-file"
+        yield ("target", "environment"), read_json(name, option, "#/target/environment")
 
 
 def _variable(name: str) -> Any:
     text = os.environ.get(name)
     if text is None:
         raise wrong_use("--auth-env", f"there is no variable {name!r}.")
-    return parse_json(text.encode("utf-8", "surrogateescape"), "--auth-env")
+    return parse_json(text.encode("utf-8", "surrogateescape"), "--auth-env", "#/target/auth")
 
 
 def _seconds(text: str) -> float:

@@ -18,6 +18,7 @@ from executions.services.triggering import (
     Made,
     Override,
     lock_tasks,
+    require_portable,
     retry_of,
     wake_for_made,
 )
@@ -47,6 +48,7 @@ def retry_dead_letter(
 
     Raise NotFound, or Conflict: ``already_resolved``, ``execution_not_kept``.
     """
+    require_portable(override)
     held = hold_letters(tenant_id, [letter_id]).get(letter_id)
     if held is None:
         raise NotFound("There is no such dead letter.")

@@ -18,12 +18,12 @@ from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.payloads import as_readable, payload_of, seal_payload
 from shared.actor import Actor
-from shared.exceptions import Conflict
+from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.ids import new_id, series_id
 from shared.notify import wake_schedulers_in
 from tasks.limits import current_limits
 from tasks.models import Task
-from tasks.payloads import check_payload_size
+from tasks.payloads import check_payload_size, json_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ def run_task(
     tenant_id: UUID, task_id: UUID, override: Override | None, *, actor: Actor
 ) -> Execution:
     """Run a task now, beside its schedule, also while it is paused."""
+    require_portable(override)
     task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
     made = begin_run(task, override, database_now())
     wake_for_made()
@@ -67,12 +68,20 @@ def retry_execution(
     The payload is the original's unless given; the target is the task's current one, so that a
     mended task is what is retried. Raise Conflict while the original is unfinished.
     """
+    require_portable(override)
     original = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
     tasks = lock_tasks([original.task_id])
     made = begin_retry(original, tasks[original.task_id], override, database_now())
     wake_for_made()
     audit.record_many(tenant_id, actor, [made.change])
     return made.execution
+
+
+def require_portable(override: Override | None) -> None:
+    """Raise InvalidInput for a payload that cannot be carried; doors that read text have judged."""
+    problem = json_problem(override.payload, "#/payload") if override else None
+    if problem:
+        raise InvalidInput([FieldError(*problem)], problem[2])
 
 
 def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:

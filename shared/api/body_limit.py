@@ -12,6 +12,7 @@ from typing import Any
 
 from shared.api.problems import Problem
 from shared.api.renderers import PROBLEM_JSON, dump_json
+from shared.api.trace import continue_trace
 
 #: Above the largest body that any view takes (bulk create, 16 MiB).
 MAX_BODY_BYTES = 17 * 1024 * 1024
@@ -91,15 +92,25 @@ class BodyLimit:
 
 
 def _declared_length(scope: Message) -> int:
-    for name, value in scope["headers"]:
-        if name.lower() == b"content-length" and value.isdigit():
-            # Longer than any sane number is larger than any limit, without converting it.
-            return int(value[:20])
-    return 0
+    value = _header(scope, b"content-length")
+    # Longer than any sane number is larger than any limit, without converting it.
+    return int(value[:20]) if value.isdigit() else 0
+
+
+def _header(scope: Message, wanted: bytes) -> bytes:
+    """Return the header's first value, b"" where it is absent."""
+    found: bytes = next((value for name, value in scope["headers"] if name.lower() == wanted), b"")
+    return found
 
 
 async def _answer(problem: Problem, scope: Message, send: Send) -> None:
-    document = {**problem.body(None), "instance": scope.get("path", "")}
-    headers = [(b"content-type", PROBLEM_JSON.encode()), (b"connection", b"close")]
+    # Outside of TraceMiddleware, which the body never reached.
+    trace_id = continue_trace(_header(scope, b"traceparent").decode("latin-1")).trace_id
+    document = {**problem.body(None), "instance": scope.get("path", ""), "trace_id": trace_id}
+    headers = [
+        (b"content-type", PROBLEM_JSON.encode()),
+        (b"connection", b"close"),
+        (b"x-trace-id", trace_id.encode()),
+    ]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": dump_json(document)})

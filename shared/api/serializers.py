@@ -16,10 +16,10 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from shared.api.parsers import refuse_forbidden_characters
 from shared.api.query import did_you_mean, parse_uuid
 from shared.exceptions import InvalidInput
 from shared.instants import parse_instant
+from shared.strict_json import refuse_forbidden_characters
 
 _BIGINT = 2**63
 

@@ -86,7 +86,7 @@ def test_payload_is_json_or_nothing():
     assert read_payload(form(payload=" ")) is None
     wrong = form(payload="{")
     read_payload(wrong)
-    assert codes(wrong) == [("#/payload", "invalid_json")]
+    assert codes(wrong) == [("#/payload", "json_invalid")]
 
 
 def test_pairs_stand_one_in_each_line():

@@ -8,27 +8,9 @@ from tasks.field_reader import (
     Errors,
     FieldReader,
     called_in_json,
-    child,
     spell,
     suggest,
 )
-
-
-@pytest.mark.parametrize(
-    ("key", "pointer"),
-    [
-        ("name", "#/name"),
-        ("a/b", "#/a~1b"),
-        ("a~b", "#/a~0b"),
-        ("~1", "#/~01"),
-        ("\0\n", "#/??"),
-        ("\ud800", "#/?"),
-        ("x" * 500, "#/" + "x" * 100),
-        ("schlüssel", "#/schlüssel"),
-    ],
-)
-def test_pointers_are_escaped_and_bounded(key, pointer):
-    assert child("#", key) == pointer
 
 
 def test_errors_beyond_the_bound_are_dropped():

@@ -1,46 +1,20 @@
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import Any
-
 import pytest
 
 from shared.exceptions import InvalidInput, TooLarge
 from tasks.field_reader import Errors
-from tasks.payloads import MAX_DEPTH, check_payload, json_problem, require_object
-
-
-def nested(levels):
-    value: Any = 0
-    for _ in range(levels):
-        value = [value]
-    return value
-
-
-def test_json_up_to_the_depth_is_portable():
-    assert json_problem(nested(MAX_DEPTH)) is None
-    assert json_problem({"a": [1, 2.5, True, None, "ü", {"b": {}}]}) is None
+from tasks.payloads import check_payload, json_problem, require_object
 
 
 @pytest.mark.parametrize(
-    ("value", "pointer", "code"),
-    [
-        (nested(MAX_DEPTH + 1), "#" + "/0" * 65, "too_deep"),
-        ({"a": {"b": "\0"}}, "#/a/b", "invalid_characters"),
-        ({"\udc00": 1}, "#/?", "invalid_characters"),
-        ([1, float("-inf")], "#/1", "out_of_range"),
-        (-(2**63) - 1, "#", "out_of_range"),
-        ({"a": (1, 2)}, "#/a", "invalid_type"),
-        ({"a": b"x"}, "#/a", "invalid_type"),
-        ({"a": MappingProxyType({})}, "#/a", "invalid_type"),
-        ({None: 1}, "#/None", "invalid_type"),
-    ],
+    ("value", "code"),
+    [("\0", "invalid_characters"), (2**64, "out_of_range"), (b"", "invalid_type"), (1, None)],
 )
-def test_what_is_not_portable_is_named(value, pointer, code):
-    problem = json_problem(value)
+def test_codes_of_values_stay_those_of_fields(value, code):
+    problem = json_problem({"a": value}, "#/payload")
 
-    assert problem is not None
-    assert problem[:2] == (pointer, code)
+    assert (problem[:2] if problem else None) == (("#/payload/a", code) if code else None)
 
 
 def test_a_payload_override_is_checked_like_a_payload():

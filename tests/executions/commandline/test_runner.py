@@ -62,6 +62,17 @@ async def test_a_program_gets_its_payload_and_its_output_is_the_result(kinds):
     assert capture_of(entry, outcome)["exit_code"] == 0
 
 
+@pytest.mark.parametrize(
+    "output", ['{"id": 18446744073709551616}', '{"a": 1, "a": 2}', '"\\u0000"', "1e400"]
+)
+async def test_output_that_json_would_change_is_only_logged(kinds, output):
+    entry = shell(f"printf '%s' '{output}'")
+
+    outcome = await run(kinds, entry)
+
+    assert "result" not in outcome
+
+
 async def test_output_that_is_no_json_is_only_logged(kinds):
     entry = shell("echo out; echo err >&2")
 

@@ -9,7 +9,7 @@ from executions.payloads import payload_of
 from executions.services import changing
 from executions.services.triggering import Override, retry_execution, run_task
 from shared.conf import conf
-from shared.exceptions import Conflict, NotFound, TooLarge
+from shared.exceptions import Conflict, InvalidInput, NotFound, TooLarge
 from tasks.services import Pause
 from tests.factories import (
     ACTOR,
@@ -61,6 +61,16 @@ def test_a_given_payload_has_the_same_bound_as_the_tasks(alpha):
     with pytest.raises(TooLarge):
         run(task, Override("x" * conf().payload_bytes))
 
+    assert executions_of(task) == []
+
+
+def test_a_given_payload_that_json_cannot_carry_is_refused(alpha):
+    task = make_task(alpha, once())
+
+    for payload in (float("nan"), {"n": 2**64}, ["\0"]):
+        with pytest.raises(InvalidInput) as refused:
+            run(task, Override(payload))
+        assert refused.value.errors[0].pointer.startswith("#/payload")
     assert executions_of(task) == []
 
 

@@ -49,6 +49,19 @@ async def test_a_declared_length_over_the_limit_is_413_unread(length):
     assert orjson.loads(body)["instance"] == "/v1/x"
 
 
+async def test_an_answer_before_the_body_is_read_has_its_trace():
+    parent = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    for headers in ([], [(b"traceparent", parent)]):
+        request = _request(headers=[(b"content-length", b"11"), *headers])
+        start = await request.receive_output(5)
+        body = orjson.loads((await request.receive_output(5))["body"])
+        await request.wait(5)
+
+        assert dict(start["headers"])[b"x-trace-id"].decode() == body["trace_id"]
+        assert len(body["trace_id"]) == 32
+        assert not headers or body["trace_id"] == "0af7651916cd43dd8448eb211c80319c"
+
+
 async def test_an_endless_body_is_413_as_soon_as_it_passes_the_limit():
     request = _request()
     await request.send_input({"type": "http.request", "body": b"x" * 6, "more_body": True})
