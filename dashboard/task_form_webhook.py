@@ -122,7 +122,9 @@ def show_webhook(target: Mapping[str, Any]) -> dict[str, str]:
     shown |= {f"tls_{part}": tls.get(part) or "" for part in _TLS_TEXTS}
     if "verify" in tls:
         shown["tls_verify"] = yes_or_no(tls["verify"])
-    return shown | {f"proxy_{part}": proxy.get(part) or "" for part in ("url", "username")}
+    shown |= {f"proxy_{part}": proxy.get(part) or "" for part in ("url", "username")}
+    password = proxy.get("password")
+    return shown | ({"proxy_password": password} if password and password != MASK else {})
 
 
 def stored_secrets(target: Mapping[str, Any]) -> list[str]:
@@ -262,4 +264,6 @@ def _read_proxy(form: Form, base: Mapping[str, Any]) -> dict[str, Any] | None:
     username = exact_text(form, "proxy_username", before.get("username")) or None
     stored = before.get("password") if username else None
     password = _read_secret(form, "proxy_password", stored) or None
+    if not username and password == before.get("password"):
+        password = None  # It belongs to the name that was taken away.
     return {"url": url, "username": username, "password": password}

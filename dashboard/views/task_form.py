@@ -198,13 +198,12 @@ def _first_fields(request: ConsoleRequest) -> dict[str, str]:
 def _pasted(
     request: ConsoleRequest, fields: dict[str, str], task: Task | None = None
 ) -> HttpResponse:
+    text = request.POST.get("pasted", "")
     try:
-        pasted = parse_pasted(
-            request.POST.get("pasted", ""), timezone=fields.get("timezone", "UTC")
-        )
+        pasted = parse_pasted(text, timezone=fields.get("timezone", "UTC"))
     except InvalidInput as refused:
         message = " ".join(error.message for error in refused.errors) or refused.message
-        return _form(request, fields, task=task, paste_error=message)
+        return _form(request, fields, task=task, paste_error=message, pasted=text)
     filled = {**fields, **given_fields(pasted.definition)}
     filled["name"] = fields.get("name") or filled.get("name", "")
     return _form(request, filled, task=task, notes=list(pasted.notes))

@@ -21,7 +21,13 @@ class Kind(enum.Enum):
     COOKIE = enum.auto()
     DATA = enum.auto()
     JSON = enum.auto()
+    URL_QUERY = enum.auto()
     USER = enum.auto()
+    BEARER = enum.auto()
+    PROXY = enum.auto()
+    PROXY_USER = enum.auto()
+    REDIRECTS = enum.auto()
+    GLOBOFF = enum.auto()
     TIMEOUT = enum.auto()
     QUERY = enum.auto()
     NOTE = enum.auto()
@@ -46,78 +52,114 @@ class Option:
 _SCREEN = "what the screen shows has no meaning here."
 _FILES = "files are neither read nor written."
 _CONNECTION = "how the connection is made cannot be chosen."
+_ANSWER = "the answer is kept as a result, not written to a file."
+_RETRIES = "the task's retry policy decides over retries."
+_SPEED = "how fast data goes is no limit."
+_AFTER = "after a redirect the method is the one that browsers choose."
+_TLS = "the two sides agree on the version and the ciphers of TLS."
+_HTTP = "HTTP/1.1 is used."
+_PEM = "files are not read; paste the PEM text under TLS."
+_SOCKS = "proxies are reached by HTTP; SOCKS cannot be spoken."
+_MULTIPART = "multipart forms cannot be sent; send the fields with -d, or as JSON."
+_ONLY_AUTH = "calls prove themselves by Basic, a bearer token, an API key or OAuth 2."
 
 
 def _flag(name: str, kind: Kind, detail: str = "", value: str = "") -> Option:
     return Option(name, kind, takes_value=False, detail=detail, value=value)
 
 
+def _flags(names: str, kind: Kind, detail: str = "") -> tuple[Option, ...]:
+    return tuple(_flag(f"--{name}", kind, detail) for name in names.split())
+
+
+def _valued(names: str, kind: Kind, detail: str = "") -> tuple[Option, ...]:
+    return tuple(Option(f"--{name}", kind, detail=detail) for name in names.split())
+
+
 _OPTIONS = (
+    # what is called, and with what
     Option("--url", Kind.URL),
     Option("--request", Kind.METHOD),
     _flag("--head", Kind.METHOD, value="HEAD"),
     Option("--header", Kind.HEADER),
     Option("--referer", Kind.HEADER_VALUE, detail="Referer"),
     Option("--user-agent", Kind.HEADER_VALUE, detail="User-Agent"),
-    Option("--oauth2-bearer", Kind.HEADER_VALUE, detail="Authorization", prefix="Bearer "),
+    Option("--range", Kind.HEADER_VALUE, detail="Range", prefix="bytes="),
     Option("--cookie", Kind.COOKIE),
-    Option("--data", Kind.DATA),
-    Option("--data-ascii", Kind.DATA),
-    Option("--data-binary", Kind.DATA),
+    *_valued("data data-ascii data-binary", Kind.DATA),
     Option("--data-raw", Kind.DATA, detail="raw"),
     Option("--data-urlencode", Kind.DATA, detail="urlencode"),
     Option("--json", Kind.JSON),
+    Option("--url-query", Kind.URL_QUERY),
+    _flag("--get", Kind.QUERY),
+    *_flags("globoff", Kind.GLOBOFF),
+    # who calls
     Option("--user", Kind.USER),
-    _flag("--basic", Kind.IGNORED),
+    Option("--oauth2-bearer", Kind.BEARER),
+    *_flags("basic", Kind.IGNORED),
+    *_flags("digest negotiate ntlm ntlm-wb anyauth", Kind.REFUSED, _ONLY_AUTH),
+    *_valued("aws-sigv4 delegation krb sasl-authzid", Kind.REFUSED, _ONLY_AUTH),
+    *_flags("netrc netrc-optional", Kind.REFUSED, _FILES),
+    *_valued("netrc-file", Kind.REFUSED, _FILES),
+    # how long
     Option("--max-time", Kind.TIMEOUT, detail="timeout_seconds"),
     Option("--connect-timeout", Kind.TIMEOUT, detail="connect_timeout_seconds"),
-    _flag("--get", Kind.QUERY),
-    _flag("--location", Kind.NOTE, "redirects are not followed; give the final address."),
-    _flag("--location-trusted", Kind.NOTE, "redirects are not followed; give the final address."),
-    Option("--max-redirs", Kind.NOTE, detail="redirects are not followed."),
-    _flag("--insecure", Kind.NOTE, "certificates are always verified."),
-    _flag("--compressed", Kind.NOTE, "answers are asked for uncompressed."),
-    Option("--retry", Kind.NOTE, detail="the task's retry policy decides over retries."),
-    Option("--retry-delay", Kind.NOTE, detail="the task's retry policy decides over retries."),
-    Option("--retry-max-time", Kind.NOTE, detail="the task's retry policy decides over retries."),
-    _flag("--retry-all-errors", Kind.NOTE, "the task's retry policy decides over retries."),
-    _flag("--retry-connrefused", Kind.NOTE, "the task's retry policy decides over retries."),
-    _flag("--http1.0", Kind.NOTE, "HTTP/1.1 is used."),
-    _flag("--http1.1", Kind.IGNORED),
-    _flag("--http2", Kind.NOTE, "HTTP/1.1 is used."),
-    _flag("--http3", Kind.NOTE, "HTTP/1.1 is used."),
-    _flag("--silent", Kind.IGNORED),
-    _flag("--show-error", Kind.IGNORED),
-    _flag("--fail", Kind.IGNORED),
-    _flag("--fail-with-body", Kind.IGNORED),
-    _flag("--include", Kind.IGNORED),
-    _flag("--no-buffer", Kind.IGNORED),
-    _flag("--progress-bar", Kind.IGNORED),
-    _flag("--globoff", Kind.IGNORED),
-    _flag("--verbose", Kind.NOTE, _SCREEN),
-    Option("--output", Kind.NOTE, detail="the answer is not written to a file."),
-    _flag("--remote-name", Kind.NOTE, "the answer is not written to a file."),
-    Option("--write-out", Kind.NOTE, detail=_SCREEN),
-    Option("--dump-header", Kind.NOTE, detail="the answer is not written to a file."),
-    Option("--cookie-jar", Kind.NOTE, detail="cookies are not kept from run to run."),
-    Option("--form", Kind.REFUSED, detail="multipart forms cannot be sent; Punctual sends JSON."),
-    Option("--form-string", Kind.REFUSED, detail="multipart forms cannot be sent."),
-    Option("--upload-file", Kind.REFUSED, detail=_FILES),
-    Option("--config", Kind.REFUSED, detail=_FILES),
-    Option("--cert", Kind.REFUSED, detail="client certificates are not supported."),
-    Option("--key", Kind.REFUSED, detail="client certificates are not supported."),
-    Option("--cacert", Kind.REFUSED, detail="the system's certificate authorities decide."),
-    Option("--proxy", Kind.REFUSED, detail=_CONNECTION),
-    Option("--resolve", Kind.REFUSED, detail=_CONNECTION),
-    Option("--connect-to", Kind.REFUSED, detail=_CONNECTION),
-    Option("--interface", Kind.REFUSED, detail=_CONNECTION),
-    Option("--unix-socket", Kind.REFUSED, detail=_CONNECTION),
-    _flag("--ipv4", Kind.NOTE, _CONNECTION),
-    _flag("--ipv6", Kind.NOTE, _CONNECTION),
-    _flag("--digest", Kind.REFUSED, "only Basic and headers can authenticate."),
-    _flag("--negotiate", Kind.REFUSED, "only Basic and headers can authenticate."),
-    _flag("--ntlm", Kind.REFUSED, "only Basic and headers can authenticate."),
-    _flag("--netrc", Kind.REFUSED, _FILES),
+    *_valued("retry retry-delay retry-max-time", Kind.NOTE, _RETRIES),
+    *_flags("retry-all-errors retry-connrefused", Kind.NOTE, _RETRIES),
+    *_valued("speed-limit speed-time limit-rate rate", Kind.NOTE, _SPEED),
+    # redirects
+    *_flags("location", Kind.REDIRECTS),
+    _flag("--location-trusted", Kind.REDIRECTS, "credentials stay with the first host."),
+    Option("--max-redirs", Kind.NOTE, detail="at most five redirects are followed."),
+    *_flags("post301 post302 post303", Kind.NOTE, _AFTER),
+    # TLS and proxies
+    _flag(
+        "--insecure",
+        Kind.NOTE,
+        "the certificate is checked; under TLS the task can trust an authority of your own, or go "
+        "unchecked where this deployment allows it.",
+    ),
+    *_valued("cert key cacert", Kind.NOTE, _PEM),
+    *_valued("capath crlfile cert-type key-type", Kind.NOTE, _PEM),
+    *_valued("pass", Kind.NOTE, "keys are given decrypted, under TLS."),
+    *_flags("tlsv1 tlsv1.0 tlsv1.1 tlsv1.2 tlsv1.3 sslv2 sslv3 ssl ssl-reqd", Kind.NOTE, _TLS),
+    *_flags("ssl-no-revoke ssl-revoke-best-effort cert-status false-start", Kind.NOTE, _TLS),
+    *_valued("tls-max ciphers tls13-ciphers curves pinnedpubkey", Kind.NOTE, _TLS),
+    Option("--proxy", Kind.PROXY),
+    Option("--proxy-user", Kind.PROXY_USER),
+    *_flags("proxy-basic proxytunnel", Kind.IGNORED),
+    *_flags("proxy-insecure", Kind.NOTE, "the certificate is checked also through a proxy."),
+    *_flags("proxy-digest proxy-ntlm proxy-negotiate proxy-anyauth", Kind.REFUSED, _ONLY_AUTH),
+    *_valued("proxy-header", Kind.NOTE, "a proxy gets no headers of your own."),
+    *_valued("noproxy", Kind.NOTE, "a task names its proxy or has none."),
+    *_valued("preproxy socks4 socks4a socks5 socks5-hostname", Kind.REFUSED, _SOCKS),
+    # HTTP and the connection
+    *_flags("http0.9 http1.0 http2 http2-prior-knowledge http3 http3-only", Kind.NOTE, _HTTP),
+    *_flags("http1.1 keepalive tcp-nodelay tcp-fastopen path-as-is raw tr-encoding", Kind.IGNORED),
+    *_valued("keepalive-time expect100-timeout happy-eyeballs-timeout-ms", Kind.IGNORED),
+    *_flags("compressed", Kind.NOTE, "answers are asked for uncompressed."),
+    *_flags("ipv4 ipv6", Kind.NOTE, _CONNECTION),
+    *_valued("resolve connect-to interface unix-socket", Kind.REFUSED, _CONNECTION),
+    *_valued("dns-servers doh-url local-port", Kind.NOTE, _CONNECTION),
+    *_valued("request-target proto proto-redir", Kind.REFUSED, _CONNECTION),
+    *_valued("proto-default", Kind.IGNORED),
+    # the screen and files
+    *_flags("silent show-error fail fail-with-body fail-early include no-buffer", Kind.IGNORED),
+    *_flags("progress-bar progress-meter disable styled-output show-headers buffer", Kind.IGNORED),
+    *_flags("parallel ignore-content-length", Kind.IGNORED),
+    *_flags("verbose trace-time trace-ids", Kind.NOTE, _SCREEN),
+    *_valued("write-out trace trace-ascii stderr", Kind.NOTE, _SCREEN),
+    *_valued("output output-dir dump-header", Kind.NOTE, _ANSWER),
+    *_flags("remote-name remote-name-all remote-header-name", Kind.NOTE, _ANSWER),
+    *_valued("cookie-jar", Kind.NOTE, "cookies are not kept from run to run."),
+    *_flags("junk-session-cookies", Kind.IGNORED),
+    *_valued("etag-save etag-compare hsts alt-svc", Kind.NOTE, _FILES),
+    *_valued("form form-string", Kind.REFUSED, _MULTIPART),
+    *_flags("form-escape", Kind.IGNORED),
+    *_valued("upload-file config variable", Kind.REFUSED, _FILES),
+    *_flags("append remote-time create-dirs", Kind.IGNORED),
+    *_valued("abstract-unix-socket", Kind.REFUSED, _CONNECTION),
+    *_valued("continue-at time-cond max-filesize", Kind.REFUSED, "each run gets the whole answer."),
     _flag("--next", Kind.REFUSED, "a task makes one call."),
 )
 _BY_NAME = {option.name: option for option in _OPTIONS}
@@ -126,12 +168,18 @@ _SHORT_NAMES = (
     "m --max-time G --get L --location k --insecure 0 --http1.0 s --silent S --show-error "
     "f --fail i --include N --no-buffer # --progress-bar g --globoff v --verbose o --output "
     "O --remote-name w --write-out D --dump-header c --cookie-jar F --form T --upload-file "
-    "K --config E --cert x --proxy 4 --ipv4 6 --ipv6 n --netrc : --next"
+    "K --config E --cert x --proxy 4 --ipv4 6 --ipv6 n --netrc : --next U --proxy-user "
+    "r --range J --remote-header-name R --remote-time j --junk-session-cookies q --disable "
+    "Z --parallel 1 --tlsv1 2 --sslv2 3 --sslv3 p --proxytunnel a --append C --continue-at "
+    "z --time-cond y --speed-time Y --speed-limit"
 ).split()
 _SHORT = {
     letter: _BY_NAME[name]
     for letter, name in zip(_SHORT_NAMES[::2], _SHORT_NAMES[1::2], strict=True)
 }
+
+#: A flag that is turned off again: ``--no-keepalive``.
+_OFF = _flag("--no-", Kind.IGNORED)
 
 Refusal = Callable[[str], Exception]
 
@@ -153,6 +201,9 @@ def split_options(words: Sequence[str], refusal: Refusal) -> Iterator[tuple[Opti
 def _long(word: str, rest: Iterator[str], refusal: Refusal) -> tuple[Option, str]:
     name, equals, value = word.partition("=")
     option = _BY_NAME.get(name)
+    turned_off = _BY_NAME.get(f"--{name.removeprefix('--no-')}")
+    if option is None and turned_off is not None and not turned_off.takes_value:
+        return _OFF, ""
     if option is None:
         raise refusal(f"The option {name} of curl is not known here; leave it out.")
     if not option.takes_value:

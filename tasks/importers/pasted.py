@@ -6,14 +6,14 @@ The form fills its fields from the definition and shows the notes; nothing is st
 from __future__ import annotations
 
 from tasks.importers.crontab import Entry, parse_crontab
-from tasks.importers.curl import Pasted, is_curl, parse_curl, refusal
+from tasks.importers.curl import Pasted, is_curl, parse_curl, refusal, without_prompt
 
 
 def parse_pasted(text: str, *, timezone: str = "UTC") -> Pasted:
     """Return the definition of a pasted curl command or crontab line; raise InvalidInput."""
     if not text.strip():
         raise refusal("Paste a crontab line or a curl command.")
-    if is_curl(text.strip().removeprefix("$ ")):
+    if is_curl(without_prompt(text)):
         return parse_curl(text)
     return parse_crontab_line(text, timezone=timezone)
 
@@ -32,7 +32,8 @@ def parse_crontab_line(text: str, *, timezone: str = "UTC") -> Pasted:
         notes.append("Variables of the crontab are left out.")
     if not is_curl(entry.command):
         notes.append(
-            f"Punctual does not run commands: give the URL that does {_cut(entry.command)!r}."
+            f"Give the URL that does {_cut(entry.command)!r}, or choose one of the commands that "
+            "this deployment runs."
         )
         return Pasted({"schedule": entry.schedule}, tuple(notes))
     called = parse_curl(entry.command)

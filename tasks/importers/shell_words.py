@@ -11,9 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _ESCAPES = dict(zip("abeEfnrtv\\'\"?", "\a\b\x1b\x1b\f\n\r\t\v\\'\"?", strict=True))
-_CODED = re.compile(r"x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})")
+_BYTE = r"\\(?:x[0-9A-Fa-f]{1,2}|[0-7]{1,3})"
+_CODE = r"\\(?:u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})"
+_CODED_RUN = re.compile(f"(?:{_BYTE}|{_CODE})+")
+_CODES = re.compile(f"((?:{_BYTE})+)|\\\\([uU][0-9A-Fa-f]+)")
 _EXPANSION = re.compile(r"\$[A-Za-z_0-9{(@*#?$!-]")
 _REDIRECTION = re.compile(r"(?:\d*|&)(?:>>|>\||>&|>|<)")
+_BLANKS_BEFORE_LINE_END = re.compile(r"[ \t]+\r?\n")
+_CONTINUED_IN_POWERSHELL = re.compile(r"`[ \t]*\r?\n")
+_CONTINUED = (
+    "A blank stands behind a backslash at the end of a line; the line below is taken as part of "
+    "the command, where a shell would end it."
+)
 _OPERATORS = {
     ";": "Paste one command only; ';' begins another.",
     "|": "Paste one command only; '|' hands its output to another.",
@@ -33,6 +42,8 @@ class Words:
 
     words: list[str]
     redirections: list[str]
+    #: What was read otherwise than a shell would, in sentences.
+    notes: tuple[str, ...] = ()
 
 
 def split_words(text: str) -> Words:
@@ -48,6 +59,7 @@ class _Splitter:
     word: str | None = None
     words: list[str] = field(default_factory=list)
     redirections: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def split(self) -> Words:
         readers: dict[str, Callable[[], None]] = {
@@ -75,7 +87,7 @@ class _Splitter:
             else:
                 self._take(letter, 1)
         self._end_word()
-        return Words(self.words, self.redirections)
+        return Words(self.words, self.redirections, tuple(dict.fromkeys(self.notes)))
 
     def _take(self, text: str, length: int) -> None:
         self.word = (self.word or "") + text
@@ -118,7 +130,12 @@ class _Splitter:
 
     def _backslash(self) -> None:
         following = self.text[self.at + 1 : self.at + 3]
-        if following.startswith(("\n", "\r\n")):
+        slip = _BLANKS_BEFORE_LINE_END.match(self.text, self.at + 1)
+        if slip:
+            self._end_word()
+            self.at = slip.end()
+            self.notes.append(_CONTINUED)
+        elif following.startswith(("\n", "\r\n")):
             self.at += 2 if following[0] == "\n" else 3
         elif not following:
             self.at += 1
@@ -141,7 +158,10 @@ class _Splitter:
         place = self.at + 2
         while place < len(self.text) and self.text[place] != "'":
             letter, length = self.text[place], 1
-            if letter == "\\":
+            coded = _CODED_RUN.match(self.text, place)
+            if coded:
+                letter, length = _decoded(coded[0]), len(coded[0])
+            elif letter == "\\":
                 letter, length = _escape(self.text, place + 1)
             found.append(letter)
             place += length
@@ -150,6 +170,10 @@ class _Splitter:
         self._take("".join(found), place + 1 - self.at)
 
     def _backquote(self) -> None:
+        continued = _CONTINUED_IN_POWERSHELL.match(self.text, self.at)
+        if continued and self.word is None:
+            self.at = continued.end()
+            return
         raise _unexpanded(self.text, self.at)
 
     def _redirection(self) -> None:
@@ -165,15 +189,40 @@ class _Splitter:
 
 def _escape(text: str, place: int) -> tuple[str, int]:
     """Return the letter of an escape and how many letters it took with its backslash."""
-    coded = _CODED.match(text, place)
-    if coded:
-        digits = coded[1] or coded[2] or coded[3]
-        code = int(digits, 16) if digits else int(coded[4], 8)
-        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise ShellWordsError(f"There is no character \\{coded[0]}.")
-        return chr(code), 1 + len(coded[0])
     letter = text[place : place + 1]
     return _ESCAPES.get(letter, f"\\{letter}"), 1 + len(letter)
+
+
+def _decoded(run: str) -> str:
+    """Return the text of escapes that name characters by number.
+
+    ``\\xHH`` and ``\\NNN`` are bytes of UTF-8, or characters where they are no UTF-8, as some
+    browsers mean them. Halves of a pair in ``\\uHHHH`` make one character.
+    """
+    found = ""
+    for bytes_run, code in _CODES.findall(run):
+        if code:
+            found += _character(int(code[1:], 16), f"\\{code}")
+            continue
+        raw = bytes(
+            int(one[1:], 16) if one[0] == "x" else int(one, 8) & 255
+            for one in bytes_run.split("\\")[1:]
+        )
+        try:
+            found += raw.decode()
+        except UnicodeDecodeError:
+            found += raw.decode("latin-1")
+    try:
+        return found.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError as error:
+        message = "There is no character of which a \\u names only one half."
+        raise ShellWordsError(message) from error
+
+
+def _character(code: int, written: str) -> str:
+    if code > 0x10FFFF:
+        raise ShellWordsError(f"There is no character {written}.")
+    return chr(code)
 
 
 def _unexpanded(text: str, place: int) -> ShellWordsError:

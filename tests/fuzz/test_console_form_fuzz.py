@@ -74,6 +74,25 @@ CORPUS = (
 )
 #: Of these fields every one says the same to each form.
 _COMMON = ("csrfmiddlewaretoken", "form_key", "form_tenant")
+_PASTED = (
+    "curl -d '{\"id\": 123456789012345678901234567890}' https://a.example/",
+    'curl -d \'{"t": "\\ud83d"}\' https://a.example/',
+    "curl -d '" + "[" * 300 + "]" * 300 + "' https://a.example/",
+    "curl -G 'http://[::1/x' -d q=1",
+    "curl -G 'http://℀.example/x' -d q=1",
+    "curl 'http://[::1/x'",
+    "curl 'http://℀.example/x'",
+    "curl 'http://user:p%zz@[::1/x'",
+    "curl $'\\uD800' https://a.example/",
+    "curl -H $'a\\x00: b' https://a.example/",
+    "curl -u $'a\\x00:b' https://a.example/",
+    "curl -d '{\"v\": 1e400}' https://a.example/",
+    "curl https://a.example:99999999999/",
+    "0 0 * * * curl -d '{\"v\": 1e400}' http://[::1/x",
+    "0/5 * * * * x\\",
+    "CRON_TZ=Mars/Olympus\n* * * * * x",
+    "@every 5 x",
+)
 
 
 @dataclass(slots=True)
@@ -215,6 +234,14 @@ def test_each_field_of_the_task_form_takes_each_text_or_names_an_error():
                     refused += bool(error.message)
 
     assert refused > 1000
+
+
+def test_no_pasted_text_answers_500(site):
+    form = next(form for form in _forms(site) if form.action == "/tasks/new")
+
+    for text in (*CORPUS, *_PASTED):
+        for prefix in ("", "* * * * * ", "* * * * * root "):
+            _send(site.client, form, {"paste": "1", "pasted": prefix + text})
 
 
 def test_no_hostile_referring_page_answers_500(site):

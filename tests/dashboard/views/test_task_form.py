@@ -222,6 +222,36 @@ def test_a_paste_fills_the_form_and_saves_nothing(editor):
     assert not Task.objects.exists()
 
 
+def test_the_pasted_text_stays_after_an_error(editor):
+    pasted = "\ncurl -F 'a=@<b>' https://a.example"
+
+    answer = editor.post("/tasks/new", {"paste": "1", "pasted": pasted})
+
+    # A browser drops the first line break inside of the field.
+    assert ">\n\ncurl -F &#x27;a=@&lt;b&gt;&#x27; https://a.example</textarea>" in answer.text
+    assert "multipart forms cannot be sent" in answer.context["paste_error"]
+
+
+def test_a_pasted_user_body_and_proxy_are_saved_with_the_task(editor):
+    pasted = (
+        "curl -L -x u:p@proxy.example:3128 -H 'Content-Type: text/xml' -d '<a> </a>' "
+        "https://me:secret@api.example.com/x"
+    )
+    fields = form_at(editor, "/tasks/new", cron_expression="0 8 * * *")
+
+    filled = editor.post("/tasks/new", {**fields, "paste": "1", "pasted": pasted}).context["fields"]
+    filled = {name: text for name, text in filled.items() if not name.startswith("paste")}
+    answer = editor.post("/tasks/new", {**filled, "form_key": "another"})
+
+    assert answer.status_code == 302
+    made = read_definition(Task.objects.get())
+    assert made.payload == "<a> </a>"
+    assert made.target["body_format"] == "raw"
+    assert made.target["follow_redirects"] is True
+    assert made.target["auth"] == {"type": "basic", "username": "me", "password": "secret"}
+    assert made.target["proxy"]["password"] == "p"
+
+
 @pytest.mark.parametrize("pasted", ["", "nonsense", "curl", "\0", "* * * * *", "x" * 100_000])
 def test_a_paste_that_is_none_says_so(editor, pasted):
     answer = editor.post("/tasks/new", {"paste": "1", "pasted": pasted, "timezone": "No/Where"})

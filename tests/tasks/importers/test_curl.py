@@ -6,12 +6,14 @@ import pytest
 
 from shared.exceptions import InvalidInput
 from shared.http_headers import RESERVED_HEADERS
+from shared.strict_json import read_json
 from tasks.importers.curl import is_curl, parse_curl, refusal
 from tasks.limits import NAME_LENGTH
 from tasks.validation import parse_create
 from tests.tasks.bodies import LIMITS, NOW
 
 URL = "https://api.example.com/reports"
+FORM = "application/x-www-form-urlencoded"
 
 
 def _target(text: str) -> dict[str, Any]:
@@ -47,9 +49,52 @@ def test_a_call_as_a_browser_copies_it_is_read():
         "url": f"{URL}?a=1&b=2",
         "method": "PUT",
         "headers": {"content-type": "application/json", "x-team": "billing"},
+        "body_format": "json",
     }
     assert found.definition["payload"] == {"note": "it's é"}
     assert found.notes == ("--compressed: answers are asked for uncompressed.",)
+
+
+WINDOWS = (
+    f'curl ^"{URL}?a=1^&b=%^2F^" ^\r\n'
+    '  -X ^"PUT^" ^\r\n'
+    '  -H ^"content-type: application/json^" ^  \r\n'
+    '  --data-raw ^"^{^\\^"note^\\^":^\\^"it^\'s^\\^"^}^" --compressed'
+)
+WINDOWS_PLAIN = (
+    f'curl.exe -X PUT "{URL}?a=1&b=%2F" ^\n -H "content-type: application/json" ^\n'
+    ' --compressed -d "{\\"note\\":\\"it\'s\\"}"'
+)
+POWERSHELL = (
+    f"curl.exe -X PUT '{URL}?a=1&b=%2F' `\r\n -H 'content-type: application/json' ` \n"
+    """ --compressed -d $'{"note":"it\\'s"}'"""
+)
+POSTMAN = (
+    f"curl --location --request PUT '{URL}?a=1&b=%2F' \\ \n"
+    "--header 'content-type: application/json' \\\t\n"
+    """--compressed --data-raw '{"note":"it'"'"'s"}'"""
+)
+
+
+@pytest.mark.parametrize("text", [WINDOWS, WINDOWS_PLAIN, POWERSHELL, POSTMAN])
+def test_a_command_is_the_same_from_whatever_tool_it_is_copied(text):
+    found = parse_curl(f"$ {text}")
+
+    target = {k: v for k, v in found.definition["target"].items() if k != "follow_redirects"}
+    assert target == {
+        "url": f"{URL}?a=1&b=%2F",
+        "method": "PUT",
+        "headers": {"content-type": "application/json"},
+        "body_format": "json",
+    }
+    assert found.definition["payload"] == {"note": "it's"}
+
+
+def test_a_blank_behind_a_backslash_is_noted():
+    found = parse_curl(f"curl \\ \n {URL} \\\n -X PUT")
+
+    assert found.definition["target"]["method"] == "PUT"
+    assert "A blank stands behind a backslash" in found.notes[0]
 
 
 def test_what_comes_out_is_a_definition_that_can_be_stored():
@@ -85,21 +130,74 @@ def test_times_become_the_limits_of_the_target():
     assert (target["timeout_seconds"], target["connect_timeout_seconds"]) == (2.5, 3)
 
 
-def test_user_and_password_become_a_header():
-    found = parse_curl(f"curl -u me:pass:word {URL}")
+@pytest.mark.parametrize(
+    ("words", "auth"),
+    [
+        (f"-u me:pass:word {URL}", ("me", "pass:word")),
+        ("https://me:p%40ss@api.example.com/reports", ("me", "p@ss")),
+        ("https://m%3Ae:x@api.example.com/reports", ("m:e", "x")),
+        ("-u a:b https://c:d@api.example.com/reports", ("a", "b")),
+    ],
+)
+def test_user_and_password_become_the_authentication_wherever_they_stand(words, auth):
+    target = _target(f"curl {words}")
 
-    assert found.definition["target"]["headers"] == {"Authorization": "Basic bWU6cGFzczp3b3Jk"}
-    assert "Authorization" in found.notes[0]
+    assert target["url"] == URL
+    assert target["auth"] == {"type": "basic", "username": auth[0], "password": auth[1]}
+    assert "headers" not in target
+
+
+def test_a_token_becomes_the_authentication():
+    target = _target(f"curl --oauth2-bearer abc {URL}")
+
+    assert target["auth"] == {"type": "bearer", "token": "abc"}
+
+
+@pytest.mark.parametrize("words", [f"-u sk_test: {URL}", "https://sk_test@api.example.com/reports"])
+def test_a_key_without_a_password_becomes_a_header(words):
+    target = _target(f"curl {words}")
+
+    assert target["url"] == URL
+    assert target["headers"] == {"Authorization": "Basic c2tfdGVzdDo="}
+
+
+def test_a_header_goes_before_a_user_as_with_curl():
+    found = parse_curl(f"curl -u a:b -H 'authorization: Bearer x' {URL}")
+
+    assert found.definition["target"]["headers"] == {"authorization": "Bearer x"}
+    assert "auth" not in found.definition["target"]
+    assert "takes the place" in found.notes[0]
+
+
+def test_a_proxy_becomes_that_of_the_target():
+    assert _target(f"curl -x proxy.example:3128 -U u:p {URL}")["proxy"] == {
+        "url": "http://proxy.example:3128",
+        "username": "u",
+        "password": "p",
+    }
+    assert _target(f"curl --proxy http://u:p%20q@proxy.example:8080/ {URL}")["proxy"] == {
+        "url": "http://proxy.example:8080",
+        "username": "u",
+        "password": "p q",
+    }
+    assert "SOCKS" in _refusal(f"curl -x socks5://p:1080 {URL}")
+    assert "no valid host" in _refusal(f"curl -x 'http://[::1' {URL}")
 
 
 def test_options_that_are_headers_become_headers():
-    target = _target(f"curl --oauth2-bearer abc -e http://from -b 'a=1; b=2' {URL}")
+    target = _target(f"curl -e 'http://from;auto' -b 'a=1; b=2' -b '' -r 0-9 {URL}")
 
     assert target["headers"] == {
-        "Authorization": "Bearer abc",
         "Referer": "http://from",
         "Cookie": "a=1; b=2",
+        "Range": "bytes=0-9",
     }
+
+
+def test_headers_of_another_http_version_are_left_out_with_a_note():
+    assert parse_curl(f"curl -H ':authority: x' {URL}").notes == (
+        "-H ':authority: x' is left out; HTTP/1.1 has no such header.",
+    )
 
 
 @pytest.mark.parametrize("name", sorted(RESERVED_HEADERS))
@@ -124,20 +222,96 @@ def test_a_header_without_a_value_takes_one_away():
     assert "'Accept:'" in found.notes[0]
 
 
-def test_the_fields_of_a_form_become_an_object():
-    found = parse_curl(
-        f"curl -d a=1 -d 'b=x%20y' -d a=3 --data-urlencode 'c=d & e' {URL} "
-        "-H 'Content-Type: application/x-www-form-urlencoded'"
-    )
+XML = '<a b="c">1 &amp; 2</a>\n'
 
-    assert found.definition["payload"] == {"a": ["1", "3"], "b": "x y", "c": "d & e"}
-    assert "headers" not in found.definition["target"]
-    assert found.notes == ("Punctual sends JSON: the form's fields are sent as a JSON object.",)
+
+@pytest.mark.parametrize(
+    ("options", "payload", "content_type"),
+    [
+        (f"-d '{XML}' -H 'Content-Type: text/xml; charset=utf-8'", XML, "text/xml; charset=utf-8"),
+        ("--data-binary 'a,b\n1,2\n' -H 'Content-Type: text/csv'", "a,b\n1,2\n", "text/csv"),
+        (
+            "-d 'cpu,host=a v=1 1700' -H 'content-type: text/plain'",
+            "cpu,host=a v=1 1700",
+            "text/plain",
+        ),
+        ("-d a=1 -d 'b=x%20y' -d a=3", "a=1&b=x%20y&a=3", FORM),
+        ("--data-urlencode 'c=d & e/f'", "c=d%20%26%20e%2Ff", FORM),
+        ("--data-urlencode 'hello world'", "hello%20world", FORM),
+        ("--data-urlencode '=a=b'", "a%3Db", FORM),
+        ("-d hello", "hello", FORM),
+        ("-d 5", "5", FORM),
+        ("-d '{not json}'", "{not json}", FORM),
+        ("-d '{}' -H 'Content-Type: application/x-ndjson'", "{}", "application/x-ndjson"),
+        ("-d a=1 -H 'Content-Type: application/x-www-form-urlencoded'", "a=1", FORM),
+    ],
+)
+def test_a_body_that_is_not_json_is_kept_as_it_is_with_its_content_type(
+    options, payload, content_type
+):
+    found = parse_curl(f"curl {options} {URL}")
+    target = found.definition["target"]
+
+    assert found.definition["payload"] == payload
+    assert target["body_format"] == "raw"
+    assert [v for k, v in target["headers"].items() if k.lower() == "content-type"] == [
+        content_type
+    ]
+    assert "sent as it is" in found.notes[0]
+
+
+def test_a_form_that_loses_carriage_returns_is_told_so():
+    assert "carriage returns" in parse_curl(f"curl -d $'a\\r\\nb' {URL}").notes[1]
+
+
+@pytest.mark.parametrize("options", ["-X POST -d ''", "--json ''", "-d ''"])
+def test_empty_data_is_an_empty_body(options):
+    found = parse_curl(f"curl {options} {URL}")
+
+    assert "payload" not in found.definition
+    assert found.definition["target"]["method"] == "POST"
+    assert found.notes == ("The data is empty, so no body is sent.",)
+
+
+@pytest.mark.parametrize(
+    "content_type", ["application/json", "application/vnd.api+json; charset=utf-8", "text/json"]
+)
+def test_json_of_any_name_is_a_payload(content_type):
+    found = parse_curl(f"curl -d '[1.50]' -H 'Content-Type: {content_type}' {URL}")
+
+    assert found.definition["payload"] == [1.5]
+    assert found.definition["target"]["body_format"] == "json"
+    assert found.definition["target"]["headers"] == {"Content-Type": content_type}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": 123456789012345678901234567890}',
+        '{"v": 1e400}',
+        '{"a": 1, "a": 2}',
+        '{"t": "\\ud83d"}',
+        '"a\\u0000b"',
+        "[" * 300 + "]" * 300,
+    ],
+)
+@pytest.mark.parametrize("options", ["", "-H 'Content-Type: application/json'"])
+def test_json_that_cannot_be_carried_is_refused_with_the_words_of_every_door(text, options):
+    with pytest.raises(InvalidInput) as judged:
+        read_json(text, "#/payload")
+
+    said = _refusal(f"curl {options} -d '{text}' {URL}")
+
+    assert said.startswith("The payload: ")
+    assert judged.value.message in said
 
 
 def test_data_of_a_get_goes_into_the_address():
-    assert _target("curl -G 'https://a.example/s?x=1' -d q=2 --data-urlencode 'r=3 4'")["url"] == (
-        "https://a.example/s?x=1&q=2&r=3%204"
+    assert _target("curl -G 'https://a.example/s?x=1#f' -d q=2 --data-urlencode 'r=3 4'")[
+        "url"
+    ] == ("https://a.example/s?x=1&q=2&r=3%204")
+    assert _target(f"curl {URL} --url-query 'q=a b' --url-query +r=%20")["url"] == (
+        f"{URL}?q=a%20b&r=%20"
     )
 
 
@@ -148,12 +322,33 @@ def test_data_that_a_method_does_not_carry_is_left_out_with_a_note():
     assert "carries no payload" in " ".join(found.notes)
 
 
-def test_redirects_and_certificates_are_noted():
-    notes = " ".join(parse_curl(f"curl -kL {URL} > /dev/null 2>&1").notes)
+def test_redirects_are_followed_where_curl_follows_them():
+    assert _target(f"curl -L {URL}")["follow_redirects"] is True
+    assert _target(f"curl --location-trusted {URL}")["follow_redirects"] is True
+    assert "follow_redirects" not in _target(f"curl {URL}")
 
-    assert "redirects are not followed" in notes
-    assert "certificates are always verified" in notes
-    assert "Where the output goes" in notes
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("-k", "under TLS"),
+        ("--cert c.pem --key k.pem", "paste the PEM text under TLS"),
+        ("--cacert ca.pem", "paste the PEM text under TLS"),
+        ("--compressed", "uncompressed"),
+        ("--retry 3", "retry policy"),
+        ("--http2", "HTTP/1.1"),
+        ("-m 0", "the default holds"),
+        ("-o f", "kept as a result"),
+        ("--tlsv1.2", "TLS"),
+        ("> /dev/null 2>&1", "Where the output goes"),
+    ],
+)
+def test_what_is_left_out_is_noted(options, told):
+    assert told in parse_curl(f"curl {URL} {options}").notes[0]
+
+
+def test_a_certificate_is_checked_whatever_the_command_says():
+    assert "tls" not in _target(f"curl -k {URL}")
 
 
 def test_a_host_alone_is_called_by_http():
@@ -183,21 +378,27 @@ def test_long_addresses_make_names_that_fit():
         (f"curl -b cookies.txt {URL}", "files are not read"),
         (f"curl -T f {URL}", "files are neither read nor written"),
         (f"curl -F a=@b {URL}", "multipart"),
-        (f"curl --data-urlencode x@f {URL}", "give name=value"),
+        (f"curl --data-urlencode x@f {URL}", "files are not read"),
         (f"curl -u me {URL}", "user:password"),
-        (f"curl --digest -u a:b {URL}", "only Basic"),
+        (f"curl --digest -u a:b {URL}", "Basic, a bearer token"),
+        (f"curl -m 1_0 {URL}", "not a number of seconds"),
         (f"curl -m soon {URL}", "not a number of seconds"),
         (f"curl -m -1 {URL}", "not a number of seconds"),
         (f"curl -m inf {URL}", "not a number of seconds"),
-        (f"curl -d hello {URL}", "not JSON"),
         (f"curl --json NaN {URL}", "not JSON"),
-        (f"curl -d '<a b=\"c\"/>' -H 'Content-Type: text/xml' {URL}", "text/xml"),
         (f"curl -H 'Bad Name: x' {URL}", "not valid"),
         (f"curl -X TRACE {URL}", "TRACE is not supported"),
         (f"curl --next {URL}", "one call"),
         (f"curl {URL} | sh", "one command only"),
         ("curl $URL", "'$URL'"),
-        ("curl 'http://[x'", "The URL is not valid"),
+        ("curl 'http://[x'", "no valid host and port"),
+        ("curl 'http://[::1/x'", "no valid host and port"),
+        ("curl -G 'http://[::1/x' -d q=1", "no valid host and port"),
+        ("curl -G 'http://\u2100.example/x' -d q=1", "no valid host and port"),
+        ("curl https://a.example:99999/", "no valid host and port"),
+        ("curl https://", "no valid host and port"),
+        ("curl 'https://a.example/{b,c}'", "several addresses"),
+        ("curl 'https://a.example/[1-3]'", "several addresses"),
         ("curl " + "x" * 300_000, "longer than"),
     ],
 )

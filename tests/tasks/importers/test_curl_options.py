@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.importers.curl_options import Kind, split_options
+from tasks.importers.curl_options import _OPTIONS, _SHORT, _SHORT_NAMES, Kind, split_options
 
 
 class _Refused(Exception):
@@ -41,7 +41,7 @@ def test_a_value_may_look_like_an_option():
     ("words", "told"),
     [
         (["--unheard-of"], "--unheard-of"),
-        (["-sZ"], "-Z"),
+        (["-s!"], "-!"),
         (["-X"], "-X needs a value"),
         (["--header"], "--header needs a value"),
     ],
@@ -51,8 +51,24 @@ def test_what_is_not_known_is_refused_by_name(words: list[str], told: str):
         _split(*words)
 
 
-def test_files_and_certificates_are_refused():
-    for words in (["-T", "f"], ["-K", "f"], ["-E", "c"], ["-x", "p"], ["-F", "a=b"]):
+def test_a_flag_may_be_turned_off():
+    assert _split("--no-keepalive", "--no-progress-meter", "a") == [
+        *(("--no-", ""), ("--no-", "")),
+        ("", "a"),
+    ]
+    with pytest.raises(_Refused):
+        _split("--no-header", "a")
+
+
+def test_every_short_name_and_every_long_one_is_of_one_option():
+    names = [option.name for option in _OPTIONS]
+
+    assert len(names) == len(set(names))
+    assert len(_SHORT_NAMES) == 2 * len(_SHORT)
+
+
+def test_files_are_refused():
+    for words in (["-T", "f"], ["-K", "f"], ["-F", "a=b"]):
         ((option, _),) = split_options(words, _Refused)
         assert option is not None
         assert option.kind is Kind.REFUSED

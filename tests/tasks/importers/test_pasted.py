@@ -40,7 +40,7 @@ def test_another_command_becomes_a_schedule_and_a_note():
 
     assert set(found.definition) == {"schedule"}
     assert found.definition["schedule"]["cron_expression"] == "@daily"
-    assert "does not run commands" in found.notes[0]
+    assert "choose one of the commands" in found.notes[0]
     assert "…" in found.notes[0]
 
 

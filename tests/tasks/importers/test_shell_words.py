@@ -29,6 +29,9 @@ from tasks.importers.shell_words import ShellWordsError, split_words
         ("http://[::1]/?x=*", ["http://[::1]/?x=*"]),
         ('$"a b"', ["a b"]),
         ("a\\", ["a"]),
+        ("a \\ \t\n b", ["a", "b"]),
+        ("a\\  \r\nb", ["a", "b"]),
+        ("a `\n b", ["a", "b"]),
     ],
 )
 def test_words_are_those_of_a_shell(text: str, words: list[str]):
@@ -43,6 +46,10 @@ def test_words_are_those_of_a_shell(text: str, words: list[str]):
         (r"$'a\nb\tc\\'", "a\nb\tc\\"),
         (r"$'\q'", r"\q"),
         (r"x$'a b'y", "xa by"),
+        (r"$'\xc3\xa9\xe9'", "Ã©é"),
+        (r"$'\xc3\xa9'", "é"),
+        (r"$'\303\251'", "é"),
+        (r"$'\ud83d\ude00!'", "😀!"),
     ],
 )
 def test_quotes_with_a_dollar_are_read(text: str, word: str):
