@@ -1,100 +1,95 @@
-"""The file of a backup: an uncompressed tar of dump, manifest, wrapped secrets and checksums.
+"""The file of a backup: facts, secrets and dump as one stream, all of it sealed.
 
 Written beside its place under a temporary name with mode 0600 and put there when it is complete
-and on the disk; readable by ``tar`` where everything else is lost. Whoever reads it has every
-byte verified before anything is used.
+and on the disk. Whoever reads it has every byte verified before anything is used. Backups of the
+first format, which were sealed in part, are read, too.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tarfile
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
-from scheduler_site.backup.manifest import Manifest, Unfit, read_manifest
+import orjson
+
+from scheduler_site.backup import first_format
+from scheduler_site.backup.exceptions import Damaged
+from scheduler_site.backup.manifest import Manifest, read_manifest
+from scheduler_site.backup.sealing import Sealer, is_sealed, unsealed
 from shared.exceptions import Conflict
 
-DUMP, MANIFEST, SECRETS, SUMS = "database.dump", "manifest.json", "secrets.wrapped", "SHA256SUMS"
-_MEMBERS = [DUMP, MANIFEST, SECRETS, SUMS]
-_CHUNK = 1024 * 1024
-#: Everything but the dump is small; more is not ours and is not read into memory.
+_LENGTH = struct.Struct("!I")
+#: Facts and secrets are small; more is not ours and is not read into memory.
 _SMALL = 16 * 1024 * 1024
 
 
-class Damaged(Unfit):
-    """The file is no backup, is cut off, or some byte of it has changed."""
+class Backup(Protocol):
+    """A verified file."""
 
-    code = "backup_damaged"
+    @property
+    def manifest(self) -> Manifest:
+        """Return what the backup says of itself."""
 
-
-@dataclass(frozen=True, slots=True)
-class Backup:
-    """A verified file; ``manifest_bytes`` are the context that the secrets are sealed with."""
-
-    path: Path
-    manifest: Manifest
-    manifest_bytes: bytes
-    wrapped: bytes
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Return the secrets that it brings."""
 
     def pour(self, into: Callable[[bytes], object]) -> None:
         """Hand over the dump, piece by piece; raise Damaged if it has changed since."""
-        digest = hashlib.sha256()
-        with tarfile.open(self.path, "r:") as archive:
-            for piece in _pieces(archive, DUMP):
-                digest.update(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class SealedBackup:
+    """A file that is sealed as a whole, opened."""
+
+    path: Path
+    passphrase: str = field(repr=False)
+    manifest: Manifest
+    secrets: dict[str, str] = field(repr=False)
+
+    def pour(self, into: Callable[[bytes], object]) -> None:
+        """Hand over the dump, piece by piece; raise Damaged if it has changed since."""
+        with self.path.open("rb") as stream:
+            _, dump = _parted(unsealed(stream, self.passphrase))
+            for piece in dump:
                 into(piece)
-        if digest.hexdigest() != self.manifest.dump_sha256:
-            raise Damaged("The dump has changed while it was read.")
 
 
 class Writer:
-    """The file while it is written: first the dump, in a stream, then what is known of it."""
+    """The file while it is written: first what is known of the dump, then the dump."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], passphrase: str) -> None:
         self._stream = stream
-        self._sums: list[str] = []
+        self._sealer = Sealer(stream, passphrase)
 
-    def dump(self, pieces: Iterator[bytes]) -> tuple[int, str]:
-        """Write the dump; return its bytes and their SHA-256."""
-        start = self._stream.tell()
-        # The header says the size, which only the end knows.
-        self._stream.write(bytes(tarfile.BLOCKSIZE))
-        digest, size = hashlib.sha256(), 0
+    def begin(self, manifest: Manifest, secrets: dict[str, str]) -> None:
+        """Write the facts and the secrets."""
+        words = orjson.dumps({"manifest": manifest.as_dict(), "secrets": secrets})
+        self._sealer.write(_LENGTH.pack(len(words)) + words)
+
+    def dump(self, pieces: Iterator[bytes]) -> str:
+        """Write the dump; return the SHA-256 of its bytes."""
+        digest = hashlib.sha256()
         for piece in pieces:
             digest.update(piece)
-            size += len(piece)
-            self._stream.write(piece)
-        self._pad(size)
-        self._stream.seek(start)
-        self._stream.write(_header(DUMP, size))
-        self._stream.seek(0, os.SEEK_END)
-        self._sums.append(f"{digest.hexdigest()}  {DUMP}\n")
-        return size, digest.hexdigest()
-
-    def add(self, name: str, content: bytes) -> None:
-        """Write a small member."""
-        self._stream.write(_header(name, len(content)) + content)
-        self._pad(len(content))
-        self._sums.append(f"{hashlib.sha256(content).hexdigest()}  {name}\n")
+            self._sealer.write(piece)
+        return digest.hexdigest()
 
     def end(self) -> None:
-        """Write the checksums and the end; the file is complete and on the disk."""
-        self.add(SUMS, "".join(self._sums).encode())
-        self._stream.write(bytes(2 * tarfile.BLOCKSIZE))
+        """Write the last piece; the file is complete and on the disk."""
+        self._sealer.end()
         self._stream.flush()
         os.fsync(self._stream.fileno())
 
-    def _pad(self, size: int) -> None:
-        self._stream.write(bytes(-size % tarfile.BLOCKSIZE))
-
 
 @contextmanager
-def writing(path: Path, *, force: bool) -> Iterator[Writer]:
+def writing(path: Path, passphrase: str, *, force: bool) -> Iterator[Writer]:
     """Give the writer of a file that is there, whole, when the block has ended, or not at all.
 
     Raise Conflict when there is one already, unless forced; that one stays until the new is whole.
@@ -102,15 +97,58 @@ def writing(path: Path, *, force: bool) -> Iterator[Writer]:
     if path.exists() and not force:
         raise Conflict(f"{path} exists. Use --force to replace it.", code="file_exists")
     scratch = path.with_name(f".{path.name}.{os.getpid()}.new")
-    descriptor = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        with os.fdopen(descriptor, "w+b") as stream:
-            writer = Writer(stream)
+        with os.fdopen(descriptor, "wb") as stream:
+            writer = Writer(stream, passphrase)
             yield writer
             writer.end()
         _place(scratch, path, force=force)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def read(path: Path, passphrase: str) -> Backup:
+    """Return a backup whose every byte has been verified; raise Damaged, Unfit, WrongPassphrase."""
+    with path.open("rb") as stream:
+        if not is_sealed(stream):
+            return first_format.read(path, passphrase)
+        head, dump = _parted(unsealed(stream, passphrase))
+        for _ in dump:
+            # Each piece is verified as it is read; the last one says that it is the last.
+            continue
+    try:
+        found = orjson.loads(head)
+        manifest, secrets = read_manifest(orjson.dumps(found["manifest"])), dict(found["secrets"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{path} holds something else than a backup.") from error
+    return SealedBackup(path, passphrase, manifest, secrets)
+
+
+def _parted(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return facts and secrets as they were written, and the rest of the stream."""
+    begun = bytearray()
+
+    def gather(size: int) -> bytes:
+        while len(begun) < size:
+            piece = next(pieces, None)
+            if piece is None:
+                raise Damaged("The backup ends before its dump begins.")
+            begun.extend(piece)
+        taken = bytes(begun[:size])
+        del begun[:size]
+        return taken
+
+    [length] = _LENGTH.unpack(gather(_LENGTH.size))
+    if length > _SMALL:
+        raise Damaged("The backup says too much of itself.")
+    head = gather(length)
+
+    def rest() -> Iterator[bytes]:
+        yield bytes(begun)
+        yield from pieces
+
+    return head, rest()
 
 
 def _place(scratch: Path, path: Path, *, force: bool) -> None:
@@ -127,51 +165,3 @@ def _place(scratch: Path, path: Path, *, force: bool) -> None:
         os.fsync(directory)
     finally:
         os.close(directory)
-
-
-def read(path: Path) -> Backup:
-    """Return a backup whose every byte has been verified; raise Damaged or Unfit."""
-    try:
-        with tarfile.open(path, "r:") as archive:
-            if archive.getnames() != _MEMBERS:
-                raise Damaged(f"{path} is not a backup, or its end is missing.")
-            small = {name: _content(archive, name) for name in (MANIFEST, SECRETS, SUMS)}
-            _verify(archive, small)
-    except (tarfile.TarError, UnicodeDecodeError, EOFError) as error:
-        raise Damaged(f"{path} is not a backup, or is damaged: {error}") from error
-    manifest = read_manifest(small[MANIFEST])
-    return Backup(path, manifest, small[MANIFEST], small[SECRETS])
-
-
-def _verify(archive: tarfile.TarFile, small: dict[str, bytes]) -> None:
-    found = []
-    for name in (DUMP, MANIFEST, SECRETS):
-        digest = hashlib.sha256()
-        pieces = _pieces(archive, name) if name == DUMP else iter([small[name]])
-        for piece in pieces:
-            digest.update(piece)
-        found.append(f"{digest.hexdigest()}  {name}")
-    stated = small[SUMS].decode("ascii").splitlines()
-    wrong = [line.split("  ")[-1] for line in found if line not in stated]
-    if wrong or len(stated) != len(found):
-        raise Damaged(f"The backup is damaged: {', '.join(wrong) or SUMS} has changed.")
-
-
-def _pieces(archive: tarfile.TarFile, name: str) -> Iterator[bytes]:
-    member = archive.extractfile(name)
-    if member is None:
-        raise Damaged(f"{name} is not a file.")
-    while piece := member.read(_CHUNK):
-        yield piece
-
-
-def _content(archive: tarfile.TarFile, name: str) -> bytes:
-    if archive.getmember(name).size > _SMALL:
-        raise Damaged(f"{name} is too large.")
-    return b"".join(_pieces(archive, name))
-
-
-def _header(name: str, size: int) -> bytes:
-    member = tarfile.TarInfo(name)
-    member.size, member.mode = size, 0o600
-    return member.tobuf(tarfile.GNU_FORMAT)

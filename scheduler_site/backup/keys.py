@@ -1,8 +1,8 @@
 """The secrets of an installation that a backup must carry, and what a restore does with them.
 
-Without SECRET_KEY nobody stays logged in, without ENCRYPTION_KEYS nothing sealed opens, without
-the push key browsers hear nothing. Passwords of the embedded servers are not among them: they
-belong to a data directory, not to the data.
+Without SECRET_KEY links in mails and addresses at the test receiver are void, without
+ENCRYPTION_KEYS nothing sealed opens, without the push key browsers hear nothing. Passwords of the
+embedded servers are not among them: they belong to a data directory, not to the data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from django.conf import settings
 
-from scheduler_site.backup.manifest import Unfit
+from scheduler_site.backup.exceptions import Unfit
 from shared.conf import conf
 
 _VARIABLE = "ENCRYPTION_KEYS"

@@ -1,4 +1,4 @@
-"""Making a backup: one moment of the database, and the keys that open it, in one file.
+"""Making a backup: one moment of the database, and the keys that open it, in one sealed file.
 
 Runs beside a working installation and blocks nothing but the removal of old days; it begins when
 the one that goes on has ended. Dump, counts and migrations are of one snapshot; what commits
@@ -20,11 +20,14 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from executions.engine.retention import keep_days
-from scheduler_site.backup import archive, keys, programs, wrapping
+from scheduler_site.backup import archive, keys, programs
 from scheduler_site.backup.manifest import Manifest
 from shared.instants import format_instant
 from shared.sql import statement
 
+#: Tables whose rows stay out: who opens a session needs nothing else, and a restored installation
+#: can sign in anew.
+LEFT_OUT = ("django_session",)
 # A dump of a large database takes hours, in which the snapshot's session only waits.
 _PATIENT = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
 
@@ -36,6 +39,7 @@ class Made:
     path: Path
     bytes: int
     manifest: Manifest
+    dump_sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +62,19 @@ def make_backup(path: Path, passphrase: str, *, force: bool = False) -> Made:
     when the dump fails; then nothing is left.
     """
     url = database_address()
-    with archive.writing(path, force=force) as writer, _snapshot(url) as facts:
-        size, digest = writer.dump(programs.dump(url, facts.snapshot))
+    with archive.writing(path, passphrase, force=force) as writer, _snapshot(url) as facts:
         manifest = Manifest(
             database_time=format_instant(facts.at),
             server_version=facts.server_version,
             server_major=facts.server_major,
             migrations=facts.migrations,
-            row_counts=facts.row_counts,
+            row_counts={**facts.row_counts, **dict.fromkeys(LEFT_OUT, 0)},
             last_token=facts.last_token,
             key_ids=keys.key_ids(),
-            dump_bytes=size,
-            dump_sha256=digest,
         )
-        content = manifest.as_bytes()
-        writer.add(archive.MANIFEST, content)
-        writer.add(archive.SECRETS, wrapping.wrap(keys.current(), passphrase, content))
-    return Made(path, path.stat().st_size, manifest)
+        writer.begin(manifest, keys.current())
+        digest = writer.dump(programs.dump(url, facts.snapshot, LEFT_OUT))
+    return Made(path, path.stat().st_size, manifest, digest)
 
 
 def database_address() -> str:

@@ -1,6 +1,6 @@
 """What a backup says of itself, and whether this version can restore it.
 
-Stands in the file in the clear, so that an operator sees what it holds without the passphrase.
+Sealed with the rest of the file: counts of rows and names of migrations tell about tenants.
 """
 
 from __future__ import annotations
@@ -12,16 +12,11 @@ from typing import Any
 import orjson
 from django.db.migrations.loader import MigrationLoader
 
-from shared.exceptions import PunctualError
+from scheduler_site.backup.exceptions import Unfit
 
-FORMAT = 1
-
-
-class Unfit(PunctualError):
-    """A backup cannot be restored here."""
-
-    code = "backup_unfit"
-    status = 409
+FORMAT = 2
+#: The first format said these of the dump, which now no fact has to vouch for.
+_FIRST_FORMAT, _OF_FIRST_FORMAT = 1, ("dump_bytes", "dump_sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +30,11 @@ class Manifest:
     row_counts: dict[str, int]
     last_token: int
     key_ids: list[str]
-    dump_bytes: int
-    dump_sha256: str
     format: int = FORMAT
 
-    def as_bytes(self) -> bytes:
+    def as_dict(self) -> dict[str, Any]:
         """Return the form in the file."""
-        return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+        return asdict(self)
 
     @property
     def total_rows(self) -> int:
@@ -50,14 +43,16 @@ class Manifest:
 
 
 def read_manifest(content: bytes) -> Manifest:
-    """Return the manifest; raise Unfit for one of another format."""
+    """Return the manifest of this format or the first; raise Unfit for one of another format."""
     try:
         stored: dict[str, Any] = orjson.loads(content)
-        if stored["format"] != FORMAT:
+        if stored["format"] not in (_FIRST_FORMAT, FORMAT):
             raise Unfit(
-                f"The backup has format {stored['format']}; this version reads {FORMAT}. "
+                f"The backup has format {stored['format']}; this version reads up to {FORMAT}. "
                 "Restore it with the version that made it, or a newer one."
             )
+        if stored["format"] == _FIRST_FORMAT:
+            stored = {k: v for k, v in stored.items() if k not in _OF_FIRST_FORMAT}
         return Manifest(**stored)
     except (ValueError, KeyError, TypeError) as error:
         raise Unfit("This is not the manifest of a backup.") from error

@@ -9,7 +9,7 @@ import getpass
 import sys
 
 from scheduler_site import env
-from scheduler_site.backup.wrapping import SHORTEST_PASSPHRASE
+from scheduler_site.backup.sealing import SHORTEST_PASSPHRASE
 from shared.commands import WRONG_USE, Error
 
 VARIABLE = "BACKUP_PASSPHRASE"

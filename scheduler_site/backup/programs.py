@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -30,9 +30,14 @@ class ProgramFailed(PunctualError):
     status = 500
 
 
-def dump(url: str, snapshot: str) -> Iterator[bytes]:
-    """Yield the dump of what a snapshot sees; raise ProgramFailed when it could not be made."""
-    with _running("pg_dump", url, "--format=custom", f"--snapshot={snapshot}") as process:
+def dump(url: str, snapshot: str, left_out: Sequence[str] = ()) -> Iterator[bytes]:
+    """Yield the dump of what a snapshot sees, without the rows of the tables left out.
+
+    Raise ProgramFailed when it could not be made.
+    """
+    without = [f"--exclude-table-data=public.{table}" for table in left_out]
+    options = ("--format=custom", f"--snapshot={snapshot}", *without)
+    with _running("pg_dump", url, *options) as process:
         out = _pipe(process.stdout)
         while piece := out.read(_CHUNK):
             yield piece

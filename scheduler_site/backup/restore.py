@@ -1,6 +1,6 @@
 """Restoring a backup: verified before anything is touched, fenced before anything can run.
 
-The checks come first (file, passphrase, version, keys, target, processes), then the data, then
+The checks come first (passphrase, file, version, keys, target, processes), then the data, then
 the fence, then the place of the former data. An interrupted restore of the embedded database
 leaves what was there; on a given server it leaves a part, which no process should be started on.
 """
@@ -15,13 +15,14 @@ from django.conf import settings
 
 from executions.engine import fence, guard
 from scheduler_site import local_state
-from scheduler_site.backup import archive, keys, programs, wrapping
+from scheduler_site.backup import archive, keys, programs
 from scheduler_site.backup.archive import Backup
 from scheduler_site.backup.make import count_rows
 from scheduler_site.backup.manifest import Manifest, known_migrations, refuse_newer
 from scheduler_site.backup.place import Place
 from scheduler_site.run_lock import AlreadyHeld, RunLock
 from shared.exceptions import Conflict, PunctualError
+from shared.sql import statement
 
 
 class Incomplete(PunctualError):
@@ -33,10 +34,9 @@ class Incomplete(PunctualError):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A backup whose file is whole, whose secrets are open, and which fits this version."""
+    """A backup whose file is whole and open, and which fits this version."""
 
     backup: Backup
-    secrets: dict[str, str]
 
     @property
     def manifest(self) -> Manifest:
@@ -45,11 +45,10 @@ class Checked:
 
 def check(path: Path, passphrase: str) -> Checked:
     """Verify a backup without touching anything; raise Damaged, Unfit or WrongPassphrase."""
-    backup = archive.read(path)
+    backup = archive.read(path, passphrase)
     refuse_newer(backup.manifest, known_migrations())
-    secrets = wrapping.unwrap(backup.wrapped, passphrase, backup.manifest_bytes)
-    keys.refuse_missing(secrets)
-    return Checked(backup, secrets)
+    keys.refuse_missing(backup.secrets)
+    return Checked(backup)
 
 
 def restore(checked: Checked, place: Place, *, overwrite: bool) -> None:
@@ -79,7 +78,10 @@ def _fill(checked: Checked, place: Place) -> None:
         _verify(url, checked.manifest)
         with psycopg.connect(url) as session, session.cursor() as cursor:
             fence.hold(cursor)
-        place.put_secrets(checked.secrets, former)
+            # Of a backup of the first format, which had the sessions.
+            cursor.execute(statement("backup/forget_sessions"))
+            cursor.execute(statement("backup/void_login_links"))
+        place.put_secrets(checked.backup.secrets, former)
     if settings.REDIS_URL:
         # A server of its own that has lived on: what was sent through it is void.
         guard.renew_incarnation()

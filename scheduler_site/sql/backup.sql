@@ -45,3 +45,12 @@ DROP SCHEMA public CASCADE
 -- name: create_public
 -- An empty schema for what is restored next.
 CREATE SCHEMA public
+
+-- name: forget_sessions
+-- Nobody is signed in to an installation that has just been restored.
+DELETE FROM django_session
+
+-- name: void_login_links
+-- A one-time link is bound to the last sign-in of its account: those made before the restore, used
+-- or not, open nothing after it.
+UPDATE auth_user SET last_login = statement_timestamp()

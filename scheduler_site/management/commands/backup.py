@@ -1,6 +1,6 @@
 """``manage.py backup --to FILE``: one consistent dump of the database, with the keys it needs.
 
-The passphrase that wraps the keys comes from BACKUP_PASSPHRASE, or is asked for on a terminal.
+All of the file is sealed under the passphrase, which comes from BACKUP_PASSPHRASE or a terminal.
 Exit codes: 0 done; 1 the dump failed; 2 no usable passphrase; 4 the file exists, or days are
 leaving the ledger for an hour; 5 no database.
 """
@@ -23,8 +23,9 @@ class Command(PunctualCommand):
     """Door to ``scheduler_site.backup.make``."""
 
     help = (
-        "Write one file with a consistent dump of the database and, wrapped by a passphrase "
-        "(BACKUP_PASSPHRASE, or asked for), the keys that open it. Everything goes on running."
+        "Write one file with a consistent dump of the database and the keys that open it, all of "
+        "it sealed under a passphrase (BACKUP_PASSPHRASE, or asked for). Sessions are left out. "
+        "Everything goes on running."
     )
 
     def add_options(self, parser: CommandParser) -> None:
@@ -58,7 +59,7 @@ def _document(made: Made) -> dict[str, Any]:
         "tables": len(found.row_counts),
         "rows": found.total_rows,
         "key_ids": found.key_ids,
-        "dump_sha256": found.dump_sha256,
+        "dump_sha256": made.dump_sha256,
     }
 
 
@@ -67,4 +68,5 @@ def _lines(made: Made) -> Iterator[str]:
     yield f"{made.path}  {made.bytes} bytes"
     yield f"  state of       {found.database_time}"
     yield f"  rows           {found.total_rows} in {len(found.row_counts)} tables"
-    yield f"  keys           {', '.join(found.key_ids)} and the secret key, under the passphrase"
+    yield f"  keys           {', '.join(found.key_ids)} and the secret key"
+    yield "  sealed         all of it, under the passphrase"

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from scheduler_site.backup import keys
-from scheduler_site.backup.manifest import Unfit
+from scheduler_site.backup.exceptions import Unfit
 from shared.conf import conf
 
 SECOND = base64.b64encode(b"2" * 32).decode()

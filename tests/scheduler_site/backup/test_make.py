@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 
 from executions.engine import retention
@@ -12,7 +14,6 @@ from executions.models import PartitionLease
 from scheduler_site.backup import archive, programs
 from scheduler_site.backup.make import database_address, make_backup
 from scheduler_site.backup.programs import ProgramFailed
-from scheduler_site.backup.wrapping import unwrap
 from shared.exceptions import Conflict
 from tenants.models import Tenant
 from tests.executions.old_days import forget, half_detach, put
@@ -38,7 +39,7 @@ def test_a_backup_says_what_is_in_it(alpha: Tenant, tmp_path: Path):
 
     made = make_backup(tmp_path / "a", PASSPHRASE)
 
-    found = archive.read(tmp_path / "a")
+    found = archive.read(tmp_path / "a", PASSPHRASE)
     assert found.manifest == made.manifest
     assert found.manifest.row_counts["tasks"] == 2
     assert found.manifest.row_counts["partition_leases"] == PartitionLease.objects.count()
@@ -49,14 +50,37 @@ def test_a_backup_says_what_is_in_it(alpha: Tenant, tmp_path: Path):
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
-def test_the_keys_are_in_it_only_under_the_passphrase(tmp_path: Path):
+def test_everything_is_in_it_only_under_the_passphrase(tmp_path: Path):
+    make_tenant("Readable name")
     make_backup(tmp_path / "a", PASSPHRASE)
 
-    found = archive.read(tmp_path / "a")
-    secrets = unwrap(found.wrapped, PASSPHRASE, found.manifest_bytes)
+    found = archive.read(tmp_path / "a", PASSPHRASE)
     content = (tmp_path / "a").read_bytes()
-    for word in secrets["encryption_keys"].split():
+    for word in found.secrets["encryption_keys"].split():
         assert word.split(":", 1)[1].encode() not in content
+    for text in ("PGDMP", "Readable name", "django_session", "tenants"):
+        assert text.encode() not in content
+
+
+def test_sessions_are_left_out_of_it(tmp_path: Path):
+    session = SessionStore()
+    session["_auth_user_id"] = "1"
+    session.save()
+
+    make_backup(tmp_path / "a", PASSPHRASE)
+
+    found = archive.read(tmp_path / "a", PASSPHRASE)
+    poured: list[bytes] = []
+    found.pour(poured.append)
+    listed = subprocess.run(
+        [str(programs._folder() / "pg_restore"), "--data-only", "--file=-"],
+        input=b"".join(poured),
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert found.manifest.row_counts["django_session"] == 0
+    assert b"COPY public.tenants" in listed
+    assert str(session.session_key).encode() not in listed
 
 
 def test_what_commits_while_it_is_made_is_wholly_out_of_it(
@@ -65,9 +89,9 @@ def test_what_commits_while_it_is_made_is_wholly_out_of_it(
     make_task(alpha, once())
     dump = programs.dump
 
-    def late(url: str, snapshot: str):
+    def late(url: str, snapshot: str, left_out: Sequence[str]):
         make_task(alpha, once())
-        return dump(url, snapshot)
+        return dump(url, snapshot, left_out)
 
     monkeypatch.setattr(programs, "dump", late)
 
@@ -101,10 +125,10 @@ def test_no_day_leaves_while_it_is_made(tmp_path: Path, monkeypatch: pytest.Monk
     dump = programs.dump
     turns: list[object] = []
 
-    def looking(url: str, snapshot: str):
+    def looking(url: str, snapshot: str, left_out: Sequence[str]):
         with retention.turn() as session:
             turns.append(session)
-        return dump(url, snapshot)
+        return dump(url, snapshot, left_out)
 
     monkeypatch.setattr(programs, "dump", looking)
 
@@ -114,7 +138,7 @@ def test_no_day_leaves_while_it_is_made(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_a_dump_that_fails_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def broken(url: str, snapshot: str):
+    def broken(url: str, snapshot: str, left_out: Sequence[str]):
         yield b"half"
         raise ProgramFailed("pg_dump failed: no space")
 

@@ -3,27 +3,28 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 
 from scheduler_site.backup import archive
+from scheduler_site.backup.exceptions import Unfit
 from scheduler_site.backup.manifest import (
     Manifest,
-    Unfit,
     known_migrations,
     read_manifest,
     refuse_newer,
 )
-from tests.scheduler_site.backup.files import cheap, write
+from tests.scheduler_site.backup.files import PASSPHRASE, cheap, facts, write
 
 
 @pytest.fixture
 def manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manifest:
     cheap(monkeypatch)
-    return archive.read(write(tmp_path / "a")).manifest
+    return archive.read(write(tmp_path / "a"), PASSPHRASE).manifest
 
 
 def test_a_manifest_reads_as_it_was_written(manifest: Manifest):
-    assert read_manifest(manifest.as_bytes()) == manifest
+    assert read_manifest(orjson.dumps(manifest.as_dict())) == manifest
     assert manifest.total_rows == 2
 
 
@@ -31,6 +32,12 @@ def test_a_manifest_reads_as_it_was_written(manifest: Manifest):
 def test_what_is_no_manifest_is_refused(content: bytes):
     with pytest.raises(Unfit):
         read_manifest(content)
+
+
+def test_a_manifest_of_the_first_format_is_read():
+    of_the_dump = {"dump_bytes": 7, "dump_sha256": "ab", "format": 1}
+
+    assert read_manifest(orjson.dumps({**facts(), **of_the_dump})).row_counts == {"tasks": 2}
 
 
 def test_the_migrations_of_this_version_are_known():

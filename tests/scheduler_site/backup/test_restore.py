@@ -8,20 +8,23 @@ from typing import Any
 import psycopg
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.sessions.backends.db import SessionStore
 
 from executions.engine import fence, guard
 from scheduler_site import local_state
-from scheduler_site.backup.archive import Damaged
-from scheduler_site.backup.make import database_address, make_backup
-from scheduler_site.backup.manifest import Unfit
+from scheduler_site.backup import keys, programs
+from scheduler_site.backup.archive import SealedBackup
+from scheduler_site.backup.exceptions import Damaged, Unfit, WrongPassphrase
+from scheduler_site.backup.make import count_rows, database_address, make_backup
 from scheduler_site.backup.place import Place
 from scheduler_site.backup.restore import Checked, Incomplete, check, restore
-from scheduler_site.backup.wrapping import WrongPassphrase
 from scheduler_site.run_lock import RunLock
 from shared.exceptions import Conflict
 from tests.executions.old_days import forget, half_detach, put
 from tests.factories import make_task, make_tenant, once
-from tests.scheduler_site.backup.files import PASSPHRASE, cheap, write
+from tests.scheduler_site.backup.files import PASSPHRASE, cheap, write, write_first_format
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,10 +120,11 @@ def test_a_target_with_data_is_refused_unless_it_is_to_be_replaced(
 
 def test_rows_that_are_missing_are_told(checked: Checked, target: str, tmp_path: Path):
     counts = {**checked.manifest.row_counts, "tasks": 2}
+    assert isinstance(checked.backup, SealedBackup)
     backup = replace(checked.backup, manifest=replace(checked.manifest, row_counts=counts))
 
     with pytest.raises(Incomplete, match="tasks"):
-        restore(Checked(backup, checked.secrets), Place(tmp_path / "b", target), overwrite=False)
+        restore(Checked(backup), Place(tmp_path / "b", target), overwrite=False)
 
     assert local_state.load_secrets(tmp_path / "b") == {}
 
@@ -138,11 +142,53 @@ def test_a_damaged_file_is_found_before_anything_is_touched(tmp_path: Path):
         check(path, PASSPHRASE)
 
 
-def test_a_newer_version_is_found_before_the_passphrase_is_tried(tmp_path: Path):
-    path = write(tmp_path / "a", migrations={"executions": ["9999_future"]})
+@pytest.mark.parametrize("written", [write, write_first_format])
+def test_a_newer_version_is_found_before_anything_is_touched(tmp_path: Path, written: Any):
+    path = written(tmp_path / "a", migrations={"executions": ["9999_future"]})
 
-    with pytest.raises(Unfit):
-        check(path, "another passphrase")
+    with pytest.raises(Unfit, match="newer version"):
+        check(path, PASSPHRASE)
+
+
+@pytest.fixture
+def first_format(tmp_path: Path) -> Path:
+    """Return a backup of the tests' database as a release before wrote it, sessions included."""
+    make_task(make_tenant("Alpha"), once())
+    User.objects.create_user("member")
+    session = SessionStore()
+    session["_auth_user_id"] = "1"
+    session.save()
+    with psycopg.connect(database_address()) as held:
+        held.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        [[snapshot]] = held.execute("SELECT pg_export_snapshot()").fetchall()
+        dump = b"".join(programs.dump(database_address(), snapshot))
+        counts = count_rows(held)
+    return write_first_format(tmp_path / "a", dump, keys.current(), row_counts=counts)
+
+
+def test_a_backup_of_the_first_format_is_restored_without_its_sessions(
+    first_format: Path, target: str, tmp_path: Path
+):
+    checked = check(first_format, PASSPHRASE)
+    assert checked.manifest.row_counts["django_session"] == 1
+
+    restore(checked, Place(tmp_path / "b", target), overwrite=False)
+
+    assert value(target, "SELECT count(*) FROM tasks") == 1
+    assert value(target, "SELECT count(*) FROM django_session") == 0
+
+
+def test_a_login_link_from_before_the_restore_opens_nothing(
+    first_format: Path, target: str, tmp_path: Path
+):
+    member = User.objects.get(username="member")
+    token = default_token_generator.make_token(member)
+
+    restore(check(first_format, PASSPHRASE), Place(tmp_path / "b", target), overwrite=False)
+
+    assert default_token_generator.check_token(member, token)
+    member.last_login = value(target, "SELECT last_login FROM auth_user WHERE username = 'member'")
+    assert not default_token_generator.check_token(member, token)
 
 
 def test_keys_that_the_environment_lacks_are_refused(
