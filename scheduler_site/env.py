@@ -7,13 +7,21 @@ variable, so that a typing mistake stops the start instead of being ignored.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
+from uuid import UUID
 
 from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
+Items = tuple[str, ...]
+IsItem = Callable[[str], bool]
+
+#: Variables that Punctual sets for a program begin with it.
+OWN_VARIABLES = "PUNCTUAL_"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
@@ -68,6 +76,47 @@ def programs(name: str) -> dict[str, str]:
             )
         found[key] = path
     return found
+
+
+def lists(name: str, known: Collection[str], item: str, is_item: IsItem) -> dict[str, Items]:
+    """Return the variable's ``NAME=ITEM,ITEM`` words, which blanks part, as items by known name.
+
+    ``item`` is what the message calls one.
+    """
+    found: dict[str, Items] = {}
+    for word in os.environ.get(name, "").split():
+        key, mark, given = word.partition("=")
+        items = tuple(given.split(","))
+        if not mark or key in found or not all(map(is_item, items)):
+            raise ImproperlyConfigured(
+                f"{name} must be words NAME={item},{item}, each name once, not {word!r}"
+            )
+        if key not in known:
+            raise ImproperlyConfigured(f"{name} names {key!r}, which ALLOWED_COMMANDS does not")
+        found[key] = items
+    return found
+
+
+def variables(name: str, known: Collection[str]) -> dict[str, Items]:
+    """Return lists of names of environment variables; ours are not among them."""
+    return lists(name, known, "VARIABLE", _is_variable)
+
+
+def tenants(name: str, known: Collection[str]) -> dict[str, Items]:
+    """Return lists of ids of tenants."""
+    return lists(name, known, "ID-OF-A-TENANT", _is_id)
+
+
+def _is_variable(word: str) -> bool:
+    return _VARIABLE.fullmatch(word) is not None and not word.startswith(OWN_VARIABLES)
+
+
+def _is_id(word: str) -> bool:
+    # The one spelling in which ids are compared.
+    try:
+        return str(UUID(word)) == word
+    except ValueError:
+        return False
 
 
 def _number(name: str, default: T, kind: Callable[[str], T], minimum: T, maximum: T) -> T:

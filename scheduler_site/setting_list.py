@@ -42,6 +42,10 @@ def _knob(name: str) -> Callable[[], Any]:
     return lambda: getattr(conf(), name)
 
 
+def _lists(name: str) -> Callable[[], Any]:
+    return lambda: [f"{key}={','.join(items)}" for key, items in getattr(conf(), name).items()]
+
+
 def _option(name: str) -> Callable[[], Any]:
     return lambda: getattr(read_options(), name)
 
@@ -167,6 +171,27 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "Programs that tasks may run, NAME=/absolute/path; with one, `up` runs a worker for "
             "them; empty: tasks run no commands.",
             lambda: [f"{name}={path}" for name, path in conf().allowed_commands.items()],
+        ),
+        Setting(
+            "COMMAND_VARIABLES",
+            "",
+            "Environment variables that tasks may set for a command, NAME=VARIABLE,VARIABLE; "
+            "commands that are not named take none.",
+            _lists("command_variables"),
+        ),
+        Setting(
+            "COMMAND_TENANTS",
+            "",
+            "Ids of the only tenants whose tasks may run a command, NAME=ID,ID; every tenant's may "
+            "run commands that are not named.",
+            _lists("command_tenants"),
+        ),
+        Setting(
+            "COMMAND_USER",
+            "65532 as root, else the worker's own",
+            "Account (name or number) that runs the programs of commands; only a worker that root "
+            "starts can become another one.",
+            _knob("command_user"),
         ),
         Setting("COMMAND_SLOTS", "8", "Commands at a time per worker.", _knob("command_slots")),
         Setting(

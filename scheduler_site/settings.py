@@ -7,6 +7,7 @@ Secure unless loosened: ``DEBUG`` is off, secrets have no default.
 from __future__ import annotations
 
 import base64
+import os
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
+from executions.commandline import account
 from scheduler_site import env, local_state
 from scheduler_site.broker import broker_url
 from scheduler_site.mail import mail_settings
@@ -287,6 +289,7 @@ def _encryption_keys(value: str) -> dict[str, bytes]:
     return keys
 
 
+_commands = env.programs("ALLOWED_COMMANDS")
 PUNCTUAL = Conf(
     public_url=PUBLIC_URL,
     worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),
@@ -298,7 +301,10 @@ PUNCTUAL = Conf(
     webhook_allow_unverified_tls=env.boolean("WEBHOOK_ALLOW_UNVERIFIED_TLS", False),
     handler_modules=env.words("HANDLER_MODULES"),
     handler_slots=env.integer("HANDLER_SLOTS", 8, minimum=1, maximum=1000),
-    allowed_commands=env.programs("ALLOWED_COMMANDS"),
+    allowed_commands=_commands,
+    command_variables=env.variables("COMMAND_VARIABLES", _commands),
+    command_tenants=env.tenants("COMMAND_TENANTS", _commands),
+    command_user=env.text("COMMAND_USER") or (account.DEFAULT if os.geteuid() == 0 else ""),
     command_slots=env.integer("COMMAND_SLOTS", 8, minimum=1, maximum=1000),
     encryption_keys=_encryption_keys(
         env.text("ENCRYPTION_KEYS", _generated.get("encryption_keys", ""))

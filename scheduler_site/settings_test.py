@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from dataclasses import replace
 
 os.environ.setdefault("SECRET_KEY", "tests-only-" + "x" * 50)
 os.environ.setdefault("ENCRYPTION_KEYS", "test:" + base64.b64encode(b"t" * 32).decode())
@@ -14,3 +15,9 @@ os.environ["DATA_DIR"] = os.environ.get("TEST_DATA_DIR", "var/test")
 from scheduler_site.settings import *  # noqa: F403 - the settings are the same ones
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Programs write into the directories of the tests, which belong to whoever runs these.
+PUNCTUAL = replace(
+    PUNCTUAL,  # noqa: F405 - of the settings that are imported whole
+    command_user=os.environ.get("COMMAND_USER", ""),
+)

@@ -20,6 +20,7 @@ from uuid import UUID
 from django.conf import settings
 
 from scheduler_site import local_state
+from scheduler_site.command_account import require_account
 from scheduler_site.console import Console
 from scheduler_site.embedded import EmbeddedError, EmbeddedServer, place_servers
 from scheduler_site.embedded_postgres import EmbeddedPostgres
@@ -53,6 +54,8 @@ def run_up(options: UpOptions, console: Console, say: Callable[[str], None]) -> 
         with RunLock(options.data_dir):
             _refuse_taken_ports(options)
             servers = _prepare_servers(options)
+            accounts = [server.placement.account for server in servers.values()]
+            require_account(options.data_dir, accounts[0] if accounts else None)
             _supervise(options, servers, console, say)
     except AlreadyHeld as held:
         url = local_state.load_runtime(options.data_dir).get("public_url", options.public_url)

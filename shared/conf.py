@@ -91,6 +91,12 @@ class Conf:
     webhook_allow_unverified_tls: bool = False
     #: Name -> absolute path of the programs that command targets may start; none: no commands.
     allowed_commands: dict[str, str] = field(default_factory=dict)
+    #: Command -> names of the variables that its tasks may set; others may set none.
+    command_variables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Command -> ids of the only tenants whose tasks may run it; others are every tenant's.
+    command_tenants: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    #: User or id that programs of commands run as; empty: the worker's own.
+    command_user: str = ""
     #: Base URL under which receivers reach this deployment.
     public_url: str = "http://127.0.0.1:8000"
     #: Key id -> 32-byte key of the encryption at rest; the first is the active one.
@@ -103,6 +109,11 @@ class Conf:
             raise ValueError("worker_heartbeat_seconds must be under half of worker_lost_seconds")
         if not self.release_seconds < self.horizon_seconds:
             raise ValueError("release_seconds must be below horizon_seconds")
+
+    def lets_run(self, command: str, tenant_id: str) -> bool:
+        """Return whether tasks of the tenant may run an allowed command."""
+        tenants = self.command_tenants.get(command)
+        return tenants is None or tenant_id in tenants
 
 
 # Where Django keeps the settings that have been asked for; asking it costs ten times as much.

@@ -24,7 +24,7 @@ from shared.instants import parse_instant
 from shared.sql import rows
 from tasks import standing_pauses
 from tasks.calendar_content import Content
-from tasks.limits import Book, Limits, current_limits, jitter_of
+from tasks.limits import Book, Limits, commands_of, current_limits, jitter_of
 from tasks.models import Calendar, Task
 from tasks.pools import pools_of
 from tasks.querysets import CalendarQuerySet, TaskQuerySet
@@ -104,9 +104,10 @@ def book(tenant_id: UUID) -> Book:
 
 
 def limits_of(tenant_id: UUID) -> Limits:
-    """Return the limits of a tenant's definitions, its calendars and pools among them."""
+    """Return the limits of a tenant's definitions, its calendars, pools and commands among them."""
     return replace(
         current_limits(),
+        commands=commands_of(tenant_id),
         calendars=book(tenant_id),
         default_jitter=jitter_of(tenant_id),
         pools=pools_of(tenant_id),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from uuid import UUID
 
@@ -68,7 +68,8 @@ class Limits:
 
     ``calendars`` finds those of the tenant, ``pools`` reads the names of its pools, and
     ``default_jitter`` the jitter in seconds of new recurring tasks that say none. ``commands`` are
-    the names that a command target may give; where there are none, commands are off.
+    the names that a command target may give; where there are none, commands are off. ``variables``
+    are those that a command takes, by its name.
     """
 
     payload_bytes: int
@@ -78,6 +79,7 @@ class Limits:
     default_jitter: Callable[[], float] = no_jitter
     pools: Callable[[], frozenset[str]] = no_pools
     commands: frozenset[str] = frozenset()
+    variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_unverified_tls: bool = False
 
 
@@ -89,8 +91,15 @@ def current_limits() -> Limits:
         allow_list=_allow_list(knobs.webhook_allowed_networks),
         allowed_low_ports=knobs.webhook_allowed_ports,
         commands=frozenset(knobs.allowed_commands),
+        variables=knobs.command_variables,
         allow_unverified_tls=knobs.webhook_allow_unverified_tls,
     )
+
+
+def commands_of(tenant_id: UUID) -> frozenset[str]:
+    """Return the commands that tasks of the tenant may run."""
+    knobs, tenant = conf(), str(tenant_id)
+    return frozenset(name for name in knobs.allowed_commands if knobs.lets_run(name, tenant))
 
 
 @lru_cache(maxsize=8)

@@ -1,12 +1,13 @@
 """Validation of targets that workers run: leased over the API, as a handler, as a command.
 
 Whether a handler is registered only its workers know; a command must be one that the deployment
-allows (C5-C7).
+allows the tenant, and so must the variables that it gets (C5-C7).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from shared.json_pointer import child
@@ -15,7 +16,7 @@ from tasks.definition import (
     HANDLER_TARGET_DEFAULTS,
     POOL_TARGET_DEFAULTS,
 )
-from tasks.field_reader import FieldReader, called_in_json, suggest
+from tasks.field_reader import FieldReader, called_in_json, spell, suggest
 from tasks.limits import NAME_LENGTH, RUNTIME_SECONDS, SECRET_BYTES, Limits
 from tasks.validation_labels import read_labels
 from tasks.validation_pools import read_callable, read_own_pool, read_pulled_pool
@@ -28,9 +29,6 @@ EXIT_CODES = 50
 OUTPUT_BYTES = (1024, 1024 * 1024)
 MEMORY_BYTES = (16 * 1024**2, 64 * 1024**3)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: Variables that decide which code a program loads or a shell runs.
-_FORBIDDEN_VARIABLES = ("PATH", "IFS", "BASH_ENV", "ENV")
-_FORBIDDEN_PREFIXES = ("LD_", "PYTHON")
 
 
 def read_pool_target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
@@ -64,15 +62,16 @@ def read_command(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     """Return a command in normal form; what is wrong is noted."""
     default = COMMAND_TARGET_DEFAULTS
     if not limits.commands:
-        message = "This deployment allows no commands (ALLOWED_COMMANDS)."
+        message = "This deployment allows no commands here (ALLOWED_COMMANDS, COMMAND_TENANTS)."
         reader.error("kind", "commands_disabled", message)
         return dict(default)
     reader.refuse_unknown(default)
+    command = _command(reader, limits)
     return {
         "kind": "command",
-        "command": _command(reader, limits),
+        "command": command,
         "arguments": _arguments(reader),
-        "environment": _environment(reader),
+        "environment": _environment(reader, command, limits),
         "pool": read_own_pool(reader, default["pool"]),
         **_times(reader, default),
         "output_bytes": reader.integer("output_bytes", default["output_bytes"], *OUTPUT_BYTES),
@@ -115,23 +114,30 @@ def _arguments(reader: FieldReader) -> list[str]:
     return list(arguments)
 
 
-def _environment(reader: FieldReader) -> dict[str, str]:
+def _environment(reader: FieldReader, command: str, limits: Limits) -> dict[str, str]:
+    # Of a command that there is not, no variable is known to be wrong.
+    allowed = limits.variables.get(command, ()) if command in limits.commands else None
     variables = reader.mapping("environment")
     if len(variables) > VARIABLES:
         reader.error("environment", "too_many", f"Give at most {VARIABLES} variables.")
         return {}
     for name, value in variables.items():
-        problem = _name_problem(name) or _value_problem(value)
+        problem = _name_problem(name, command, allowed) or _value_problem(value)
         if problem:
             reader.errors.add(child(child(reader.pointer, "environment"), name), *problem)
     return dict(variables)
 
 
-def _name_problem(name: str) -> tuple[str, str] | None:
+def _name_problem(name: str, command: str, allowed: Sequence[str] | None) -> tuple[str, str] | None:
     if not _VARIABLE.fullmatch(name) or len(name) > NAME_LENGTH:
         return "name_invalid", "Letters, digits and _, not beginning with a digit."
-    if name in _FORBIDDEN_VARIABLES or name.startswith(_FORBIDDEN_PREFIXES):
-        return "variable_forbidden", "This variable decides which code runs."
+    if allowed is not None and name not in allowed:
+        takes = spell(allowed) if allowed else "none"
+        message = (
+            f"{name} cannot be set here: of variables the command {command!r} takes {takes}. "
+            f"The deployment names them in COMMAND_VARIABLES.{suggest(name, allowed)}"
+        )
+        return "variable_forbidden", message
     return None
 
 

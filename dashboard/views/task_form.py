@@ -264,6 +264,10 @@ def _called(request: ConsoleRequest, fields: dict[str, str]) -> dict[str, Any]:
     return {
         "pools": sorted(limits.pools() | chosen.get("pool_name", set())),
         "commands": sorted(limits.commands | chosen.get("command", set())),
+        "variables": [
+            {"command": name, "names": ", ".join(limits.variables.get(name, ()))}
+            for name in sorted(limits.commands)
+        ],
     }
 
 

@@ -1,9 +1,10 @@
 """Becomes the program of a command: run by path, with ``python -I -S``, standard library only.
 
-Arguments: descriptor of the status pipe, bytes of memory or 0, pid of the worker, program, and
-the program's arguments. The limits are set in the process that becomes the program, so there is
-no moment at which it runs without them. What keeps it from starting is written to the status pipe,
-which closes by itself when the program starts.
+Arguments: descriptor of the status pipe, bytes of memory or 0, pid of the worker, where it runs as
+another account ``--account=UID:GID:GROUP,...``, the program, and its arguments. Account and limits
+are set in the process that becomes the program, so there is no moment at which it runs without
+them. What keeps it from starting is written to the status pipe, which closes by itself when the
+program starts.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
+#: Begins the argument that names an account.
+ACCOUNT = "--account="
 _PR_SET_PDEATHSIG = 1
 
 
@@ -23,10 +26,13 @@ def main(arguments: Sequence[str]) -> int:
     status, memory, worker = (int(word) for word in arguments[:3])
     program = list(arguments[3:])
     os.set_inheritable(status, False)
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != worker:
-        return 1
     try:
+        if program[0].startswith(ACCOUNT):
+            _become(program.pop(0).removeprefix(ACCOUNT))
+        # After the change of account, which would clear it.
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != worker:
+            return 1
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -34,6 +40,14 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError) as error:
         os.write(status, str(error).encode()[:500])
     return 127
+
+
+def _become(account: str) -> None:
+    """Become the account for good: the last of these steps gives up the right to all three."""
+    uid, gid, groups = account.split(":")
+    os.setgroups([int(group) for group in groups.split(",") if group])
+    os.setresgid(int(gid), int(gid), int(gid))
+    os.setresuid(int(uid), int(uid), int(uid))
 
 
 if __name__ == "__main__":

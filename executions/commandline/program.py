@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from executions.commandline.account import Account
+from executions.commandline.launcher import ACCOUNT
 from executions.workers.children import in_memory
 from executions.workers.endings import RESULT_BYTES
 from executions.workers.head_tail import HeadTail
@@ -25,13 +27,17 @@ _OUTPUT_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """What to run; ``environment`` is all that the program gets, ``stdin`` what it can read."""
+    """What to run; ``environment`` is all that the program gets, ``stdin`` what it can read.
+
+    Without an ``account`` it runs as the worker's own.
+    """
 
     argv: Sequence[str]
     environment: Mapping[str, str]
     stdin: bytes
     output_bytes: int
     memory_bytes: int | None
+    account: Account | None = None
 
 
 class CannotRun(Exception):
@@ -56,6 +62,7 @@ class Program:
         directory = tempfile.mkdtemp(prefix="punctual-command-")
         out, err = OutputPipe(self._take_stdout), OutputPipe(self.log.add)
         try:
+            self._hand_over(directory, out.writable, err.writable)
             process = await self._spawn(directory, out, err)
             code = await process.wait()
             # What it left behind would run on without limits.
@@ -84,6 +91,7 @@ class Program:
         said = bytearray()
         status = OutputPipe(said.extend)
         try:
+            self._hand_over(stdin)
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-I",
@@ -92,6 +100,7 @@ class Program:
                 str(status.writable),
                 str(self._invocation.memory_bytes or 0),
                 str(os.getpid()),
+                *_account_argument(self._invocation.account),
                 *self._invocation.argv,
                 stdin=stdin,
                 stdout=out.writable,
@@ -116,6 +125,13 @@ class Program:
             raise CannotRun(said.decode("utf-8", "replace"))
         return process
 
+    def _hand_over(self, *things: str | int) -> None:
+        """Give directories and descriptors to the account, which may open ``/dev/stdout`` anew."""
+        account = self._invocation.account
+        if account is not None:
+            for thing in things:
+                os.chown(thing, account.uid, account.gid)
+
     def _take_stdout(self, data: bytes) -> None:
         self.log.add(data)
         # One byte more than is kept tells that there was more.
@@ -126,3 +142,10 @@ class Program:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
+
+
+def _account_argument(account: Account | None) -> list[str]:
+    if account is None:
+        return []
+    groups = ",".join(str(group) for group in account.groups)
+    return [f"{ACCOUNT}{account.uid}:{account.gid}:{groups}"]

@@ -1,18 +1,21 @@
 """Runs allow-listed programs for a worker: no shell, own process group, bounded in every way.
 
-Lives on the worker's event loop; knows no database. A program gets the environment of its task, a
-short PATH and what it is run for, nothing of the worker's own; its payload is on standard input.
+Lives on the worker's event loop; knows no database. A program gets those variables of its task that
+the deployment lets it get, a short PATH and what it is run for, nothing of the worker's own; its
+payload is on standard input.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
+from executions.commandline.account import Account, NoAccount, account_of_programs
 from executions.commandline.program import CannotRun, Invocation, Program
 from executions.workers.endings import RESULT_BYTES, Ending, Kind, interrupted
 from executions.workers.head_tail import HeadTail
@@ -36,13 +39,18 @@ class CommandRunner:
 
     async def run(self, entry: dict[str, Any]) -> Ending:
         """Run one attempt of a command; a cancel ends it within its grace."""
-        refused = _refusal(entry["target"]["command"])
+        try:
+            opened = open_entry(entry)
+        except DecryptionFailed as error:
+            return Ending(Kind.FAILED, "internal", error.message)
+        refused = _refusal(entry, opened.target.get("environment", {}))
         if refused:
             return Ending(Kind.REFUSED, "command_failed", refused)
         try:
-            invocation = _invocation(entry, open_entry(entry))
-        except DecryptionFailed as error:
-            return Ending(Kind.FAILED, "internal", error.message)
+            account = account_of_programs(conf().command_user)
+        except NoAccount as error:
+            return Ending(Kind.REFUSED, "command_failed", str(error))
+        invocation = _invocation(entry, opened, account)
         async with self._room:
             if self._stopping.said:
                 return interrupted(Why.STOPPING, 0.0, HeadTail(0))
@@ -66,14 +74,26 @@ class CommandRunner:
         return Ending(Kind.FAILED, "command_failed", message, log=program.log, exit_code=code)
 
 
-def _refusal(name: str) -> str:
-    allowed = conf().allowed_commands
-    if not allowed:
+def _refusal(entry: dict[str, Any], environment: Mapping[str, str]) -> str:
+    """Return why this worker does not run the command, '' where it does.
+
+    Asked again here: the settings of a worker may be stricter than those under which the task was
+    made, or newer.
+    """
+    knobs, name = conf(), entry["target"]["command"]
+    if not knobs.allowed_commands:
         return "ALLOWED_COMMANDS is not set for this worker, so it runs no commands."
-    return "" if name in allowed else f"ALLOWED_COMMANDS has no command {name!r}."
+    if name not in knobs.allowed_commands:
+        return f"ALLOWED_COMMANDS has no command {name!r}."
+    if not knobs.lets_run(name, entry["tenant"]):
+        return f"COMMAND_TENANTS does not give {name!r} to the tenant of this task."
+    unknown = [one for one in environment if one not in knobs.command_variables.get(name, ())]
+    if unknown:
+        return f"COMMAND_VARIABLES does not let {name!r} get {', '.join(unknown)}."
+    return ""
 
 
-def _invocation(entry: dict[str, Any], opened: Opened) -> Invocation:
+def _invocation(entry: dict[str, Any], opened: Opened, account: Account | None) -> Invocation:
     target = entry["target"]
     scheduled_for = datetime.fromtimestamp(entry["scheduled_for"], UTC)
     return Invocation(
@@ -90,6 +110,7 @@ def _invocation(entry: dict[str, Any], opened: Opened) -> Invocation:
         stdin=b"" if opened.payload is None else orjson.dumps(opened.payload),
         output_bytes=target["output_bytes"],
         memory_bytes=target["memory_bytes"],
+        account=account,
     )
 
 

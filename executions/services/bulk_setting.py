@@ -40,7 +40,7 @@ _KINDS: tuple[dict[str, Any], ...] = tuple(
     {**schedule, "target": target} for target in _TARGETS for schedule in _SCHEDULES
 )
 #: Depends on the tenant, or is the samples' own: judged with each task.
-_JUDGED_LATER = ("calendar_unknown", "pool_unknown", "command_unknown")
+_JUDGED_LATER = ("calendar_unknown", "pool_unknown", "command_unknown", "variable_forbidden")
 
 
 def require_patch(patch: Any) -> None:

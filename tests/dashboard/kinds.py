@@ -25,7 +25,13 @@ HOSTILE_LOG = b"\x1b[31mred\x1b[0m <script>alert('x')</script> user\xe2\x80\xaet
 def allow(monkeypatch: pytest.MonkeyPatch, tenant: Tenant) -> None:
     """Let the tenant's tasks name the command and the pool of the bodies."""
     monkeypatch.setattr(
-        settings, "PUNCTUAL", replace(conf(), allowed_commands={"backup": "/bin/x"})
+        settings,
+        "PUNCTUAL",
+        replace(
+            conf(),
+            allowed_commands={"backup": "/bin/x"},
+            command_variables={"backup": ("TOKEN", "MODE", "A")},
+        ),
     )
     change_pool(tenant.id, "batch-etl", {}, actor=ACTOR)
 

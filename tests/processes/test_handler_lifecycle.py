@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,9 @@ QUICK_RETRY = {"max_attempts": 5, "backoff": "fixed", "initial_delay_seconds": 0
 
 @pytest.fixture
 def tenant(transactional_db: None, settings: Settings) -> Tenant:
-    settings.PUNCTUAL = replace(conf(), allowed_commands={"sh": "/bin/sh"})
+    settings.PUNCTUAL = replace(
+        conf(), allowed_commands={"sh": "/bin/sh"}, command_variables={"sh": ("REGION",)}
+    )
     return make_tenant()
 
 
@@ -111,14 +114,17 @@ def test_a_stopping_worker_interrupts_what_outlasts_its_drain_and_another_goes_o
 def test_a_command_runs_and_what_it_prints_is_its_result(run: Processes, tenant: Tenant) -> None:
     run.start("scheduler")
     run.start("recorder")
-    run.start("worker", "--pool", "commands", ALLOWED_COMMANDS="sh=/bin/sh")
+    as_root = os.geteuid() == 0
+    account = {"COMMAND_USER": "65532"} if as_root else {}
+    allowed = {"ALLOWED_COMMANDS": "sh=/bin/sh", "COMMAND_VARIABLES": "sh=REGION", **account}
+    run.start("worker", "--pool", "commands", **allowed)
     task = make_task(
         tenant,
         once(
             target={
                 "kind": "command",
                 "command": "sh",
-                "arguments": ["-c", "cat; echo $REGION >&2"],
+                "arguments": ["-c", "cat; echo $REGION $(id -u) >&2"],
                 "environment": {"REGION": "eu"},
             },
             payload={"n": 1},
@@ -130,4 +136,5 @@ def test_a_command_runs_and_what_it_prints_is_its_result(run: Processes, tenant:
     execution = Execution.objects.get(task_id=task.id)
     assert result_of(execution) == {"n": 1}
     log = captured_log(execution)
-    assert (log.exit_code, b"eu" in log.output) == (0, True)
+    uid = 65532 if as_root else os.geteuid()
+    assert (log.exit_code, f"eu {uid}" in log.output.decode()) == (0, True)

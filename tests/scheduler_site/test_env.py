@@ -83,3 +83,38 @@ def test_a_program_without_name_or_absolute_path_is_refused(
     monkeypatch.setenv("KNOB", word)
     with pytest.raises(ImproperlyConfigured, match="KNOB"):
         env.programs("KNOB")
+
+
+_TENANT = "0199aaaa-0000-7000-8000-000000000001"
+
+
+def test_variables_and_tenants_are_listed_by_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOB", "backup=REGION,DRY_RUN  report=LANG")
+    assert env.variables("KNOB", {"backup", "report"}) == {
+        "backup": ("REGION", "DRY_RUN"),
+        "report": ("LANG",),
+    }
+    monkeypatch.setenv("KNOB", f"backup={_TENANT}")
+    assert env.tenants("KNOB", ["backup"]) == {"backup": (_TENANT,)}
+    monkeypatch.delenv("KNOB")
+    assert env.variables("KNOB", ()) == env.tenants("KNOB", ()) == {}
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["backup", "backup=", "backup=A,", "backup=1A", "backup=A-B", "backup=PUNCTUAL_TASK_ID",
+     "backup=A backup=B", "other=A", "=A", "backup=*"],
+)  # fmt: skip
+def test_variables_that_cannot_be_meant_are_refused(
+    monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("KNOB", words)
+    with pytest.raises(ImproperlyConfigured, match="KNOB"):
+        env.variables("KNOB", {"backup"})
+
+
+@pytest.mark.parametrize("word", ["acme", _TENANT.upper(), _TENANT.replace("-", ""), f"{_TENANT},"])
+def test_tenants_are_told_by_their_ids_alone(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("KNOB", f"backup={word}")
+    with pytest.raises(ImproperlyConfigured, match="ID-OF-A-TENANT"):
+        env.tenants("KNOB", {"backup"})

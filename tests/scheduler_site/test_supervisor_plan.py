@@ -131,6 +131,12 @@ def test_only_the_worker_of_the_handlers_is_given_the_database(external):
     assert set(urls.values()) == {""}
 
 
+def test_the_worker_of_commands_stays_what_it_is_to_run_programs_as_another_account(external):
+    found = specs(make_stages(replace(external, commands=True), {}))
+
+    assert found["worker-commands-1"].account is None
+
+
 def test_a_command_that_is_no_absolute_path_is_refused(monkeypatch):
     monkeypatch.setenv("ALLOWED_COMMANDS", "backup=backup.sh")
 

@@ -18,6 +18,7 @@ from scheduler_site.supervisor import Supervisor
 from scheduler_site.supervisor_plan import UpOptions
 from scheduler_site.supervisor_process import SupervisedProcess
 from scheduler_site.up import Runtime, UpFailure, readiness_table, run_up
+from shared.conf import conf
 
 TENANT = UUID(int=1)
 
@@ -147,3 +148,11 @@ def test_a_receiver_that_is_turned_off_needs_no_port_and_is_not_shown(options):
     made = {"tenant_id": str(TENANT), "api_key": None, "login_url": None}
     assert "Test receiver" in readiness_table(options, made)
     assert "Test receiver" not in readiness_table(replace(options, receiver=False), made)
+
+
+def test_it_does_not_start_where_programs_of_commands_have_no_account(options, settings):
+    settings.PUNCTUAL = replace(
+        conf(), allowed_commands={"sh": "/bin/sh"}, command_user="no-such-user"
+    )
+
+    assert "no-such-user" in str(start(options))

@@ -33,3 +33,11 @@ def test_knobs_that_contradict_each_other_are_refused(knobs: dict[str, float]):
 
 def test_keys_do_not_show_in_a_log_of_the_knobs():
     assert "secret" not in repr(Conf(encryption_keys={"k": b"secret"}))
+
+
+def test_a_command_is_run_for_every_tenant_unless_some_are_named():
+    knobs = Conf(command_tenants={"report": ("b",)})
+
+    assert knobs.lets_run("backup", "a")
+    assert knobs.lets_run("report", "b")
+    assert not knobs.lets_run("report", "a")

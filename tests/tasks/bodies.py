@@ -18,6 +18,7 @@ LIMITS = Limits(
     allow_list=AllowList(),
     pools=lambda: frozenset({"batch-etl"}),
     commands=frozenset({"backup"}),
+    variables={"backup": ("TOKEN", "MODE", "A", *(f"A{n}" for n in range(65)))},
 )
 
 LONG: dict[str, Any] = {

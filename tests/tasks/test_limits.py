@@ -7,7 +7,7 @@ import pytest
 
 from shared.conf import conf
 from tasks.calendars import limits_of
-from tasks.limits import current_limits
+from tasks.limits import commands_of, current_limits
 from tasks.validation import parse_create, parse_patch, parse_replace
 from tenants.models import Tenant
 from tests.tasks.bodies import MINIMAL, NOW, problems
@@ -94,3 +94,31 @@ def test_another_tenants_default_is_not_taken(limits, beta):
 
     assert jitter_of(LONG, limits_of(beta.id)) == 7
     assert jitter_of(LONG, limits) == 30
+
+
+def test_a_command_is_of_every_tenant_unless_its_tenants_are_named(settings, alpha, beta):
+    settings.PUNCTUAL = dataclasses.replace(
+        conf(),
+        allowed_commands={"backup": "/usr/bin/true", "report": "/usr/bin/true"},
+        command_variables={"backup": ("REGION",)},
+        command_tenants={"report": (str(beta.id),)},
+    )
+
+    assert limits_of(alpha.id).commands == commands_of(alpha.id) == {"backup"}
+    assert limits_of(beta.id).commands == {"backup", "report"}
+    assert limits_of(alpha.id).variables == {"backup": ("REGION",)}
+
+
+def test_a_command_of_another_tenant_is_unknown(settings, alpha, beta):
+    settings.PUNCTUAL = dataclasses.replace(
+        conf(),
+        allowed_commands={"backup": "/usr/bin/true", "report": "/usr/bin/true"},
+        command_tenants={"report": (str(beta.id),)},
+    )
+    body = {**LONG, "target": {"kind": "command", "command": "report"}}
+
+    def call(tenant):
+        return parse_create(body, now=NOW, limits=limits_of(tenant.id))
+
+    assert problems(call, alpha) == {("#/target/command", "command_unknown")}
+    assert call(beta).target["command"] == "report"

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from shared.exceptions import InvalidInput
 from shared.redaction import MASK
 from tasks.definition import target_defaults
 from tasks.validation import parse_create
@@ -43,6 +44,14 @@ REFUSED = [
     (COMMAND, "environment/BASH_ENV", "x", "variable_forbidden"),
     (COMMAND, "environment/LD_PRELOAD", "x", "variable_forbidden"),
     (COMMAND, "environment/PYTHONPATH", "x", "variable_forbidden"),
+    *(
+        (COMMAND, f"environment/{name}", "x", "variable_forbidden")
+        for name in (
+            *("PERL5OPT", "PERL5DB", "NODE_OPTIONS", "RUBYOPT", "JAVA_TOOL_OPTIONS"),
+            *("GIT_SSH_COMMAND", "SHELLOPTS", "PS4", "DOCKER_HOST", "KUBECONFIG", "OPENSSL_CONF"),
+            *("GCONV_PATH", "HOME", "https_proxy", "token", "TOKENS", "PUNCTUAL_TASK_ID"),
+        )
+    ),
     (COMMAND, "environment/A", 5, "invalid_type"),
     (COMMAND, "environment/A", "x" * 4097, "too_long"),
     (COMMAND, "environment/A", " " * 4097, "too_long"),
@@ -126,6 +135,29 @@ def test_a_command_that_is_not_allowed_is_refused():
     found = problems(create, with_target({**COMMAND, "command": "backups"}))
 
     assert found == {("#/target/command", "command_unknown")}
+
+
+def test_a_variable_that_the_command_does_not_take_is_refused_with_those_it_takes():
+    limits = dataclasses.replace(LIMITS, variables={"backup": ("REGION", "MODE")})
+    body = with_target({**COMMAND, "environment": {"REGIO": "eu"}})
+
+    with pytest.raises(InvalidInput) as refused:
+        parse_create(body, now=NOW, limits=limits)
+
+    [error] = refused.value.errors
+    assert (error.pointer, error.code) == ("#/target/environment/REGIO", "variable_forbidden")
+    assert "takes REGION or MODE" in error.message
+    assert "'REGION'?" in error.message
+
+
+def test_a_command_without_a_list_of_variables_takes_none():
+    limits = dataclasses.replace(LIMITS, variables={"other": ("TOKEN", "MODE")})
+
+    def call(body):
+        return parse_create(body, now=NOW, limits=limits)
+
+    assert {code for _, code in problems(call, with_target(COMMAND))} == {"variable_forbidden"}
+    assert call(with_target({**COMMAND, "environment": {}})).target["environment"] == {}
 
 
 def test_what_is_refused_shares_nothing_with_the_defaults():

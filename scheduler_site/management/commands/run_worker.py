@@ -8,14 +8,17 @@ from typing import Any
 
 from celery.platforms import SecurityWarning
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from executions.choices import BAND_NAMES
 from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
+from scheduler_site.command_account import require_account
+from scheduler_site.privileges import PrivilegeError
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.interpreter import take_short_turns
+from tasks.definition import WEBHOOK_POOL
 
 #: Threads that hand batches to the loop; handing over takes well under a millisecond.
 _HANDOVER_THREADS = 2
@@ -46,6 +49,8 @@ class Command(BaseCommand):
         settings.WORKER_POOL = pool
         settings.PUNCTUAL = conf_of_pool(settings.PUNCTUAL, pool, options["slots"])
         system = pool == "system"
+        if not system and pool != WEBHOOK_POOL:
+            _require_account()
         queues = ["system"] if system else [f"{pool}.{band}" for band in BAND_NAMES]
         threads = _SYSTEM_THREADS if system else _HANDOVER_THREADS
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
@@ -71,6 +76,13 @@ class Command(BaseCommand):
                 "--loglevel=WARNING",
             ]
         )
+
+
+def _require_account() -> None:
+    try:
+        require_account(settings.DATA_DIR)
+    except PrivilegeError as error:
+        raise CommandError(str(error)) from error
 
 
 def _slots(word: str) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from executions.services.pools import change_pool
 from executions.services.receiver_requests import address_of
 from executions.services.test_delivery import TestResult
+from shared.conf import conf
 from shared.redaction import MASK
 from tasks.models import Calendar, Task
 from tasks.revisions import read_definition
@@ -455,6 +458,37 @@ def test_only_pools_that_there_are_and_allowed_commands_are_offered(
     assert (answer.context["pools"], answer.context["commands"]) == (["batch-etl"], ["backup"])
     assert 'href="/pools"' in answer.text
     assert "allows no commands" not in answer.text
+
+
+def test_the_form_says_which_variables_each_command_of_the_tenant_takes(
+    editor, alpha, beta, monkeypatch
+):
+    allowed = {"backup": "/bin/x", "plain": "/bin/y", "theirs": "/bin/z"}
+    knobs = replace(
+        conf(),
+        allowed_commands=allowed,
+        command_variables={"backup": ("REGION", "MODE"), "theirs": ("X",)},
+        command_tenants={"theirs": (str(beta.id),)},
+    )
+    monkeypatch.setattr(settings, "PUNCTUAL", knobs)
+
+    answer = editor.get("/tasks/new")
+
+    assert answer.context["commands"] == ["backup", "plain"]
+    assert "REGION, MODE" in answer.text
+    assert "plain</code> takes no variables" in answer.text
+
+
+def test_a_variable_that_the_command_does_not_take_is_said_at_its_field(editor, monkeypatch):
+    knobs = replace(conf(), allowed_commands={"backup": "/bin/x"})
+    monkeypatch.setattr(settings, "PUNCTUAL", knobs)
+    fields = {"kind": "command", "command": "backup", "environment": "PERL5OPT=-Mx\nHOME=/"}
+    form = form_at(editor, "/tasks/new", cron_expression="0 8 * * *", **fields)
+
+    answer = editor.post("/tasks/new", form)
+
+    said = answer.context["errors"]["environment"]
+    assert (answer.status_code, "PERL5OPT" in said, "HOME" in said) == (400, True, True)
 
 
 def test_a_pool_that_there_is_not_is_said_at_its_field(editor):

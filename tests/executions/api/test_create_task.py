@@ -110,7 +110,11 @@ def test_what_is_not_valid_is_refused_and_nothing_is_stored(client, body, pointe
 @pytest.fixture
 def everything_there(alpha, settings):
     Pool.objects.create(tenant=alpha, name="batch-etl")
-    settings.PUNCTUAL = replace(conf(), allowed_commands={"backup": "/usr/bin/true"})
+    settings.PUNCTUAL = replace(
+        conf(),
+        allowed_commands={"backup": "/usr/bin/true"},
+        command_variables={"backup": ("TOKEN", "MODE")},
+    )
 
 
 @pytest.mark.parametrize("kind", TARGETS)

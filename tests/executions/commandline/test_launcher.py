@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from executions.commandline import launcher
 
 LAUNCHER = str(Path(launcher.__file__))
@@ -58,3 +60,23 @@ def test_what_keeps_it_from_starting_is_said():
 
     assert found.returncode == 127
     assert b"No such file" in said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes another account")
+def test_it_becomes_the_account_for_good_and_still_dies_with_the_worker():
+    script = "id -u; id -g; id -G; grep -h -e ^Uid -e ^CapPrm /proc/self/status"
+
+    found, said = launch("--account=65532:65531:65530,65529", "/bin/sh", "-c", script)
+
+    uid, gid, groups, uids, capabilities = found.stdout.decode().splitlines()
+    assert (uid, gid, groups, said) == ("65532", "65531", "65531 65529 65530", b"")
+    assert uids.split()[1:] == ["65532"] * 4
+    assert int(capabilities.split()[1], 16) == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may become another account")
+def test_an_account_that_cannot_be_become_keeps_it_from_starting():
+    found, said = launch("--account=65532:65532:", "/bin/echo", "a")
+
+    assert (found.stdout, found.returncode) == (b"", 127)
+    assert b"not permitted" in said

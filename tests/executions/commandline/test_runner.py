@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ from tests.support.entries import capture_of, entry_of, log_of, result_of
 from tests.support.liveness import lives
 from tests.support.waiting import until
 
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another account")
 BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
 
 
@@ -33,6 +35,7 @@ async def kinds(tmp_path: Path, settings: Settings) -> AsyncIterator[Kinds]:
             "sh": "/bin/sh", "env": "/usr/bin/env", "cat": "/bin/cat", "echo": "/bin/echo",
             "gone": str(gone), "plain": str(plain),
         },
+        command_variables={"env": ("REGION",)},
     )  # fmt: skip
     made = Kinds(lambda said: None, time.time)
     yield made
@@ -252,6 +255,69 @@ async def test_what_is_not_allowed_is_never_run(kinds):
 
     assert (outcome["verb"], outcome["reason"]) == ("failed", "not_retryable")
     assert outcome["error_message"] == "ALLOWED_COMMANDS has no command 'bash'."
+
+
+@pytest.mark.parametrize("name", ["PERL5OPT", "LD_PRELOAD", "HOME", "region"])
+async def test_a_variable_that_the_command_does_not_take_keeps_it_from_running(kinds, name):
+    entry = entry_of("command", command="env", sealed={"environment": {"REGION": "eu", name: "x"}})
+
+    outcome = await run(kinds, entry)
+
+    assert (outcome["verb"], outcome["reason"]) == ("failed", "not_retryable")
+    assert outcome["error_message"] == f"COMMAND_VARIABLES does not let 'env' get {name}."
+
+
+async def test_only_the_tenants_of_a_command_run_it(kinds, settings):
+    entry = entry_of("command", command="echo")
+    own: tuple[str, ...] = (entry["tenant"],)
+    settings.PUNCTUAL = replace(conf(), command_tenants={"echo": own})
+
+    allowed = await run(kinds, entry)
+    refused = await run(kinds, entry_of("command", command="echo"))
+
+    assert allowed["outcome"] == "SUCCEEDED"
+    assert refused["reason"] == "not_retryable"
+    assert "COMMAND_TENANTS" in refused["error_message"]
+
+
+async def test_an_account_that_there_is_not_runs_nothing(kinds, settings):
+    settings.PUNCTUAL = replace(conf(), command_user="no-such-user")
+
+    outcome = await run(kinds, shell("exit 0"))
+
+    assert outcome["reason"] == "not_retryable"
+    assert "no-such-user" in outcome["error_message"]
+
+
+@root_only
+async def test_root_runs_programs_as_an_account_that_can_do_nothing_to_the_worker(kinds, settings):
+    settings.PUNCTUAL = replace(conf(), command_user="65532")
+    environ = f"/proc/{os.getpid()}/environ"
+    script = (
+        "id -u; id -g; id -G; cat; echo kept > file; cat file; echo out > /dev/stdout; "
+        f"cat {environ} > /dev/null 2>&1 || echo unread; kill -0 {os.getpid()} || echo unhurt"
+    )
+
+    entry = shell(script, payload={"n": 1})
+    outcome = await run(kinds, entry)
+
+    said = log_of(entry, outcome).splitlines()
+    assert said[:3] == ["65532", "65532", "65532"]
+    assert '{"n":1}kept' in said
+    assert {"out", "unread", "unhurt"} <= set(said)
+
+
+@root_only
+async def test_a_program_of_another_account_is_ended_with_all_it_has_started(kinds, settings):
+    settings.PUNCTUAL = replace(conf(), command_user="65532")
+    entry = shell("trap '' TERM; sleep 600 & echo $!; while :; do :; done", cancel_grace_seconds=0)
+    entry["target"]["timeout_seconds"] = 1.0
+
+    outcome = await run(kinds, entry)
+
+    assert outcome["outcome"] == "TIMED_OUT"
+    pid = int(log_of(entry, outcome))
+    until(lambda: not lives(pid))
 
 
 async def test_without_the_setting_nothing_is_run(kinds, settings):

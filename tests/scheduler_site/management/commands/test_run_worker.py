@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from scheduler_site.celery import app
 from scheduler_site.management.commands import run_worker
@@ -50,3 +51,17 @@ def test_the_systems_jobs_stay_in_the_broker_until_they_are_acknowledged(started
 
     assert "--queues=system" in started.argv
     assert started.copies is True
+
+
+def test_a_worker_does_not_start_whose_programs_have_no_account(
+    started: Started, settings: Any
+) -> None:
+    settings.PUNCTUAL = replace(
+        settings.PUNCTUAL, allowed_commands={"sh": "/bin/sh"}, command_user="no-such-user"
+    )
+
+    with pytest.raises(CommandError, match="no-such-user"):
+        call_command("run_worker", "--pool", "commands")
+    call_command("run_worker", "--pool", "default")
+
+    assert "--queues=default.high,default.normal,default.low" in started.argv
