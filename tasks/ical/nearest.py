@@ -50,7 +50,8 @@ class Nearest:
         if starts:
             where = f"; those from {min(starts):%Y-%m-%d} to {max(starts):%Y-%m-%d} are kept"
         for source, count in self._dropped.items():
-            yield source, f"{count} of its {self._what} are left out, since {self._why}{where}"
+            verb = "is" if count == 1 else "are"
+            yield source, f"{count} of its {self._what} {verb} left out, since {self._why}{where}"
 
     def _drop(self) -> None:
         if len(self._sources) <= self._most:

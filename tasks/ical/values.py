@@ -94,17 +94,18 @@ def read_property(line: Line) -> Property:
 
 def read_moment(item: Property, zones: FindZone, text: str | None = None) -> Moment:
     """Return the moment of a property; raise NotRead where it is none."""
-    text = _LEAP_SECOND.sub(r"\g<1>59", (item.value if text is None else text).strip().upper())
+    shown = item.value if text is None else text
+    text = _LEAP_SECOND.sub(r"\g<1>59", shown.strip().upper())
     if item.parameters.get("VALUE", "").upper() == "DATE":
         text = text[:8]
-    found = _library_value(item, text)
+    found = _library_value(item, text, shown)
     if isinstance(found, datetime):
         if found.utcoffset() is not None:
             return Moment(found.replace(tzinfo=None), zones("UTC"))
         return Moment(found, zones(item.parameters.get("TZID", "")))
     if isinstance(found, date):
         return Moment(datetime.combine(found, time()), None)
-    raise item.wrong(f"is no date and no time: {plain_text(text, _SHOWN)!r}")
+    raise item.wrong(f"is no date and no time: {plain_text(shown, _SHOWN)!r}")
 
 
 def read_moments(item: Property, zones: FindZone) -> Iterator[tuple[Moment, Length | None]]:
@@ -129,10 +130,11 @@ def read_moments(item: Property, zones: FindZone) -> Iterator[tuple[Moment, Leng
 
 def read_duration(item: Property, text: str | None = None) -> Length:
     """Return the length of a duration; raise NotRead where there is none or it is not positive."""
-    text = (item.value if text is None else text).strip().upper()
-    found = _library_value(item, text)
+    shown = item.value if text is None else text
+    text = shown.strip().upper()
+    found = _library_value(item, text, shown)
     if not isinstance(found, timedelta):
-        raise item.wrong(f"is no duration: {plain_text(text, _SHOWN)!r}")
+        raise item.wrong(f"is no duration: {plain_text(shown, _SHOWN)!r}")
     # Days of a duration are days of the calendar, its hours are exact: the library adds both up.
     parts = _WHOLE_DAYS.findall(text.partition("T")[0])
     days = sum(int(count) * (7 if unit == "W" else 1) for count, unit in parts)
@@ -170,13 +172,13 @@ def in_zone_of(moment: Moment, start: Moment) -> datetime:
     return local_of(start.zone, instant)
 
 
-def _library_value(item: Property, text: str) -> Any:
+def _library_value(item: Property, text: str, shown: str) -> Any:
     try:
         if text.startswith(("P", "+P", "-P")):
             return vDuration.from_ical(text)
         return vDDDTypes.from_ical(text)
     except (ValueError, TypeError, OverflowError):
-        raise item.wrong(f"cannot be read: {plain_text(text, _SHOWN)!r}") from None
+        raise item.wrong(f"cannot be read: {plain_text(shown, _SHOWN)!r}") from None
 
 
 def _one(value: Any) -> str:

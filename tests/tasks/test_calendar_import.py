@@ -57,7 +57,7 @@ def test_what_a_full_calendar_has_no_room_for_is_left_out_and_named():
     assert imported.dates == 1
     assert imported.skipped.count == 2
     assert imported.skipped.shown[0].reason == (
-        "1 of its dates are left out, since the calendar has room for 1 more; "
+        "1 of its dates is left out, since the calendar has room for 1 more; "
         "those from 2027-12-25 to 2027-12-25 are kept"
     )
 

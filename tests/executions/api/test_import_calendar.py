@@ -101,7 +101,7 @@ def test_a_broken_event_is_left_out_and_named_and_the_rest_is_taken(client, cale
         "line": 7,
         "name": "Patching",
         "uid": "",
-        "reason": "its DTSTART (line 8) cannot be read: 'TOMORROW'",
+        "reason": "its DTSTART (line 8) cannot be read: 'tomorrow'",
     }
     assert dates(answer) == [*EASTER, "2027-12-25", "2027-12-26"]
 

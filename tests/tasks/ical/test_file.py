@@ -3,6 +3,8 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tasks.ical.found import NotIcal
 from tasks.ical.limits import Limits
@@ -316,3 +318,41 @@ def test_a_holiday_of_one_day_is_that_local_day_whatever_zone_the_file_names():
     found = read(NEXT, head="X-WR-TIMEZONE:Pacific/Auckland")
 
     assert found.dates[0][0] == date(2026, 12, 21)
+
+
+_LINES = st.sampled_from(
+    [
+        *("BEGIN:VEVENT", "END:VEVENT", "BEGIN:VCALENDAR", "END:VCALENDAR", "BEGIN:VTIMEZONE"),
+        *("END:VTIMEZONE", "BEGIN:STANDARD", "END:STANDARD", "TZID:Z", "TZOFFSETTO:+0100"),
+        *("TZOFFSETFROM:+9999", "TZOFFSETFROM:-0000", "X-WR-TIMEZONE:Z", "UID:1", "UID;;:1"),
+        *("SEQUENCE:2", "STATUS:CANCELLED", "DTSTART:20261120T080000", "DTSTART:00010101"),
+        *("DTSTART;TZID=Z:99991231T235959", "DTSTART;VALUE=DATE:20261120", "DTSTART:20261120T08Z"),
+        *("DTEND:20261120T090000", "DTEND:99991231", "DURATION:P", "DURATION:P1W", "DURATION:PT0S"),
+        *(
+            "RRULE:FREQ=YEARLY;COUNT=3",
+            "RRULE:FREQ=WEEKLY;UNTIL=00010101",
+            "RRULE:FREQ=DAILY;COUNT=5",
+        ),
+        *("EXRULE:FREQ=MONTHLY;COUNT=2", "RDATE:20261121", "RDATE:99991231T000000Z/P9999D"),
+        *("EXDATE:20261120", "EXDATE;TZID=Z:20261120T080000", "RECURRENCE-ID:20261120"),
+        *("RECURRENCE-ID;RANGE=THISANDFUTURE:00010101", "RECURRENCE-ID:20261121T080000Z"),
+        *(" folded", "\tfolded", "stray", "", "SUMMARY:\\", 'SUMMARY;A="b:c', "\x00\x0c\u2028"),
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_LINES, max_size=30))
+def test_whatever_lines_follow_each_other_the_file_is_read_and_remarks_have_lines(lines):
+    found = read_raw("\n".join(["BEGIN:VCALENDAR", "X-A:b", *lines]).encode())
+
+    assert all(one.source.line >= 1 and one.reason for one in found.skipped.shown)
+    assert not [reason for reason in reasons(found) if "it cannot be read (" in reason]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=300))
+def test_whatever_bytes_follow_the_file_is_read(raw):
+    found = read_raw(b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:" + raw)
+
+    assert all(one.source.line >= 1 and one.reason for one in found.skipped.shown)

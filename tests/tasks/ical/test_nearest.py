@@ -53,4 +53,4 @@ def test_without_room_nothing_is_kept():
     nearest.add(january(11))
 
     assert nearest.kept() == []
-    assert list(nearest.dropped()) == [(ONE, "1 of its dates are left out, since there is no room")]
+    assert list(nearest.dropped()) == [(ONE, "1 of its dates is left out, since there is no room")]
