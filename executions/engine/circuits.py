@@ -98,4 +98,4 @@ def announce_limits(key: str, limits: str, *, new_rate: bool = True) -> None:
 
 def on_database_clock(moment: float, offset: ClockOffset) -> datetime | None:
     """Return a moment of a circuit by the database's clock, None for none."""
-    return from_epoch(moment - offset.seconds()) if moment else None
+    return from_epoch(moment - offset.at_least()) if moment else None

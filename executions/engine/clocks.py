@@ -23,43 +23,64 @@ _SET_SECONDS = 0.01
 
 
 class ClockOffset:
-    """Redis time minus database time, as an upper bound; measured again every few seconds.
+    """Redis time minus database time, between two bounds; measured again every few seconds.
 
-    The tightest of the last bounds is used. One that they contradict says that a clock was set:
-    then only it counts, lest executions start early by as much.
+    The tightest of the last bounds are used. A measurement that contradicts them says that a clock
+    was set: then only it counts, lest executions start early by as much.
     """
 
     def __init__(self, interval_seconds: float = 5.0) -> None:
         self._interval = interval_seconds
-        self._bounds: deque[float] = deque(maxlen=_SAMPLES)
+        #: Lower and upper bound of each measurement.
+        self._bounds: deque[tuple[float, float]] = deque(maxlen=_SAMPLES)
         self._measured_at = float("-inf")
 
-    def seconds(self) -> float:
-        """Return the offset; measure when the last measurement is old.
+    def at_most(self) -> float:
+        """Return an upper bound: what it is added to becomes a time of Redis, never too early.
 
-        Raise what the database or Redis raise when they cannot be asked.
+        Measure when the last measurement is old. Raise what the database or Redis raise when they
+        cannot be asked.
         """
+        self._refresh()
+        return min(bound for _, bound in self._bounds)
+
+    def at_least(self) -> float:
+        """Return a lower bound: what it is taken from becomes a database time, never too early.
+
+        With the upper bound, work that started at its due time would be recorded as early by as
+        much as two processes' bounds differ. Measures and raises as :meth:`at_most`.
+        """
+        self._refresh()
+        # Clocks that drift apart slowly can leave a lower bound above an upper one.
+        highest = min(bound for _, bound in self._bounds)
+        return min(highest, max(bound for bound, _ in self._bounds))
+
+    def _refresh(self) -> None:
         if time.monotonic() - self._measured_at > self._interval:
             for _ in range(1 if self._bounds else _SAMPLES):
                 self._add(*self._measure())
             self._measured_at = time.monotonic()
-        return min(self._bounds)
 
     def _add(self, lowest: float, highest: float) -> None:
-        if self._bounds and lowest > min(self._bounds) + _SET_SECONDS:
-            log.warning("clock_was_set", extra={"by_at_least": lowest - min(self._bounds)})
-            self._bounds.clear()
-        self._bounds.append(highest)
+        if self._bounds:
+            ahead = lowest - min(bound for _, bound in self._bounds)
+            behind = max(bound for bound, _ in self._bounds) - highest
+            if max(ahead, behind) > _SET_SECONDS:
+                log.warning("clock_was_set", extra={"by_at_least": max(ahead, behind)})
+                self._bounds.clear()
+        self._bounds.append((lowest, highest))
 
     @staticmethod
     def _measure() -> tuple[float, float]:
-        """Return bounds of the offset: the two answers took a time that cannot be divided."""
-        before = time.monotonic()
+        """Return bounds of the offset: Redis is asked before the database, and again after it."""
+        before = _redis_time()
         database = cast(datetime, rows("leases/database_time")[0][0]).timestamp()
-        stamp = client().time()
-        after = time.monotonic()
-        highest = stamp[0] + stamp[1] / 1e6 - database
-        return highest - (after - before), highest
+        return before - database, _redis_time() - database
+
+
+def _redis_time() -> float:
+    seconds, microseconds = client().time()
+    return float(seconds + microseconds / 1e6)
 
 
 def database_now() -> datetime:

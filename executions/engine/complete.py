@@ -52,7 +52,7 @@ class Recorder:
             return Counts(done=0, next_in=0.0)
         # Back to zero only at the end: whatever is raised below counts.
         self._failures += 1
-        offset = self.offset.seconds()
+        offset = self.offset.at_least()
         said = [list(_understood(entry, offset)) for entry in entries]
         result = record_in_batches(list(chain.from_iterable(said)))
         late = [

@@ -73,7 +73,7 @@ class Dispatcher:
         self._take_back()
         if not self.partitions.ready:
             return Counts()
-        offset = self.offset.seconds()
+        offset = self.offset.at_most()
         bounds = ledger.bounds()
         look = self.rooms.look(bounds, capacity_by_pool(), self.partitions.ready)
         claimed = 0

@@ -80,7 +80,10 @@ NONSENSE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, O
 
 
 def understand(row: dict[str, Any], offset: float) -> Said:
-    """Return what one row of an entry says; ``offset`` is Redis time minus database time.
+    """Return what one row of an entry says.
+
+    ``offset`` is a lower bound of Redis time minus database time, so that nothing is recorded as
+    earlier than it was.
 
     ValueError, TypeError, LookupError, OverflowError or OSError when it makes no sense.
     """

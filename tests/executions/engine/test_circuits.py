@@ -237,4 +237,4 @@ def test_moments_are_told_by_the_database_clock():
     found = circuits.on_database_clock(1000.0, offset)
 
     assert found is not None
-    assert found.timestamp() == pytest.approx(1000.0 - offset.seconds(), abs=0.01)
+    assert found.timestamp() == pytest.approx(1000.0 - offset.at_least(), abs=0.01)
