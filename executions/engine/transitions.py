@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions.choices import Status
-from executions.engine import minute_stats
+from executions.engine import final_log, minute_stats
+from executions.engine.final_log import Final
 from executions.engine.ledger import floor_id
 from executions.engine.minute_stats import Ended
 from shared.conf import conf
@@ -203,14 +204,15 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     run("complete/plan_hashed")
     found = rows("complete/finish", {**bounds, **_columns(finishes)})
     run("complete/plan_freely")
-    moved = [Ended(*row[:-1]) for row in found]
+    moved = [Ended(*row[:6]) for row in found]
     ids = [row.id for row in moved]
     failed = [row.id for row in moved if row.status == Status.FAILED]
     if failed:
         _insert_dead_letters(failed, finishes, bounds)
     if ids:
-        _settle(bounds, ids, freed=[row[-1] for row in found if row[-1]])
+        _settle(bounds, ids, freed=[row[6] for row in found if row[6]])
         minute_stats.count(moved)
+        final_log.note_ended([Final(*row[:4], *row[7:]) for row in found if row[7]], finishes)
     return ids
 
 
@@ -260,6 +262,7 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
     ids = [row[0] for row in moved]
     if ids:
         _settle(bounds, ids, freed=[row[1] for row in moved if row[1]])
+        final_log.note_cancelled(ids, reason)
     return ids
 
 

@@ -81,7 +81,9 @@ WITH outcomes AS (
     RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
               e.start_delay_ms, old.due_at AS was_due,
               date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
-              CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed
+              CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed,
+              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.task_id END AS final,
+              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.reason END AS final_reason
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at,
@@ -101,7 +103,8 @@ WITH outcomes AS (
            tenant_id, 'execution.' || lower(status), id, task_id
     FROM moved
 )
-SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed FROM moved
+SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed, final, final_reason
+FROM moved
 
 -- name: lock_free
 -- Locks the executions, and their tasks, that nobody changes in this moment, and waits for none;
