@@ -121,7 +121,7 @@ def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
         @wraps(handler)
         def once(view: PunctualView, request: Request, *args: Any, **kwargs: Any) -> Any:
             def run() -> HttpResponseBase:
-                return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
+                return view.as_seen(handler(view, request, *args, **kwargs))
 
             call = call_of(view, request, required)
             with queue_of(view.caller.tenant_id):
@@ -146,7 +146,7 @@ def idempotent_outside(handler: Handler) -> Handler:
     @wraps(handler)
     def once(view: PunctualView, request: Request, *args: Any, **kwargs: Any) -> Any:
         def run() -> HttpResponseBase:
-            return cast(HttpResponseBase, handler(view, request, *args, **kwargs))
+            return view.as_seen(handler(view, request, *args, **kwargs))
 
         call = call_of(view, request, required=False)
         if call is None:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from executions.api.backfill_serializers import BackfillBody, BackfillPlan
 from executions.api.bulk_serializers import BulkJobSerializer
-from executions.api.bulk_views import job_answer
+from executions.api.bulk_views import JOB_RECEIPT, job_answer
 from executions.presentation_jobs import present_backfill_plan
 from executions.services.backfill import Wanted, create_backfill, plan_backfill
 from shared.api.views import PunctualView
@@ -21,6 +21,7 @@ class BackfillView(PunctualView):
     """Run past instants of a task again."""
 
     scopes = {"POST": "operate"}
+    receipt = JOB_RECEIPT | {"count"}
 
     @extend_schema(
         operation_id="backfill_task",

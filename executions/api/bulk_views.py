@@ -45,12 +45,15 @@ from tenants.idempotency import idempotent
 _OPERATE = {"POST": "operate"}
 _ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "id")}
 _ANSWERS = {200: BulkScope, 202: BulkJobSerializer}
+#: What a key without `read` learns of a bulk job: which one, and its counts.
+JOB_RECEIPT = frozenset({"id", "status", "total", "done", "skipped", "failed", "remaining"})
 
 
 class _ActionsView(PunctualView):
     """Count what an action would be about, or make the job that does it."""
 
     scopes = _OPERATE
+    receipt = JOB_RECEIPT | {"count"}
     kind: ClassVar[str]
     body: ClassVar[type[StrictSerializer]]
 
@@ -180,6 +183,7 @@ class CancelBulkJobView(PunctualView):
     """Cancel a bulk job."""
 
     scopes = _OPERATE
+    receipt = JOB_RECEIPT
 
     @extend_schema(
         operation_id="cancel_bulk_job", request=EmptyBody, responses={202: BulkJobSerializer}

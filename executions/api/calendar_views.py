@@ -124,6 +124,7 @@ class ImportCalendarView(PunctualView):
     """Days from an iCalendar file."""
 
     parser_classes = [CalendarParser]
+    receipt = frozenset({"imported"})
     #: A file as a string of JSON: line ends and quotes take two bytes.
     max_body_bytes = 2 * MAX_BYTES
     query_parameters = {

@@ -116,6 +116,7 @@ class ResolveDeadLetterView(PunctualView):
     """Close a dead letter by hand."""
 
     scopes = _OPERATE
+    receipt = frozenset({"id", "resolved", "resolution"})
 
     @extend_schema(
         operation_id="resolve_dead_letter", request=ResolveBody, responses=DeadLetterDetail
@@ -132,6 +133,7 @@ class ArchiveDeadLetterView(PunctualView):
     """Put a dead letter aside."""
 
     scopes = _OPERATE
+    receipt = frozenset({"id", "resolved", "resolution"})
 
     @extend_schema(
         operation_id="archive_dead_letter", request=ArchiveBody, responses=DeadLetterDetail

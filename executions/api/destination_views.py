@@ -59,6 +59,7 @@ class DestinationView(PunctualView):
     """One destination."""
 
     scopes = {"PATCH": "operate"}
+    receipt = frozenset({"host", "version"})
 
     @extend_schema(operation_id="get_destination", responses=DestinationSerializer)
     def get(self, request: Request, host: str) -> Response:
@@ -90,6 +91,7 @@ class ResetDestinationView(PunctualView):
     """Close a circuit."""
 
     scopes = {"POST": "operate"}
+    receipt = frozenset({"host", "version"})
 
     @extend_schema(
         operation_id="reset_destination", request=EmptyBody, responses=DestinationSerializer

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from executions.api.bulk_serializers import BulkJobSerializer
-from executions.api.bulk_views import job_answer
+from executions.api.bulk_views import JOB_RECEIPT, job_answer
 from executions.api.forecast_serializers import (
     EditPreview,
     ForecastSerializer,
@@ -70,6 +70,7 @@ class SpreadView(PunctualView):
     """Spread what meets in a minute."""
 
     scopes = {"POST": "write"}
+    receipt = JOB_RECEIPT | {"tasks", "left_out", "limited"}
 
     @extend_schema(
         operation_id="spread_minute",

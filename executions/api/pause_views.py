@@ -30,6 +30,7 @@ class PausesView(PunctualView):
     """The tenant's standing pauses."""
 
     scopes = _OPERATE
+    receipt = frozenset({"id", "task_count"})
     query_parameters = {
         "GET": {
             **LIST_PARAMETERS,
@@ -87,6 +88,7 @@ class EndPauseView(PunctualView):
     """End a standing pause."""
 
     scopes = _OPERATE
+    receipt = frozenset({"id", "task_count"})
 
     @extend_schema(operation_id="end_pause", request=EmptyBody, responses=PauseSerializer)
     @idempotent(required=False)

@@ -37,6 +37,7 @@ class PoolView(PunctualView):
     """One pool."""
 
     scopes = {"PATCH": "operate", "DELETE": "operate"}
+    receipt = frozenset({"name", "version"})
 
     @extend_schema(operation_id="get_pool", responses=Pool)
     def get(self, request: Request, pool: str) -> Response:
@@ -71,6 +72,7 @@ class LeaseView(PunctualView):
     """Work for a worker outside."""
 
     scopes = {"POST": "worker"}
+    seen_with = "worker"
     max_body_bytes = MAX_BODY_BYTES
 
     @extend_schema(operation_id="lease_executions", request=LeaseBody, responses=LeasesAnswer)

@@ -26,6 +26,7 @@ from tenants.idempotency import idempotent
 class BulkCreateView(PunctualView):
     """Create many tasks."""
 
+    receipt = frozenset({"results", "created", "failed"})
     max_body_bytes = 16 * 1024 * 1024
 
     @extend_schema(operation_id="create_tasks", request=BulkCreateSerializer, responses=BulkAnswer)
@@ -34,7 +35,7 @@ class BulkCreateView(PunctualView):
         """Create many tasks, each with its own result; with `atomic` all or nothing (400)."""
         wanted = self.read_body(BulkBody)
         limits = limits_of(self.tenant_id)
-        call = bulk.Call(self.tenant_id, self.actor, database_now(), limits, _show)
+        call = bulk.Call(self.tenant_id, self.actor, database_now(), limits, self._show)
         create = bulk.create_all if wanted["atomic"] else bulk.create_each
         results = [
             self._result(index, result)
@@ -50,8 +51,10 @@ class BulkCreateView(PunctualView):
         log_unexpected(result, problem, self.request)
         return {"index": index, "status": problem.status, "problem": problem.body(self.request)}
 
-
-def _show(task: Task, definition: Definition) -> Fragment:
-    extra = paused_by(task, standing_pauses_of([task]))
-    # Written at once: ten thousand tasks in memory cost more to keep than to write.
-    return Fragment(dump_json(present_task(task, definition, extra=extra)))
+    def _show(self, task: Task, definition: Definition) -> Fragment:
+        extra = paused_by(task, standing_pauses_of([task]))
+        shown = present_task(task, definition, extra=extra)
+        if not self.may_see:
+            shown = {name: shown[name] for name in PunctualView.receipt}
+        # Written at once: ten thousand tasks in memory cost more to keep than to write.
+        return Fragment(dump_json(shown))

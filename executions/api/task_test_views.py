@@ -20,6 +20,8 @@ from tenants.idempotency import idempotent_outside
 class TestDefinitionView(PunctualView):
     """Test a definition."""
 
+    receipt = frozenset({"outcome", "would_retry", "timings"})
+
     @extend_schema(
         operation_id="test_definition",
         request=TaskCreateSerializer,
@@ -37,6 +39,8 @@ class TestDefinitionView(PunctualView):
 
 class TestTaskView(PunctualView):
     """Test a task."""
+
+    receipt = frozenset({"outcome", "would_retry", "timings"})
 
     @extend_schema(operation_id="test_task", request=EmptyBody, responses=DeliveryTestAnswer)
     @idempotent_outside

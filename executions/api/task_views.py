@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -52,16 +53,19 @@ def _ask(tenant_id: UUID) -> list[Asked]:
 def _create(views: Sequence[TasksView], done: Sequence[Done]) -> list[Outcome]:
     """Create a task for each call of a tenant."""
     first, now = views[0], done[-1].rows[0][0]
-    call = bulk.Call(first.tenant_id, first.actor, now, limits_of(first.tenant_id), _show)
-    asked = [(replace(call, actor=view.actor), view.request.data) for view in views]
+    call = bulk.Call(first.tenant_id, first.actor, now, limits_of(first.tenant_id))
+    asked = [
+        (replace(call, actor=view.actor, show=partial(_show, view)), view.request.data)
+        for view in views
+    ]
     return [
         result.shown if isinstance(result, bulk.Created) else result
         for result in bulk.create_for_each(asked)
     ]
 
 
-def _show(task: Task, definition: Definition) -> HttpResponse:
-    return freeze(task_answer(task, definition, status=201))
+def _show(view: TasksView, task: Task, definition: Definition) -> HttpResponse:
+    return freeze(view.as_seen(task_answer(task, definition, status=201)))
 
 
 _CREATION = Together(_ask, _create)
@@ -124,8 +128,11 @@ class TaskView(PunctualView):
     def patch(self, request: Request, task_id: UUID) -> Response:
         """Merge an edit into a task (RFC 7396), or pause or resume it by its `status`.
 
-        From the answer on no occurrence of the old definition starts.
+        From the answer on no occurrence of the old definition starts. `status` needs the scope
+        `operate` besides.
         """
+        if isinstance(request.data, dict) and "status" in request.data:
+            self.require_scope("operate", "Pausing and resuming a task")
 
         def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
             return parse_patch(current, request.data, now=now, limits=limits_of(self.tenant_id))
@@ -148,7 +155,12 @@ class TaskView(PunctualView):
     @extend_schema(operation_id="delete_task", request=None, responses={204: None})
     @idempotent(required=False)
     def delete(self, request: Request, task_id: UUID) -> Response:
-        """Delete a task: no further fires; its executions stay readable."""
+        """Delete a task: no further fires; its executions stay readable.
+
+        `cancel_running` needs the scope `operate` besides.
+        """
+        if self.query["cancel_running"]:
+            self.require_scope("operate", "Cancelling what runs")
         changing.delete_task(
             self.tenant_id,
             task_id,

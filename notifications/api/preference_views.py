@@ -40,6 +40,7 @@ class NotificationPreferencesView(PunctualView):
     """What the tenant's members want to hear of."""
 
     scopes = _ADMIN
+    seen_with = "admin"
 
     @extend_schema(
         operation_id="list_notification_preferences",
@@ -71,6 +72,7 @@ class PushSubscriptionsView(PunctualView):
     """Browsers that take pushes."""
 
     scopes = _ADMIN
+    seen_with = "admin"
     query_parameters = {"GET": LIST_PARAMETERS}
 
     @extend_schema(
@@ -108,6 +110,7 @@ class PushSubscriptionView(PunctualView):
     """One browser."""
 
     scopes = _ADMIN
+    seen_with = "admin"
 
     @extend_schema(operation_id="delete_push_subscription", request=None, responses={204: None})
     @idempotent(required=False)

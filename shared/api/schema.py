@@ -75,7 +75,17 @@ class ProblemAutoSchema(AutoSchema):
         """Return the operation's text and the scope that it needs."""
         described = super().get_description() or ""
         scope = required_scope(self.view, self.method)
-        return f"{described}\n\nScope: `{scope}`.".strip() if scope else described
+        parts = [described, f"Scope: `{scope}`." if scope else "", self._without_reading(scope)]
+        return "\n\n".join(part for part in parts if part)
+
+    def _without_reading(self, scope: str | None) -> str:
+        """Return what a change answers to a key that may not read what it changes."""
+        seen_with = getattr(self.view, "seen_with", scope)
+        if self.method in ("GET", "DELETE") or scope is None or scope == seen_with:
+            return ""
+        receipt: frozenset[str] = getattr(self.view, "receipt", frozenset())
+        fields = ", ".join(f"`{name}`" for name in sorted(receipt))
+        return f"Without the scope `{seen_with}` the answer has, of its fields, only {fields}."
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         """Return the operation with its problem answers."""

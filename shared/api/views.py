@@ -1,6 +1,7 @@
 """The base of every REST view: strict input, the caller's identity, versions.
 
-A view states what it takes (``scopes``, ``query_parameters``, ``max_body_bytes``), parses with
+A view states what it takes (``scopes``, ``query_parameters``, ``max_body_bytes``) and who sees its
+answers (``seen_with``, ``receipt``), parses with
 ``read_body``, calls one service and answers. Changes go through
 ``tenants.idempotency.idempotent``, which opens the durable transaction.
 """
@@ -17,6 +18,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import MethodNotAllowed
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
@@ -24,7 +26,7 @@ from shared.actor import Actor
 from shared.api.authentication import Credentials
 from shared.api.query import Parameter, read_query
 from shared.api.trace import trace_id_of
-from shared.exceptions import FieldError, InvalidInput
+from shared.exceptions import FieldError, Forbidden, InvalidInput
 
 _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
 
@@ -34,6 +36,10 @@ class PunctualView(APIView):
 
     #: Method -> scope; unsaid, safe methods need ``read``, others ``write``; None: any key.
     scopes: ClassVar[Mapping[str, str | None]] = {}
+    #: The scope that reading needs: without it a change is answered with its receipt.
+    seen_with: ClassVar[str] = "read"
+    #: The fields of an answer that its receipt has: they name the row and count, and say no more.
+    receipt: ClassVar[frozenset[str]] = frozenset({"id", "status", "version"})
     #: Method -> query parameters; any other one is 400.
     query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
     # No OPTIONS: its answer would show names of classes.
@@ -94,6 +100,24 @@ class PunctualView(APIView):
         serializer = serializer_class(data=self.request.data, context=context, **options)
         serializer.is_valid(raise_exception=True)
         return cast(dict[str, Any], serializer.validated_data)
+
+    def require_scope(self, scope: str, doing: str) -> None:
+        """Raise Forbidden where the key does not have the scope for a part of the call."""
+        if scope not in self.caller.scopes:
+            raise Forbidden(f"{doing} needs a key with the scope {scope!r} besides.")
+
+    def as_seen(self, answer: HttpResponseBase) -> HttpResponseBase:
+        """Return the answer to a change as the caller may see it: whole, or the receipt."""
+        if self.may_see or answer.status_code >= 400:
+            return answer
+        if isinstance(answer, Response) and answer.data is not None:
+            answer.data = {name: answer.data[name] for name in answer.data if name in self.receipt}
+        return answer
+
+    @property
+    def may_see(self) -> bool:
+        """Return whether the caller may read what the view changes."""
+        return self.seen_with in self.caller.scopes
 
     @property
     def expected_version(self) -> int | None:

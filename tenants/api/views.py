@@ -48,6 +48,7 @@ class _OwnersView(PunctualView):
     """A view with calls that only an owner's key may make."""
 
     scopes = _ADMIN
+    seen_with = "admin"
 
     def _require_owner(self, doing: str) -> None:
         if not self.caller.owner:
@@ -58,6 +59,7 @@ class MeView(PunctualView):
     """Who asks, for which tenant, with which scopes, limits and settings."""
 
     scopes = {"GET": None, "PATCH": "admin"}
+    seen_with = "admin"
 
     @extend_schema(operation_id="get_me", responses=Me)
     def get(self, request: Request) -> Response:
@@ -96,6 +98,7 @@ class ApiKeysView(PunctualView):
     """The tenant's API keys."""
 
     scopes = _ADMIN
+    seen_with = "admin"
     query_parameters = {"GET": LIST_PARAMETERS}
 
     @extend_schema(

@@ -130,3 +130,11 @@ def test_every_creation_is_recorded(client, alpha):
 
     assert AuditEntry.objects.filter(action="task.created").count() == 2
     assert verify(alpha.id)[1] is None
+
+
+def test_a_key_that_may_not_read_learns_what_it_made_and_no_more(alpha):
+    answer = create(make_client(alpha, ["write"]), [daily(), daily(priority=77)])
+
+    made, refused = answer.json()["results"]
+    assert set(made["task"]) == {"id", "status", "version"}
+    assert refused["problem"]["errors"][0]["pointer"] == "#/priority"

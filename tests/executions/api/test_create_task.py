@@ -192,6 +192,19 @@ def test_a_key_without_write_is_refused(alpha, viewer, nobody):
     assert not Task.objects.exists()
 
 
+def test_a_key_that_may_not_read_learns_what_it_made_and_no_more(alpha, client):
+    writer = make_client(alpha, ["write"])
+
+    answer = writer.post("/v1/tasks", daily(), idempotency_key="k1")
+    again = writer.post("/v1/tasks", daily(), idempotency_key="k1")
+
+    made = answer["Location"].removeprefix("/v1/tasks/")
+    assert answer.status_code == 201
+    assert answer.json() == {"id": made, "status": "SCHEDULED", "version": 1}
+    assert again.content == answer.content
+    assert client.get(answer["Location"]).json()["name"] == "Daily report"
+
+
 def test_the_same_call_again_is_the_same_task(client):
     first = create(client, daily())
     second = create(client, daily())

@@ -4,7 +4,16 @@ import pytest
 
 from events.models import AuditEntry
 from executions.engine import control
-from tests.factories import executions_of, make_task, once, prepare, release, reload, start
+from tests.factories import (
+    executions_of,
+    make_client,
+    make_task,
+    once,
+    prepare,
+    release,
+    reload,
+    start,
+)
 
 
 @pytest.fixture
@@ -40,6 +49,14 @@ def test_what_runs_is_aborted_only_if_asked(client, task, monkeypatch, query, ab
 
     [row] = executions_of(task)
     assert (row.cancel_requested_at is not None) == aborted
+
+
+def test_aborting_what_runs_needs_operate_besides(alpha, task):
+    writer, both = make_client(alpha, ["write"]), make_client(alpha, ["write", "operate"])
+
+    assert delete(writer, task, "?cancel_running=true").status_code == 403
+    assert reload(task).deleted_at is None
+    assert delete(both, task, "?cancel_running=true").status_code == 204
 
 
 def test_redis_away_is_503_and_changes_nothing(client, task, no_redis):

@@ -12,6 +12,7 @@ from tests.factories import (
     daily,
     every_second,
     executions_of,
+    make_client,
     make_task,
     once,
     pass_guard,
@@ -122,6 +123,27 @@ def test_if_match_of_another_version_is_412(client, task):
     assert answer.status_code == 412
     assert reload(task).name == "Daily report"
     assert edit(client, task, {"name": "New"}, if_match="abc").status_code == 400
+
+
+@pytest.mark.parametrize("status", ["PAUSED", "SCHEDULED"])
+def test_pausing_and_resuming_by_the_status_needs_operate_besides(alpha, task, status):
+    writer, both = make_client(alpha, ["write"]), make_client(alpha, ["write", "operate"])
+
+    refused = edit(writer, task, {"status": status, "priority": 3})
+
+    assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+    assert "'operate'" in refused.json()["detail"]
+    assert reload(task).version == 1
+    assert edit(both, task, {"status": status}).status_code == 200
+
+
+def test_a_key_that_may_not_read_learns_which_version_it_made_and_no_more(alpha, task):
+    answer = edit(make_client(alpha, ["write"]), task, {})
+    edited = edit(make_client(alpha, ["write"]), task, {"priority": 3})
+
+    assert answer.json() == {"id": str(task.id), "status": "SCHEDULED", "version": 1}
+    assert edited.json() == {"id": str(task.id), "status": "SCHEDULED", "version": 2}
+    assert edited["ETag"] == '"2"'
 
 
 def test_a_cancelled_task_is_not_resumed_by_its_status(client, task):

@@ -47,6 +47,17 @@ def test_the_scope_is_part_of_the_description(document):
     assert "Scope" not in document["paths"]["/v1/me"]["get"]["description"]
 
 
+def test_what_a_change_answers_to_a_key_that_may_not_read_is_part_of_the_description(document):
+    paths = document["paths"]
+    edited = paths["/v1/tasks/{task_id}"]["patch"]["description"]
+
+    assert edited.endswith(
+        "Without the scope `read` the answer has, of its fields, only `id`, `status`, `version`."
+    )
+    assert "Without" not in paths["/v1/api-keys"]["post"]["description"]
+    assert "Without" not in paths["/v1/tasks/{task_id}"]["get"]["description"]
+
+
 def test_lists_are_documented_under_their_key(document):
     page = document["components"]["schemas"]["ApiKeysPage"]["properties"]
 

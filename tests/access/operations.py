@@ -1,0 +1,300 @@
+"""Every call of the API, and what it needs: the table that the tests of access go through.
+
+A call stands here more than once where a part of its body needs more than the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.access.world import ENDPOINT, PUSH_KEYS, Caller, World
+from tests.factories import once
+from tests.support.calendars import ICAL
+
+_TASK = "/v1/tasks/{task_id}"
+_CALENDAR = "/v1/calendars/{calendar_id}"
+_LETTER = "/v1/dlq/{letter_id}"
+_NEW = once(name="new", payload={"new": True})
+_DRY = {"dry_run": True}
+_KEY = {"name": "made", "scopes": ["read"]}
+_PUSH = {"endpoint": ENDPOINT, "keys": PUSH_KEYS}
+#: In place of a member's number, which only the world knows.
+_MEMBER = {"member": "{member}"}
+_YESTERDAY = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A call, the rights that it needs, and what another tenant's key is answered."""
+
+    name: str
+    call: str
+    needs: frozenset[str]
+    body: Any = None
+    #: Only an owner's key may make it.
+    owner: bool = False
+    #: A key that expires may not make it.
+    not_by_expiring: bool = False
+    #: The answer to another tenant's key; None: as to the tenant's own keys, about Beta's rows.
+    foreign: int | None = 404
+    #: The scope that may see what a change answers.
+    seen_with: str = "read"
+
+    @property
+    def method(self) -> str:
+        return self.call.split()[0]
+
+    @property
+    def is_change(self) -> bool:
+        return self.method != "GET" and "read" not in self.needs
+
+    @property
+    def has_checks_inside(self) -> bool:
+        """Return whether the call needs more than the one scope of its route."""
+        return self.owner or self.not_by_expiring or len(self.needs) > 1
+
+    def permits(self, caller: Caller) -> bool:
+        """Return whether the caller's rights suffice, whosever rows it names."""
+        if caller.refused_with or not self.needs <= caller.scopes:
+            return False
+        if self.owner and not caller.owner:
+            return False
+        return not (self.not_by_expiring and caller.expires)
+
+    def ask(self, world: World, caller: Caller, key: str) -> Any:
+        """Make the call about the world's rows."""
+        method, template = self.call.split()
+        sent = _filled(self.body, {**world.ids, "own_member": caller.member or world.ids["member"]})
+        return caller.client.call(method, world.path(template), sent, idempotency_key=key)
+
+
+def _filled(given: Any, ids: dict[str, Any]) -> Any:
+    if isinstance(given, dict):
+        return {name: _filled(value, ids) for name, value in given.items()}
+    if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
+        found = ids[given.strip("{}")]
+        return found if isinstance(found, int) else str(found)
+    return given
+
+
+def _op(name: str, call: str, *needs: str, **parts: Any) -> Operation:
+    if "{" not in call:
+        parts.setdefault("foreign", None)
+    return Operation(name, call, frozenset(needs), **parts)
+
+
+def _many(kind: str, action: str, *more: str, **parts: Any) -> Operation:
+    """Return a bulk action over all rows; a stranger has none that match."""
+    name = "act_on_dead_letters" if kind == "dlq" else f"act_on_{kind}"
+    sent = {"action": action, "filter": {}, **parts}
+    foreign = None if "dry_run" in parts else 400
+    return _op(name, f"POST /v1/{kind}/actions", "operate", *more, body=sent, foreign=foreign)
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    # tasks
+    _op("list_tasks", "GET /v1/tasks", "read"),
+    _op("create_task", "POST /v1/tasks", "write", body=_NEW),
+    _op("create_tasks", "POST /v1/tasks/bulk", "write", body={"tasks": [_NEW]}),
+    _op("get_task", f"GET {_TASK}", "read"),
+    _op("edit_task", f"PATCH {_TASK}", "write", body={}),
+    _op("edit_task", f"PATCH {_TASK}", "write", "operate", body={"status": "PAUSED"}),
+    _op("edit_task", f"PATCH {_TASK}", "write", "operate", body={"status": "SCHEDULED"}),
+    _op("edit_task", f"PATCH {_TASK}", "write", body={"priority": 3}),
+    _op("replace_task", f"PUT {_TASK}", "write", body={**_NEW, "priority": 7}),
+    _op("delete_task", f"DELETE {_TASK}", "write"),
+    _op("delete_task", f"DELETE {_TASK}?cancel_running=true", "write", "operate"),
+    _op("pause_task", f"POST {_TASK}/pause", "operate", body={}),
+    _op("resume_task", f"POST {_TASK}/resume", "operate", body={}),
+    _op("cancel_task", f"POST {_TASK}/cancel", "operate", body={}),
+    _op("run_task", f"POST {_TASK}/run", "operate", body={}),
+    _op("backfill_task", f"POST {_TASK}/backfill", "operate", body=_YESTERDAY),
+    _op("backfill_task", f"POST {_TASK}/backfill", "operate", body={**_YESTERDAY, **_DRY}),
+    _op("rollback_task", f"POST {_TASK}/rollback", "write", body={"version": 1}),
+    _op("test_task", f"POST {_TASK}/test", "write", body={}),
+    _op("test_definition", "POST /v1/tasks/test", "write", body=_NEW),
+    _op("preview_edit", f"POST {_TASK}/preview", "read", body={}),
+    _op(
+        "preview_schedule",
+        "POST /v1/schedules/preview",
+        "read",
+        body={"schedule": {"every": "PT1H"}},
+    ),
+    _op("list_task_executions", f"GET {_TASK}/executions", "read"),
+    _op("list_task_revisions", f"GET {_TASK}/revisions", "read"),
+    _op("list_occurrences", f"GET {_TASK}/occurrences", "read"),
+    _op("explain_task", f"GET {_TASK}/explain", "read"),
+    _many("tasks", "pause"),
+    _many("tasks", "run"),
+    _many("tasks", "cancel", **_DRY),
+    _many("tasks", "set", "write", set={"priority": 3}),
+    _many("tasks", "delete", "write"),
+    _many("tasks", "delete", "write", **_DRY),
+    _op("list_zone_moves", "GET /v1/zone-moves", "read"),
+    # executions
+    _op("list_executions", "GET /v1/executions", "read"),
+    _op("get_execution", "GET /v1/executions/{ended_id}", "read"),
+    _op("get_execution_log", "GET /v1/executions/{ended_id}/log", "read"),
+    _op("explain_execution", "GET /v1/executions/{execution_id}/explain", "read"),
+    _op("cancel_execution", "POST /v1/executions/{execution_id}/cancel", "operate", body={}),
+    _op("retry_execution", "POST /v1/executions/{ended_id}/retry", "operate", body={}),
+    _many("executions", "cancel"),
+    _many("executions", "retry", **_DRY),
+    # dead letters
+    _op("list_dead_letters", "GET /v1/dlq", "read"),
+    _op("get_dead_letter", f"GET {_LETTER}", "read"),
+    _op("retry_dead_letter", f"POST {_LETTER}/retry", "operate", body={}),
+    _op("resolve_dead_letter", f"POST {_LETTER}/resolve", "operate", body={"resolution": "fixed"}),
+    _op("archive_dead_letter", f"POST {_LETTER}/archive", "operate", body={}),
+    _op("purge_dead_letter", f"DELETE {_LETTER}", "operate"),
+    _many("dlq", "archive"),
+    _many("dlq", "purge", **_DRY),
+    # bulk jobs, pauses
+    _op("list_bulk_jobs", "GET /v1/bulk-jobs", "read"),
+    _op("get_bulk_job", "GET /v1/bulk-jobs/{job_id}", "read"),
+    _op("cancel_bulk_job", "POST /v1/bulk-jobs/{job_id}/cancel", "operate", body={}),
+    _op("list_pauses", "GET /v1/pauses", "read"),
+    _op("get_pause", "GET /v1/pauses/{pause_id}", "read"),
+    _op("create_pause", "POST /v1/pauses", "operate", body={"scope": "tenant"}),
+    _op("create_pause", "POST /v1/pauses", "operate", body={"scope": "tenant", **_DRY}),
+    _op("end_pause", "POST /v1/pauses/{pause_id}/end", "operate", body={}),
+    # calendars, forecast
+    _op("list_calendars", "GET /v1/calendars", "read"),
+    _op("create_calendar", "POST /v1/calendars", "write", body={"name": "made"}),
+    _op("get_calendar", f"GET {_CALENDAR}", "read"),
+    _op("edit_calendar", f"PATCH {_CALENDAR}", "write", body={}),
+    _op("edit_calendar", f"PATCH {_CALENDAR}", "write", body={"dates": []}),
+    _op("import_calendar", f"POST {_CALENDAR}/import", "write", body={"ical": ICAL}),
+    _op("delete_calendar", f"DELETE {_CALENDAR}", "write"),
+    _op("get_forecast", "GET /v1/forecast", "read"),
+    _op("spread_minute", "POST /v1/forecast/spread", "write", body={"at": "{at}"}, foreign=400),
+    _op("spread_minute", "POST /v1/forecast/spread", "write", body={"at": "{at}", **_DRY}),
+    # pools, destinations, workers
+    _op("list_pools", "GET /v1/pools", "read"),
+    _op("get_pool", "GET /v1/pools/{pool}", "read"),
+    _op("change_pool", "PATCH /v1/pools/{pool}", "operate", body={}, foreign=200),
+    _op("change_pool", "PATCH /v1/pools/{pool}", "operate", body={"paused": True}, foreign=200),
+    _op("delete_pool", "DELETE /v1/pools/{pool}", "operate"),
+    _op(
+        "lease_executions",
+        "POST /v1/pools/{pool}/lease",
+        "worker",
+        body={"worker": "w"},
+        foreign=200,
+        seen_with="worker",
+    ),
+    _op("list_destinations", "GET /v1/destinations", "read"),
+    _op("get_destination", "GET /v1/destinations/{host}", "read"),
+    _op("change_destination", "PATCH /v1/destinations/{host}", "operate", body={}),
+    _op(
+        "change_destination",
+        "PATCH /v1/destinations/{host}",
+        "operate",
+        body={"max_in_flight": 5},
+        foreign=200,
+    ),
+    _op("reset_destination", "POST /v1/destinations/{host}/reset", "operate", body={}),
+    _op("list_workers", "GET /v1/workers", "read"),
+    _op("get_worker_history", "GET /v1/workers/{worker_id}/history", "read", foreign=None),
+    _op("list_earlier_workers", "GET /v1/workers/earlier", "read"),
+    _op("list_schedulers", "GET /v1/schedulers", "read"),
+    _op("get_overview", "GET /v1/overview", "read"),
+    _op("get_throughput", "GET /v1/stats/throughput", "read"),
+    _op("get_receiver", "GET /v1/receiver", "read"),
+    _op("list_received_requests", "GET /v1/receiver/requests", "read"),
+    _op("forget_received_requests", "DELETE /v1/receiver/requests", "operate"),
+    # alerts and who is told
+    _op("list_alerts", "GET /v1/alerts", "read"),
+    _op("get_alert", "GET /v1/alerts/{alert_id}", "read"),
+    _op("mute_alert", "POST /v1/alerts/{alert_id}/mute", "operate", body={}),
+    _op("list_notification_preferences", "GET /v1/notification-preferences", "admin"),
+    _op(
+        "change_notification_preference",
+        "PATCH /v1/notification-preferences",
+        "admin",
+        body={**_MEMBER, "timezone": "Asia/Tokyo"},
+        foreign=400,
+        seen_with="admin",
+    ),
+    _op("list_push_subscriptions", "GET /v1/push-subscriptions", "admin"),
+    _op(
+        "create_push_subscription",
+        "POST /v1/push-subscriptions",
+        "admin",
+        body={**_MEMBER, **_PUSH},
+        foreign=400,
+        seen_with="admin",
+    ),
+    _op(
+        "delete_push_subscription",
+        "DELETE /v1/push-subscriptions/{subscription_id}",
+        "admin",
+    ),
+    _op("get_push_key", "GET /v1/push-key", "read"),
+    _op("create_ws_ticket", "POST /v1/ws-tickets", "read"),
+    # the tenant, its keys and secrets
+    _op("get_me", "GET /v1/me"),
+    _op("edit_me", "PATCH /v1/me", "admin", body={}, seen_with="admin"),
+    _op(
+        "edit_me",
+        "PATCH /v1/me",
+        "admin",
+        body={"idempotency_required": True},
+        seen_with="admin",
+    ),
+    _op("list_api_keys", "GET /v1/api-keys", "admin"),
+    _op("get_api_key", "GET /v1/api-keys/{key_id}", "admin"),
+    _op(
+        "create_api_key",
+        "POST /v1/api-keys",
+        "admin",
+        "read",
+        body=_KEY,
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op(
+        "create_api_key",
+        "POST /v1/api-keys",
+        "admin",
+        "read",
+        "write",
+        body={**_KEY, "scopes": ["read", "write"]},
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op(
+        "create_api_key",
+        "POST /v1/api-keys",
+        "admin",
+        "read",
+        body={**_KEY, "owner": True},
+        owner=True,
+        not_by_expiring=True,
+        seen_with="admin",
+    ),
+    _op("revoke_api_key", "DELETE /v1/api-keys/{key_id}", "admin"),
+    _op("revoke_api_key", "DELETE /v1/api-keys/{owner_key_id}", "admin", owner=True),
+    _op("list_signing_secrets", "GET /v1/signing-secrets", "admin"),
+    _op("list_signing_secrets", "GET /v1/signing-secrets?reveal=true", "admin", owner=True),
+    _op(
+        "rotate_signing_secret",
+        "POST /v1/signing-secrets/rotate",
+        "admin",
+        body={},
+        owner=True,
+        seen_with="admin",
+    ),
+)
+
+#: What the execution's own token allows, and nothing else does.
+BY_TOKEN: tuple[Operation, ...] = tuple(
+    _op(f"{verb}_execution", f"POST /v1/executions/{{running_id}}/{verb}", body=sent)
+    for verb, sent in (
+        ("heartbeat", {"progress": {"n": 1}}),
+        ("complete", {}),
+        ("fail", {"error": "x"}),
+        ("release", {}),
+    )
+)

@@ -1,0 +1,132 @@
+"""Every call of the API by every kind of credentials: who is refused, and what is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from drf_spectacular.generators import SchemaGenerator
+
+from executions.delivery.errors import DeliveryError
+from executions.services import receiver_requests, test_delivery
+from shared import execution_tokens
+from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
+from tests.access.world import (
+    SEEN_BY_ADMINS,
+    SEEN_BY_READERS,
+    Caller,
+    World,
+    make_callers,
+    make_world,
+    rows_of,
+    undone,
+)
+from tests.support.api import ApiClient
+from tests.support.stored_answers import stored_answers
+
+pytestmark = pytest.mark.django_db
+
+#: How texts of ours begin that open or prove something.
+_SECRETS = ("whsec_", '"key":"pk_')
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")
+    monkeypatch.setattr("notifications.services.deliveries.wake_sender", lambda delivery: None)
+
+    async def unreachable(*_: Any) -> DeliveryError:
+        return DeliveryError("dns_failed", "nowhere")
+
+    monkeypatch.setattr(test_delivery, "_exchange", unreachable)
+    monkeypatch.setattr(receiver_requests, "required_address_of", lambda tenant: "http://here/")
+    monkeypatch.setattr(receiver_requests, "received", lambda tenant, given: {"requests": []})
+    monkeypatch.setattr(receiver_requests, "forget", lambda tenant: None)
+    return make_world()
+
+
+def _id(operation: Operation) -> str:
+    return f"{operation.name}-{OPERATIONS.index(operation)}"
+
+
+def test_every_operation_of_the_document_is_in_the_table():
+    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
+    documented = {found["operationId"] for calls in paths.values() for found in calls.values()}
+
+    assert {operation.name for operation in (*OPERATIONS, *BY_TOKEN)} == documented
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=_id)
+def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
+    world: World, operation: Operation
+):
+    callers, before = make_callers(world.tenant), rows_of(world.tenant)
+    for kind, caller in callers.items():
+        with undone():
+            answer = operation.ask(world, caller, kind.replace(" ", "-"))
+            _judge(operation, caller, answer, f"{kind}: {answer.status_code} {answer.content!r}")
+            assert [text for text in _SECRETS if text in stored_answers()] == [], kind
+            if answer.status_code >= 400 or caller.foreign:
+                assert _changed(before, rows_of(world.tenant)) == [], kind
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [one for one in OPERATIONS if one.method != "GET" and one.has_checks_inside],
+    ids=_id,
+)
+def test_a_repeat_under_the_same_idempotency_key_checks_the_rights_again(
+    world: World, operation: Operation
+):
+    callers = make_callers(world.tenant)
+    first = operation.ask(world, callers["an owner's key"], "once")
+    assert first.status_code < 300, first.content
+
+    for kind, caller in callers.items():
+        if kind != "an owner's key" and not operation.permits(caller):
+            again = operation.ask(world, caller, "once")
+            assert again.status_code in (401, 403, 404, 422), f"{kind}: {again.content!r}"
+
+
+@pytest.mark.parametrize("operation", BY_TOKEN, ids=lambda operation: operation.name)
+def test_no_key_does_what_the_executions_own_token_is_for(world: World, operation: Operation):
+    other = execution_tokens.make(str(world.ids["execution_id"]), 1)
+    path = world.path(operation.call.split()[1])
+    callers, before = make_callers(world.tenant), rows_of(world.tenant)
+
+    for kind, caller in callers.items():
+        assert operation.ask(world, caller, "x").status_code == 401, kind
+    strange = ApiClient().post(path, operation.body, x_execution_token=other)
+    assert strange.status_code == 401
+    assert _changed(before, rows_of(world.tenant)) == []
+    own = ApiClient().post(path, operation.body, x_execution_token=world.token)
+    assert own.status_code in (200, 409), own.content
+
+
+def _judge(operation: Operation, caller: Caller, answer: Any, said: str) -> None:
+    shown = answer.content.decode()
+    if caller.refused_with:
+        assert answer.status_code == caller.refused_with, said
+    elif not operation.permits(caller):
+        assert answer.status_code == 403, said
+    elif caller.foreign and operation.foreign is not None:
+        assert answer.status_code == operation.foreign, said
+    else:
+        assert answer.status_code < 300, said
+    if caller.foreign or not _may_see(operation, caller):
+        assert SEEN_BY_READERS not in shown, said
+        assert SEEN_BY_ADMINS not in shown, said
+    if not (caller.owner and operation.permits(caller)):
+        assert "whsec_" not in shown, said
+
+
+def _may_see(operation: Operation, caller: Caller) -> bool:
+    """Return whether the answer may show rows to the caller: who may read may see what it reads."""
+    if not operation.permits(caller):
+        return False
+    return not operation.is_change or operation.seen_with in caller.scopes
+
+
+def _changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    return [label for label in before if before[label] != after[label]]
