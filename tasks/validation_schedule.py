@@ -150,9 +150,7 @@ def _common(reader: FieldReader) -> dict[str, Any]:
 
 def _recurring(reader: FieldReader) -> dict[str, Any]:
     fields = {
-        "cron_expression": reader.text(
-            "cron_expression", None, longest=1000, nullable=True, printable=False
-        ),
+        "cron_expression": _cron_expression(reader),
         "every": reader.text("every", None, longest=100, nullable=True),
         "dst_gap": reader.choice("dst_gap", choices.DST_GAP, "next_valid"),
         "dst_overlap": reader.choice("dst_overlap", choices.DST_OVERLAP, "first"),
@@ -172,6 +170,14 @@ def _recurring(reader: FieldReader) -> dict[str, Any]:
     if fields["start_at"] and fields["end_at"] and fields["end_at"] < fields["start_at"]:
         reader.error("end_at", "end_before_start", "end_at must not be before start_at.")
     return fields
+
+
+def _cron_expression(reader: FieldReader) -> str | None:
+    """Return the expression without white space around it, which pasted lines often have."""
+    text: str | None = reader.text(
+        "cron_expression", None, longest=1000, nullable=True, printable=False
+    )
+    return None if text is None else text.strip()
 
 
 def _working_day(reader: FieldReader) -> int | None:

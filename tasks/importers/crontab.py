@@ -16,15 +16,13 @@ from pathlib import PurePath
 from typing import Any
 
 from shared.exceptions import InvalidInput
+from tasks.importers.crontab_line import Unread, job_behind, split_line
 from tasks.limits import LABEL_VALUE_LENGTH, NAME_LENGTH
 from tasks.schedules import spec
 
 _ASSIGNMENT = re.compile(r"""("[^"]*"|'[^']*'|[^\s=]+)\s*=\s*(.*)""", re.DOTALL)
-_USER = re.compile(r"[A-Za-z_][\w.-]*\$?(:[\w.-]+)?(/[\w.-]+)?", re.ASCII)
-_FIELDS = 5
-_BOUNDS = ((0, 59), (0, 23), (1, 31), (1, 12), (0, 6))
-_RANDOM = re.compile(r"(\d{0,2})~(\d{0,2})", re.ASCII)
 _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_MARK = "\ufeff"
 _MAX_DELAY_MINUTES = 24 * 60
 
 
@@ -41,16 +39,19 @@ class Entry:
     stdin: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
     jitter_seconds: int = 0
+    #: Whether a run is left out while the one before goes on.
+    single: bool = False
     notes: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> dict[str, Any]:
         """Return the schedule as a definition has it."""
-        return {
+        schedule = {
             "cron_expression": self.expression,
             "timezone": self.timezone,
             "jitter_seconds": self.jitter_seconds,
         }
+        return schedule | ({"overlap_policy": "skip"} if self.single else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,6 @@ class Refused:
     line: int
     text: str
     reason: str
-
-
-class _Refusal(Exception):
-    """Why a line is refused."""
 
 
 def parse_crontab(text: str, *, system: bool, timezone: str = "UTC") -> list[Entry | Refused]:
@@ -138,79 +135,71 @@ class _Reader:
         self._environment: dict[str, str] = {}
 
     def read(self, text: str) -> Iterator[Entry | Refused]:
-        lines = text.split("\n")
+        marked = text.startswith(_MARK)
+        lines = _lines(text.removeprefix(_MARK))
         unended = len(lines) if lines[-1].strip() else 0
         for number, raw in enumerate(lines, start=1):
             line = raw.strip(" \t\r")
             if not line or line.startswith("#"):
                 continue
             try:
-                entry = self._line(number, line)
-            except _Refusal as refusal:
+                entry = self._line(number, line, raw.rstrip("\r").lstrip(" \t"))
+            except Unread as refusal:
                 yield Refused(number, line, str(refusal))
                 continue
-            if entry is not None:
-                note = "cron ignores a last line without a line break; it is imported"
-                yield _noted(entry, note) if number == unended else entry
+            if entry is None:
+                continue
+            if marked and number == 1:
+                entry = _noted(entry, "cron does not read a line behind a byte order mark")
+            if number == unended:
+                entry = _noted(
+                    entry, "cron ignores a last line without a line break; it is imported"
+                )
+            yield entry
 
-    def _line(self, number: int, line: str) -> Entry | None:
+    def _line(self, number: int, line: str, whole: str) -> Entry | None:
         if _UNSTORABLE.search(line):
-            raise _Refusal("The line is not UTF-8 text, or holds a NUL.")
+            raise Unread("The line is not UTF-8 text, or holds a NUL.")
         assignment = _ASSIGNMENT.fullmatch(line)
         if assignment:
-            self._assign(_unquoted(assignment[1]), _unquoted(assignment[2].rstrip()))
+            self._assign(_unquoted(assignment[1]), assignment[2].rstrip())
             return None
-        return self._job(number, line)
+        return self._job(number, line, whole)
 
-    def _assign(self, name: str, value: str) -> None:
+    def _assign(self, name: str, written: str) -> None:
+        job_behind(name, written)
+        value = _unquoted(written)
         if name == "CRON_TZ":
             self._timezone = value or self._default_zone
         elif name == "RANDOM_DELAY":
             if not value.isascii() or not value.isdigit() or int(value) > _MAX_DELAY_MINUTES:
-                raise _Refusal(f"RANDOM_DELAY must be 0 to {_MAX_DELAY_MINUTES} minutes.")
+                raise Unread(f"RANDOM_DELAY must be 0 to {_MAX_DELAY_MINUTES} minutes.")
             self._delay_minutes = int(value)
         else:
             self._environment[name] = value
 
-    def _job(self, number: int, line: str) -> Entry:
-        notes: list[str] = []
-        expression, rest = _split_schedule(line, notes)
-        user, rest = self._split_user(rest)
-        command, stdin = _split_stdin(rest)
-        if not command:
-            raise _Refusal("There is no command after the schedule.")
-        if command.endswith("\\"):
-            raise _Refusal(
+    def _job(self, number: int, line: str, whole: str) -> Entry:
+        found = split_line(whole, system=self._system)
+        if found.command.endswith("\\"):
+            raise Unread(
                 "The line ends with a backslash; cron does not continue lines, so the command "
                 "is cut off here. Write it in one line."
             )
         entry = Entry(
             line=number,
             text=line,
-            expression=expression,
-            command=command,
-            user=user,
+            expression=found.expression,
+            command=found.command,
+            user=found.user,
             timezone=self._timezone,
-            stdin=stdin,
+            stdin=found.stdin,
             environment=dict(self._environment),
             jitter_seconds=self._delay_minutes * 60,
-            notes=(*notes, *self._differences(command, stdin)),
+            single=found.single,
+            notes=(*found.notes, *self._differences(found.command, found.stdin)),
         )
         _check_schedule(entry)
         return entry
-
-    def _split_user(self, rest: str) -> tuple[str | None, str]:
-        if not self._system:
-            return None, rest
-        user, _, command = rest.partition(" ")
-        if not _USER.fullmatch(user):
-            raise _Refusal(
-                f"The user column is missing: {_cut(user)!r} is not a user name. A crontab of "
-                "one user has no such column; read it with --no-system."
-                if user
-                else "There is no user and no command after the schedule."
-            )
-        return user, command.strip()
 
     def _differences(self, command: str, stdin: str | None) -> Iterator[str]:
         if self._delay_minutes:
@@ -221,39 +210,9 @@ class _Reader:
             yield "the command begins with 'root'; a system crontab is read with --system"
 
 
-def _split_schedule(line: str, notes: list[str]) -> tuple[str, str]:
-    """Return the expression in Punctual's dialect and what follows it."""
-    if line.startswith("@"):
-        name, _, rest = line.replace("\t", " ").partition(" ")
-        if name.lower() == "@reboot":
-            raise _Refusal("@reboot runs when the machine starts, which is not a time.")
-        return name, rest.strip()
-    words = line.split(None, _FIELDS)
-    if len(words) <= _FIELDS:
-        raise _Refusal(
-            f"A line has {_FIELDS} time fields and a command; this one has {len(words)} words. "
-            "Comments begin with '#', variables look like NAME=value."
-        )
-    fields = words[:_FIELDS]
-    if fields[0].startswith("-"):
-        fields[0] = fields[0][1:]
-        notes.append("the leading '-' (no line in syslog) has no meaning here")
-    if any("~" in item for item in fields):
-        fields = [_hashed(*pair) for pair in zip(fields, _BOUNDS, strict=True)]
-        notes.append("the random value of '~' is chosen once for the task")
-    return " ".join(fields), words[_FIELDS].replace("\t", " ")
-
-
-def _hashed(item: str, bounds: tuple[int, int]) -> str:
-    low, high = bounds
-    return _RANDOM.sub(lambda found: f"H({found[1] or low}-{found[2] or high})", item)
-
-
-def _split_stdin(rest: str) -> tuple[str, str | None]:
-    """Return command and input: an unescaped ``%`` ends the command, later ones end lines."""
-    parts = [part.replace("\\%", "%") for part in re.split(r"(?<!\\)%", rest)]
-    stdin = "\n".join(parts[1:]) if len(parts) > 1 else None
-    return parts[0].strip(), stdin
+def _lines(text: str) -> list[str]:
+    """Return the lines; those of an old Macintosh end with a carriage return alone."""
+    return text.split("\n" if "\n" in text else "\r")
 
 
 def _check_schedule(entry: Entry) -> None:
@@ -266,7 +225,7 @@ def _check_schedule(entry: Entry) -> None:
             else item.message
             for item in error.errors
         ]
-        raise _Refusal(" ".join(reasons)) from error
+        raise Unread(" ".join(reasons)) from error
 
 
 def _noted(entry: Entry, note: str) -> Entry:
@@ -277,7 +236,3 @@ def _unquoted(text: str) -> str:
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
         return text[1:-1]
     return text
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 20 else f"{text[:20]}…"

@@ -72,7 +72,7 @@ def parse_cron(expression: object, seed: str = "") -> CronFields:
 
 @lru_cache(maxsize=8192)
 def _parse(expression: str, seed: str) -> CronFields:
-    tokens = _tokens(expression)
+    tokens = _tokens(_blanked(expression))
     has_seconds = len(tokens) == 6
     if not has_seconds:
         tokens.insert(0, _Token("0", 1))
@@ -107,6 +107,7 @@ class _Token(NamedTuple):
 
 
 def _tokens(expression: str) -> list[_Token]:
+    # White space around it is no mistake worth a refusal; positions count from what was written.
     odd = re.search(r"[^\x21-\x7e \t]", expression)
     if odd:
         raise CronProblem(
@@ -129,6 +130,12 @@ def _tokens(expression: str) -> list[_Token]:
     return found
 
 
+def _blanked(expression: str) -> str:
+    """Return the expression with plain blanks for all white space around it."""
+    begin = len(expression) - len(expression.lstrip())
+    return " " * begin + expression.strip()
+
+
 def _alias(name: str) -> str:
     known = ALIASES.get(name.lower())
     if known is None:
@@ -144,6 +151,8 @@ def _split(field: CronField, token: _Token) -> Iterator[_Token]:
     for text in token.text.split(","):
         if not text:
             raise field.problem(position, "an item of the list is empty", "Remove the extra comma.")
+        if text == "?" and text != token.text:
+            raise field.problem(position, "'?' stands alone in its field", "Use '*' in a list.")
         yield _Token(text, position)
         position += len(text) + 1
 

@@ -15,14 +15,15 @@ from croniter import croniter
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
-_HASH = re.compile(r"H(?:\((\d{1,4})-(\d{1,4})\))?(?:/(\d{1,4}))?", re.ASCII)
+_CASELESS = re.ASCII | re.IGNORECASE
+_HASH = re.compile(r"H(?:\((\d{1,4})-(\d{1,4})\))?(?:/(\d{1,4}))?", _CASELESS)
 _PLAIN = re.compile(
-    r"(?P<low>\*|[A-Z]+|\d+)(?:-(?P<high>[A-Z]+|\d+))?(?:/(?P<step>\d+))?", re.ASCII
+    r"(?P<low>\*|[A-Z]+|\d+)(?:-(?P<high>[A-Z]+|\d+))?(?:/(?P<step>\d+))?", _CASELESS
 )
-_NEAREST = re.compile(r"(\d{1,2})W|W(\d{1,2})", re.ASCII)
-_BEFORE_LAST = re.compile(r"L(?:-(\d{1,2}))?", re.ASCII)
-_LAST_WEEKDAY = re.compile(r"([A-Z]{3}|\d)L|L([A-Z]{3}|\d)", re.ASCII)
-_NTH_WEEKDAY = re.compile(r"([A-Z]+|\d+)#(\d+)", re.ASCII)
+_NEAREST = re.compile(r"(\d{1,2})W|W(\d{1,2})", _CASELESS)
+_BEFORE_LAST = re.compile(r"L(?:-(\d{1,2}))?", _CASELESS)
+_LAST_WEEKDAY = re.compile(r"([A-Z]{3}|\d)L|L([A-Z]{3}|\d)", _CASELESS)
+_NTH_WEEKDAY = re.compile(r"([A-Z]+|\d+)#(\d+)", _CASELESS)
 
 
 class CronProblem(ValueError):
@@ -90,7 +91,7 @@ class Term:
 
 def read(cron_field: CronField, item: str, position: int, seed: str) -> Term:
     """Read one item; raise CronProblem when it is not valid in this field."""
-    text = item.upper()
+    text = item
     hashed = _HASH.fullmatch(text)
     if hashed:
         text = _resolve_hash(cron_field, hashed, position, seed)
@@ -135,7 +136,7 @@ def _question_mark(cron_field: CronField, position: int) -> Term:
 
 
 def _read_day(text: str, position: int) -> Term | None:
-    if text in ("LW", "WL"):
+    if text.upper() in ("LW", "WL"):
         return Term("LW", last_workday=True)
     last = _BEFORE_LAST.fullmatch(text)
     if last:
@@ -144,7 +145,7 @@ def _read_day(text: str, position: int) -> Term | None:
             raise _DAY.problem(
                 position, f"no month has {offset} days before its last", "Use L-0 to L-30."
             )
-        return Term(text, before_last=offset)
+        return Term(text.upper(), before_last=offset)
     nearest = _NEAREST.fullmatch(text)
     if nearest:
         day = _number(_DAY, nearest[1] or nearest[2], position)
@@ -168,7 +169,7 @@ def _read_weekday(text: str, position: int) -> Term | None:
     if last:
         weekday = _number(_WEEKDAY, last[1] or last[2], position) % 7
         return Term(f"{weekday}L", nth_weekday=(weekday, 0))
-    if text == "L":
+    if text.upper() == "L":
         raise _WEEKDAY.problem(
             position, "'L' needs a weekday here", "Write 5L for the last Friday of the month."
         )
@@ -208,8 +209,8 @@ def _bounds(cron_field: CronField, match: re.Match[str], position: int) -> str:
 
 
 def _number(cron_field: CronField, text: str, position: int) -> int:
-    if text in cron_field.names:
-        return cron_field.names[text]
+    if text.upper() in cron_field.names:
+        return cron_field.names[text.upper()]
     if not text.isdigit():
         raise cron_field.problem(
             position, f"{quote(text)} is not understood", f"Use {cron_field.range_text()}."

@@ -6,6 +6,7 @@ Zone arithmetic on plain integers is what keeps the cron maths fast and free of 
 
 from __future__ import annotations
 
+import difflib
 import zoneinfo
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ LAST_SECOND = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // _SECOND - 1
 # The nearest two changes of offset since 1970 are 6.96 days apart (Gaza 2040, tzdata 2026f), so
 # probing every four days sees each of them.
 _PROBE_SECONDS = 4 * 86_400
+#: Longer than any name, so that a long text is compared in no time.
+_LONGEST_NAME = 64
 
 
 class UnknownZone(ValueError):
@@ -140,7 +143,9 @@ def _spellings() -> dict[str, str]:
 def _advice(name: object) -> str:
     if not isinstance(name, str):
         return "The time zone must be a string with an IANA name such as 'Europe/Berlin'."
-    nearest = _spellings().get(name.strip().replace(" ", "_").lower())
+    written = name.strip().replace(" ", "_").lower()[:_LONGEST_NAME]
+    near = difflib.get_close_matches(written, _spellings(), 1, 0.8)
+    nearest = _spellings().get(near[0]) if near else None
     if nearest:
         return f"There is no such IANA time zone. Did you mean '{nearest}'?"
     return "There is no such IANA time zone. Use a name such as 'Europe/Berlin' or 'UTC'."

@@ -83,6 +83,7 @@ RECURRING_REFUSED = [
     ("cron_expression", "   ", "blank"),
     ("cron_expression", "\0 * * * *", "invalid_characters"),
     ("cron_expression", "*" * 1001, "too_long"),
+    ("cron_expression", "0 0 ?,* * *", "cron_invalid"),
     ("cron_expression", ["* * * * *"], "invalid_type"),
     ("cron_expresion", "* * * * *", "unknown_field"),
     ("interval", 5, "unknown_field"),
@@ -300,3 +301,9 @@ def test_an_unknown_field_is_answered_with_the_name_that_was_meant():
         create(changed(changed(LONG, "schedule/time_zone", "UTC"), "schedule/timezone", ABSENT))
 
     assert "'timezone'" in refused.value.errors[0].message
+
+
+def test_an_expression_is_kept_without_white_space_around_it():
+    body = recurring(cron_expression="\n 0  8 * * *\t\r\n")
+
+    assert create(body).schedule["cron_expression"] == "0  8 * * *"

@@ -162,7 +162,7 @@ def test_at_boot_is_no_time():
     ("line", "reason"),
     [
         ("61 * * * * run", "'61' is above 59"),
-        ("* * * foo * run", "'FOO' is not understood"),
+        ("* * * foo * run", "'foo' is not understood"),
         ("@fortnightly run", "is not known"),
         ("0 0 30 2 * run", "never runs"),
         ("* * * * *", "this one has 5 words"),
@@ -194,6 +194,58 @@ def test_the_minus_that_silences_syslog_is_dropped():
 def test_a_last_line_without_a_line_break_is_imported_with_a_note():
     assert "without a line break" in _one("0 1 * * * run").notes[0]
     assert _one("0 1 * * * run\r\n").notes == ()
+
+
+def test_a_job_behind_a_variable_is_named_and_spoils_nothing_below():
+    refused, below = parse_crontab(
+        "CRON_TZ=UTC 0 4 * * * a\n0 5 * * * b\n", system=False, timezone="Asia/Tokyo"
+    )
+
+    assert isinstance(refused, Refused)
+    assert "CRON_TZ=UTC into a line of its own" in refused.reason
+    assert isinstance(below, Entry)
+    assert (below.timezone, below.environment) == ("Asia/Tokyo", {})
+
+
+def test_a_single_run_at_a_time_is_a_policy_of_the_task():
+    assert _one("@daily -s run\n").schedule["overlap_policy"] == "skip"
+    assert "overlap_policy" not in _one("@daily run\n").schedule
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line():
+    (entry, other) = _entries("\ufeff0 1 * * * a\r\n0 2 * * * b\r\n")
+
+    assert (entry.expression, entry.command) == ("0 1 * * *", "a")
+    assert "byte order mark" in entry.notes[0]
+    assert (other.command, other.notes) == ("b", ())
+    assert _entries("\ufeff# a comment\n0 2 * * * b\n")[0].notes == ()
+
+
+def test_lines_of_an_old_macintosh_are_lines():
+    assert [entry.command for entry in _entries("0 1 * * * a\r0 2 * * * b\r")] == ["a", "b"]
+
+
+def test_bytes_that_are_no_text_spoil_their_line_alone():
+    jobs = parse_crontab("# \udce9t\udce9\n0 1 * * * \udce9\n0 2 * * * b\n", system=False)
+
+    assert [type(job) for job in jobs] == [Refused, Entry]
+
+
+def test_white_space_before_a_line_and_inside_a_command_stays_apart():
+    entry = _one(" \t0 1 * * *\tprintf 'a\tb'\n")
+
+    assert entry.command == "printf 'a\tb'"
+    assert entry.text == "0 1 * * *\tprintf 'a\tb'"
+
+
+def test_an_anacrontab_is_named_line_by_line():
+    jobs = parse_crontab(
+        "SHELL=/bin/sh\nSTART_HOURS_RANGE=3-22\n1\t5\tcron.daily\trun-parts /etc/cron.daily\n"
+        "@monthly 45 cron.monthly run-parts /etc/cron.monthly\n",
+        system=True,
+    )
+
+    assert [isinstance(job, Refused) and "anacron" in job.reason for job in jobs] == [True, True]
 
 
 def test_a_line_keeps_its_identity_wherever_it_stands():

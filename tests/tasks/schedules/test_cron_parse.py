@@ -124,3 +124,42 @@ def test_any_text_is_either_read_or_refused(text):
     except CronProblem:
         return
     assert fields.hours
+
+
+@pytest.mark.parametrize("around", ["\n", " ", "\t\r\n", "\u00a0", "\u2003\n"])
+def test_white_space_around_an_expression_is_left_out(around):
+    assert parse_cron(f"{around}5 8 * * *{around}").texts == parse_cron("5 8 * * *").texts
+
+
+def test_positions_count_from_what_was_written():
+    with pytest.raises(CronProblem, match="Hour field, position 6: '25' is above 23"):
+        parse_cron("\n  0 25 * * *")
+    with pytest.raises(CronProblem, match="Position 2: this character"):
+        parse_cron("0\u00a08 * * *")
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("a b c d e", "Minute field, position 1: 'a' is not understood"),
+        ("0 0 * foo *", "Month field, position 7: 'foo' is not understood"),
+        ("0 0 * * Mo", "Day-of-week field, position 9: 'Mo' is not understood"),
+        ("0 0 * jan-Xyz *", "'Xyz' is not understood"),
+        ("0 0 * * fri#x", "'fri#x' is not understood"),
+        ("x-5 * * * *", "'x' is not understood"),
+        ("*/x * * * *", "'*/x' is not understood"),
+    ],
+)
+def test_a_wrong_word_is_named_as_it_was_written(expression, told):
+    with pytest.raises(CronProblem) as refused:
+        parse_cron(expression)
+
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("field", ["?,*", "*,?", "?,1", "1,?", "?,?"])
+def test_a_question_mark_stands_alone(field):
+    for expression in (f"0 0 {field} * *", f"0 0 * * {field}"):
+        with pytest.raises(CronProblem, match="'\\?' stands alone"):
+            parse_cron(expression)
+    assert parse_cron("0 0 ? * ?").days == parse_cron("0 0 * * *").days

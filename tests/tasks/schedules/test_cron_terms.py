@@ -1,9 +1,15 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from cronsim import CronSim, CronSimError
+from cronsim.cronsim import Field
 
+from tasks.schedules.cron_parse import parse_cron
 from tasks.schedules.cron_terms import FIELDS, CronProblem, quote, read
 from tests.support import slow_cron
 
@@ -187,3 +193,117 @@ def test_wildcards_and_steps_are_told_from_fixed_values(text, recurs):
 def test_long_quotes_are_shortened():
     assert quote("abc") == "'abc'"
     assert len(quote("x" * 100)) == 23
+
+
+# --- the whole dialect against cronsim, item by item -------------------------------------------
+
+#: Where this dialect takes more than cronsim, or reads something else; docs/reference/schedules.md.
+WIDER = re.compile(
+    r".*\?.*|h.*|.*w.*|l-.*|l\d+|l[a-z]{3}|[a-z]{3}l|.*#0\d|.*/0*\d{4,}|\d{5,}", re.IGNORECASE
+)
+
+
+def dialect() -> Iterator[tuple[int, str]]:
+    """Yield every shape of an item for each field, with values at and beyond its bounds."""
+    for index, cron_field in enumerate(FIELDS):
+        low, high = cron_field.low, cron_field.high
+        names = [name for word in cron_field.names for name in (word, word.lower(), word.title())]
+        values = [*map(str, sorted({0, low, low + 1, (low + high) // 2, high - 1, high, high + 1}))]
+        words = [*values, *names[:6], *names[-3:], "07", "x", "1x", "JANUARY"]
+        spans = [f"{first}-{last}" for first in words for last in words]
+        bases = [*words, *spans, "*"]
+        steps = [
+            f"{base}/{step}" for base in bases for step in ("1", "2", "7", "60", "0", "-1", "", "x")
+        ]
+        nth = [f"{word}#{which}" for word in words for which in ("0", "1", "5", "6", "", "x")]
+        last = [
+            *(f"{word}L" for word in words),
+            "L",
+            "LW",
+            "l",
+            "lw",
+            "WL",
+            "L-3",
+            "L/2",
+            "15W",
+            "?",
+        ]
+        lists = [
+            f"{one},{other}" for one in (*words[:4], "*", "*/7") for other in (*spans[:9], "*")
+        ]
+        odd = [
+            "*-5",
+            "5-*",
+            "**",
+            "*5",
+            "-",
+            "/",
+            "#",
+            "1-2-3",
+            "1/2/3",
+            "1--2",
+            "+5",
+            "5.0",
+            "1,,2",
+        ]
+        yield from ((index, item) for item in [*bases, *steps, *nth, *last, *lists, *odd])
+
+
+def test_each_item_of_the_dialect_means_what_cronsim_says():
+    compared = 0
+    differing = set()
+    for index, item in dialect():
+        theirs = _cronsim(index, item)
+        ours = _ours(index, item)
+        compared += 1
+        if ours != theirs and not WIDER.fullmatch(item) and not _known(index, item, ours, theirs):
+            differing.add((FIELDS[index].name, item))
+
+    assert compared > 5000
+    assert differing == set()
+
+
+def _ours(index: int, item: str) -> Any:
+    fields = ["0", "0", "0", "1", "1", "0"]
+    fields[index] = item
+    try:
+        found = parse_cron(" ".join(fields))
+    except CronProblem:
+        return None
+    plain = (
+        found.seconds, found.minutes, found.hours, found.days, found.months, found.weekdays
+    )[index]  # fmt: skip
+    special: set[Any] = set(found.nth_weekdays) if index == 5 else set()
+    if index == 3:
+        special |= {"L"} if found.days_before_last else set()
+        special |= {"LW"} if found.last_workday else set()
+    return set(plain) | special
+
+
+def _cronsim(index: int, item: str) -> Any:
+    if not item or " " in item:
+        return None
+    try:
+        found = Field(index).parse(item.upper())
+    except CronSimError:
+        return None
+    specials: dict[Any, Any] = {CronSim.LAST: "L", CronSim.LAST_WEEKDAY: "LW"}
+    if index == 5:
+        return {
+            (day[0] % 7, max(day[1], 0)) if isinstance(day, tuple) else day % 7 for day in found
+        }
+    return {specials.get(value, value) for value in found}
+
+
+def _known(index: int, item: str, ours: Any, theirs: Any) -> bool:
+    """Return whether a difference is one that the reference tells of."""
+    span = re.fullmatch(r"([^-/,]+)-([^-/,]+)(/\d+)?", item)
+    if theirs is None and ours is not None and FIELDS[index].names and span:
+        return True  # weekdays and months may pass the end of the week or year
+    if span and span[3] and ours is not None and len(ours) == 1:
+        return True  # a range of one value with a step is that value, as for cron itself
+    if index == 5 and span and span[2] == "7":
+        return True  # 5-7 ends with Sunday; cronsim counts 0 and 7 apart in steps
+    if index == 5 and re.fullmatch(r"\w+/\d+", item) and ours is not None:
+        return bool(theirs - ours <= {0})  # a step from a value ends with Saturday, not with 7
+    return item.upper() in ("L/2", "07L")  # cronsim drops the step, and takes two digits

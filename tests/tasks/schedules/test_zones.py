@@ -34,6 +34,10 @@ def test_odd_names_are_unknown_zones(name):
         ("New York", "America/New_York"),
         (" Asia/Tokyo ", "Asia/Tokyo"),
         ("utc", "UTC"),
+        ("Europe/Berlinn", "Europe/Berlin"),
+        ("Europe/Berln", "Europe/Berlin"),
+        ("Amerika/New_York", "America/New_York"),
+        ("Kolkatta", "Asia/Kolkata"),
     ],
 )
 def test_a_near_miss_is_answered_with_the_right_name(name, meant):
