@@ -30,6 +30,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from shared.actor import Actor
 from shared.api.outages import is_outage
 from shared.api.trace import trace_id_of
+from shared.client_address import client_address
 from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput, PunctualError
 from tenants.choices import Role
@@ -216,8 +217,7 @@ def _visitor(request: HttpRequest) -> Visitor | None:
         return None
     wanted = request.session.get("tenant_id")
     chosen = next((one for one in memberships if str(one.tenant_id) == wanted), None)
-    address = request.META.get("REMOTE_ADDR") or ""
-    actor = Actor(f"user:{user.pk}", address, trace_id_of(request))
+    actor = Actor(f"user:{user.pk}", client_address(request), trace_id_of(request))
     return Visitor(user, chosen or memberships[0], memberships, actor)
 
 

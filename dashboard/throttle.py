@@ -1,51 +1,56 @@
-"""Slows down guessing of passwords: counted per account and per address, in Redis.
+"""Slows down guessing of passwords: counts failures of an account from an address, in Redis.
 
-A Redis that is away lets people in to mend it; the password still has to be right.
+Pairs are counted, so that failures from elsewhere never keep the right password out. An address
+that fails for many accounts is refused at a much higher count. A Redis that is away lets people in
+to mend it; the password still has to be right.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 
-from shared.redis_client import ConnectionFailed, client
+from shared import windowed_counts
+from shared.redis_client import ConnectionFailed
 
 log = logging.getLogger(__name__)
 
-#: Failures in the window after which further tries are refused unseen.
+#: Failures of one account from one address after which further tries are refused unseen.
 MAX_FAILURES = 10
+#: The same for all accounts together: tries of one password for many accounts.
+MAX_FAILURES_OF_ADDRESS = 100
 WINDOW_SECONDS = 300
 
 
-def is_refused(*subjects: str) -> bool:
-    """Return whether one of these (an account, an address) has failed too often."""
+def is_refused(account: str, address: str) -> bool:
+    """Return whether this account has failed too often from this address."""
     try:
-        return any(int(count or 0) >= MAX_FAILURES for count in client().mget(_keys(subjects)))
+        of_pair, of_address = windowed_counts.counts_of(_names(account, address))
     except ConnectionFailed as error:
-        log.warning("login_throttle_without_redis", extra={"reason": type(error).__name__})
+        _say_away(error)
         return False
+    return of_pair >= MAX_FAILURES or of_address >= MAX_FAILURES_OF_ADDRESS
 
 
-def note_failure(*subjects: str) -> None:
-    """Count one failure of each."""
+def note_failure(account: str, address: str) -> None:
+    """Count one failure."""
     try:
-        with client().pipeline(transaction=True) as pipeline:
-            for key in _keys(subjects):
-                pipeline.incr(key)
-                pipeline.expire(key, WINDOW_SECONDS, nx=True)
-            pipeline.execute()
+        windowed_counts.count(_names(account, address), WINDOW_SECONDS)
     except ConnectionFailed as error:
-        log.warning("login_throttle_without_redis", extra={"reason": type(error).__name__})
+        _say_away(error)
 
 
-def forget_failures(subject: str) -> None:
-    """Start anew after a success."""
+def forget_failures(account: str, address: str) -> None:
+    """Begin anew after a success: only this account's failures from this address."""
     try:
-        client().delete(*_keys((subject,)))
+        windowed_counts.forget(_names(account, address)[:1])
     except ConnectionFailed as error:
-        log.warning("login_throttle_without_redis", extra={"reason": type(error).__name__})
+        _say_away(error)
 
 
-def _keys(subjects: tuple[str, ...]) -> list[str]:
-    # A user name is no part of a key as it is: it may be somebody's password, typed too early.
-    return [f"punctual:login:{hashlib.sha256(one.encode()).hexdigest()}" for one in subjects]
+def _names(account: str, address: str) -> list[str]:
+    # The address first: it holds no blank, whatever the account is called.
+    return [f"login:{address} {account}", f"login:{address}"]
+
+
+def _say_away(error: Exception) -> None:
+    log.warning("login_throttle_without_redis", extra={"reason": type(error).__name__})

@@ -19,6 +19,7 @@ from notifications.models import Alert
 from notifications.plain_text import one_line
 from notifications.services.alerts import mute_alert_for_member
 from notifications.services.preferences import unsubscribe_email
+from shared.client_address import client_address
 from shared.exceptions import NotFound
 
 _MUTE_MINUTES = 60
@@ -35,7 +36,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
             text = "No more e-mail about failures; console and push stay as they are."
             return _page(request, "Unsubscribe from e-mail?", text, "Unsubscribe")
         with transaction.atomic(durable=True):
-            unsubscribe_email(link.membership_id, address=_address(request))
+            unsubscribe_email(link.membership_id, address=client_address(request))
     except NotFound as error:
         return _gone(request, error)
     return _page(request, "Unsubscribed", "You get no more e-mail. The settings undo it.")
@@ -58,7 +59,7 @@ def mute(request: HttpRequest, token: str) -> HttpResponse:
                 link.alert_id,
                 link.membership_id,
                 minutes=_MUTE_MINUTES,
-                address=_address(request),
+                address=client_address(request),
             )
     except NotFound as error:
         return _gone(request, error)
@@ -70,10 +71,6 @@ def _title(link: SignedLink) -> str:
     if alert is None:
         raise NotFound("The alert is past its retention.")
     return one_line(alert.title)
-
-
-def _address(request: HttpRequest) -> str:
-    return str(request.META.get("REMOTE_ADDR", ""))
 
 
 def _gone(request: HttpRequest, error: NotFound) -> HttpResponse:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
@@ -63,6 +64,19 @@ def decimal(name: str, default: float, *, minimum: float = 0.0, maximum: float =
 def words(name: str, default: str = "") -> tuple[str, ...]:
     """Return the comma- or space-separated words of the variable."""
     return tuple(os.environ.get(name, default).replace(",", " ").split())
+
+
+def networks(name: str) -> tuple[str, ...]:
+    """Return the addresses and networks (CIDR) of the variable, each as a network."""
+    found = []
+    for word in words(name):
+        try:
+            found.append(str(ip_network(word, strict=False)))
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name} must be IP addresses or networks such as 10.0.0.0/8, not {word!r}"
+            ) from error
+    return tuple(found)
 
 
 def programs(name: str) -> dict[str, str]:

@@ -97,8 +97,17 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "TLS",
             "false",
-            "Whether people reach it by HTTPS only: redirects, strict transport, secure cookies.",
+            "Whether people reach it by HTTPS only: redirects, strict transport, secure cookies. "
+            "Needs TRUSTED_PROXIES, since HTTPS ends at a proxy.",
             _django("TLS"),
+        ),
+        Setting(
+            "TRUSTED_PROXIES",
+            "",
+            "Addresses or networks of the proxies in front, whose `X-Forwarded-For` and "
+            "`X-Forwarded-Proto` count; empty: these headers are ignored, and a caller's address "
+            "is that of its connection.",
+            _django("TRUSTED_PROXIES"),
         ),
         Setting(
             "STATIC_ROOT",

@@ -129,7 +129,14 @@ WHITENOISE_IMMUTABLE_FILE_TEST = r"/static/vendor/"
 LOGIN_URL = "dashboard:login"
 LOGIN_REDIRECT_URL = "dashboard:overview"
 
+# Who may say where a request comes from (X-Forwarded-For) and how (X-Forwarded-Proto).
+TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 TLS = env.boolean("TLS", False)
+if TLS and not TRUSTED_PROXIES:
+    raise ImproperlyConfigured(
+        "TLS is true and TRUSTED_PROXIES is empty, so that every page would redirect to itself: "
+        "HTTPS ends at a proxy. Set TRUSTED_PROXIES to the proxy's address, such as 127.0.0.1."
+    )
 SECURE_SSL_REDIRECT = TLS
 # Probes come from this machine and speak plain HTTP.
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]

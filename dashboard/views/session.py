@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, Done, action
 from dashboard.throttle import forget_failures, is_refused, note_failure
+from shared.client_address import counted_address
 from shared.exceptions import NotFound
 from tenants.choices import Role
 
@@ -27,25 +28,27 @@ class SignIn(LoginView):
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Refuse unseen what has failed too often."""
-        if is_refused(*self._subjects()):
+        if is_refused(*self._subject()):
             form = self.get_form()
             context = self.get_context_data(form=form, refused=True)
             return self.render_to_response(context, status=429, headers={"Retry-After": "300"})
         return super().post(request, *args, **kwargs)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Sign in and forget the account's failures."""
-        forget_failures(self._subjects()[0])
+        """Sign in and forget the account's failures from this address."""
+        forget_failures(*self._subject())
         return super().form_valid(form)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
         """Count the failure and show the form again."""
-        note_failure(*self._subjects())
+        note_failure(*self._subject())
         return super().form_invalid(form)
 
-    def _subjects(self) -> tuple[str, str]:
-        name = self.request.POST.get("username", "").lower()
-        return f"account:{name}", f"address:{self.request.META.get('REMOTE_ADDR') or ''}"
+    def _subject(self) -> tuple[str, str]:
+        # As the form reads the name: blanks around it and other forms of its letters count as one.
+        field = self.get_form().fields["username"]
+        name = str(field.to_python(self.request.POST.get("username", "")))
+        return name.casefold(), counted_address(self.request)
 
 
 @require_POST

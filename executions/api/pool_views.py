@@ -21,6 +21,7 @@ from executions.presentation_pools import present_pool
 from executions.services import pools, pull_workers
 from executions.services.pull_workers import Ask, Lease, Load
 from shared.api.views import PunctualView
+from shared.client_address import client_address
 from tenants.idempotency import idempotent
 
 
@@ -99,8 +100,7 @@ class LeaseView(PunctualView):
         )
         with transaction.atomic(durable=True):
             leases = pull_workers.lease(self.tenant_id, ask)
-        host = str(request.META.get("REMOTE_ADDR", ""))
-        pull_workers.noticed(self.tenant_id, ask, host)
+        pull_workers.noticed(self.tenant_id, ask, client_address(request))
         if not leases:
             labels = pull_workers.labels_text(ask.labels)
             ask_to_wait(request, Wait(self.tenant_id, ask.key, labels, ask.most, ask.wait_seconds))

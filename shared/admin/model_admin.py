@@ -26,6 +26,7 @@ from shared.actor import Actor
 from shared.admin.keyset import KeysetChangeList
 from shared.admin.site import console_path
 from shared.admin.verbs import chosen_keys
+from shared.client_address import client_address
 from shared.exceptions import PunctualError
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ else:
 
 def actor_of(request: HttpRequest) -> Actor:
     """Return the person behind the request as the audit log names it."""
-    address = str(request.META.get("REMOTE_ADDR", ""))
-    return Actor(f"user:{request.user.pk}", address, str(getattr(request, "trace_id", "")))
+    trace_id = str(getattr(request, "trace_id", ""))
+    return Actor(f"user:{request.user.pk}", client_address(request), trace_id)
 
 
 def link(path: str, text: Any) -> str:

@@ -26,6 +26,7 @@ from shared.actor import Actor
 from shared.api.authentication import Credentials
 from shared.api.query import Parameter, read_query
 from shared.api.trace import trace_id_of
+from shared.client_address import client_address
 from shared.exceptions import FieldError, Forbidden, InvalidInput
 
 _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
@@ -89,8 +90,7 @@ class PunctualView(APIView):
     @property
     def actor(self) -> Actor:
         """Return the caller as the audit log names it."""
-        address = str(self.request.META.get("REMOTE_ADDR", ""))
-        return Actor(self.caller.name, address, trace_id_of(self.request))
+        return Actor(self.caller.name, client_address(self.request), trace_id_of(self.request))
 
     def read_body(
         self, serializer_class: type[BaseSerializer[Any]], **options: Any

@@ -50,3 +50,22 @@ def test_a_worker_loads_its_tasks_and_no_pages():
 
 def test_everything_else_loads_all_applications():
     assert {"celery", "rest_framework", "channels", "notifications"} <= loaded("web")
+
+
+def test_https_only_does_not_start_without_a_proxy_that_may_say_so():
+    def started(**variables: str) -> tuple[int, str]:
+        environment = {**os.environ, "TLS": "true", **variables}
+        done = subprocess.run(
+            [sys.executable, "-c", "import django; django.setup()"],
+            cwd=ROOT,
+            env={**environment, "DJANGO_SETTINGS_MODULE": "scheduler_site.settings_test"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    code, said = started()
+
+    assert (code, "TRUSTED_PROXIES" in said) == (1, True)
+    assert started(TRUSTED_PROXIES="127.0.0.1") == (0, "")

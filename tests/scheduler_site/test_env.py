@@ -118,3 +118,17 @@ def test_tenants_are_told_by_their_ids_alone(monkeypatch: pytest.MonkeyPatch, wo
     monkeypatch.setenv("KNOB", f"backup={word}")
     with pytest.raises(ImproperlyConfigured, match="ID-OF-A-TENANT"):
         env.tenants("KNOB", {"backup"})
+
+
+def test_addresses_and_networks_are_read_as_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KNOB", "127.0.0.1, 10.1.2.3/8 ::1 2001:db8::/32")
+    assert env.networks("KNOB") == ("127.0.0.1/32", "10.0.0.0/8", "::1/128", "2001:db8::/32")
+    monkeypatch.delenv("KNOB")
+    assert env.networks("KNOB") == ()
+
+
+@pytest.mark.parametrize("word", ["*", "proxy.example.com", "10.0.0.0/33", "127.0.0.1:80"])
+def test_what_is_no_network_is_refused(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("KNOB", f"127.0.0.1 {word}")
+    with pytest.raises(ImproperlyConfigured, match=r"KNOB.*not"):
+        env.networks("KNOB")

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from scheduler_site.setting_list import INTERNAL, SETTINGS
 from tests.architecture import tree
 
-_READERS = {"text", "boolean", "integer", "decimal", "words", "programs", "variables", "tenants"}
+_READERS = {
+    "text",
+    "boolean",
+    "integer",
+    "decimal",
+    "words",
+    "networks",
+    "programs",
+    "variables",
+    "tenants",
+}
 _LISTED = {setting.name: setting for group in SETTINGS.values() for setting in group}
 
 

@@ -33,27 +33,35 @@ class Command(BaseCommand):
         # uvicorn drains on a signal and then raises it again for whoever handled it before it.
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
-        config = uvicorn.Config(
-            "scheduler_site.asgi:application",
-            host=settings.HOST,
-            port=settings.PORT,
-            http="httptools",
-            ws="websockets-sansio",
-            ws_max_size=16 * 1024,
-            loop="uvloop",
-            lifespan="off",
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=10,
-        )
+        config = _config("scheduler_site.asgi:application")
         ClockWatch("web").start()
         # What is loaded now is left out of every later collection.
         config.load()
         collect_seldom()
         take_short_turns()
         _Server(config).run(sockets=_listeners(settings.HOST, settings.PORT))
+
+
+def _config(application: Any) -> uvicorn.Config:
+    proxies = list(settings.TRUSTED_PROXIES)
+    return uvicorn.Config(
+        application,
+        host=settings.HOST,
+        port=settings.PORT,
+        http="httptools",
+        ws="websockets-sansio",
+        ws_max_size=16 * 1024,
+        loop="uvloop",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # uvicorn's own default is to believe whoever connects from this machine.
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
+        timeout_graceful_shutdown=10,
+    )
 
 
 class _Server(uvicorn.Server):

@@ -41,6 +41,38 @@ def test_after_too_many_failures_even_the_right_password_waits(client, ann):
     assert "_auth_user_id" not in client.session
 
 
+def test_failures_from_another_address_do_not_keep_the_right_password_out(client, ann):
+    for _ in range(MAX_FAILURES * 2):
+        client.post("/login", {**RIGHT, "password": "wrong"}, REMOTE_ADDR="203.0.113.9")
+
+    assert client.post("/login", RIGHT, REMOTE_ADDR="203.0.113.9").status_code == 429
+    assert client.post("/login", RIGHT, REMOTE_ADDR="192.0.2.1").url == "/"
+
+
+def test_failures_of_other_names_do_not_keep_the_right_password_out(client, ann):
+    for number in range(MAX_FAILURES * 2):
+        client.post("/login", {"username": f"user{number}", "password": "wrong"})
+
+    assert client.post("/login", RIGHT).url == "/"
+
+
+@pytest.mark.parametrize("name", ["ANN", " ann ", "\uff41nn", "\u2003ann"])
+def test_another_spelling_of_the_name_counts_as_the_same_account(client, ann, name):
+    for _ in range(MAX_FAILURES):
+        client.post("/login", {"username": name, "password": "wrong"})
+
+    assert client.post("/login", RIGHT).status_code == 429
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+def test_a_forged_address_evades_no_count(client, ann, header):
+    for number in range(MAX_FAILURES):
+        wrong = {**RIGHT, "password": "wrong"}
+        client.post("/login", wrong, headers={header: f"192.0.2.{number}"})
+
+    assert client.post("/login", RIGHT, headers={header: "198.51.100.1"}).status_code == 429
+
+
 def test_nobody_is_sent_to_another_site_after_the_login(client, ann):
     answer = client.post("/login", {**RIGHT, "next": "https://evil.example/"})
 

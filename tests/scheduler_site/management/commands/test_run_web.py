@@ -53,3 +53,50 @@ def test_each_look_renews_the_date_of_answers(server: Any, monkeypatch: pytest.M
 
     assert all(b"date" in names for names in dated)
     assert len(dated) == 3
+
+
+async def seen_by_the_application(peer: str, *headers: tuple[str, str]) -> tuple[str, str]:
+    """Return the caller's address and scheme as they reach the application."""
+    found: list[dict[str, Any]] = []
+
+    async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        found.append(scope)
+
+    config = run_web._config(application)
+    config.load()
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "client": (peer, 5000),
+        "scheme": "http",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers],
+    }
+    await config.loaded_app(scope, None, None)
+    return found[0]["client"][0], found[0]["scheme"]
+
+
+FORGED = (("X-Forwarded-For", "198.51.100.1"), ("X-Forwarded-Proto", "https"))
+
+
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1", "203.0.113.9"])
+async def test_forwarded_headers_count_from_nobody_unless_a_proxy_is_named(
+    peer: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+
+    assert await seen_by_the_application(peer, *FORGED) == (peer, "http")
+
+
+async def test_forwarded_headers_count_from_the_proxies_that_are_named(settings: Any):
+    settings.TRUSTED_PROXIES = ("127.0.0.1/32", "10.0.0.0/8")
+
+    assert await seen_by_the_application("127.0.0.1", *FORGED) == ("198.51.100.1", "https")
+    assert await seen_by_the_application("10.9.8.7", *FORGED) == ("198.51.100.1", "https")
+    assert await seen_by_the_application("127.0.0.2", *FORGED) == ("127.0.0.2", "http")
+
+
+async def test_what_the_caller_itself_claims_behind_a_proxy_does_not_count(settings: Any):
+    settings.TRUSTED_PROXIES = ("127.0.0.1/32", "10.0.0.0/8")
+    chain = ("X-Forwarded-For", "6.6.6.6, 203.0.113.9, 10.0.0.5")
+
+    assert await seen_by_the_application("127.0.0.1", chain) == ("203.0.113.9", "http")

@@ -1,0 +1,44 @@
+"""Where a request came from: the one reading of it, for audit entries, limits and logs.
+
+Behind a proxy the peer is the proxy. The web server replaces it by the address of
+``X-Forwarded-For`` only where the peer is one of TRUSTED_PROXIES (``run_web``); from anybody else
+the header means nothing.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, Protocol
+
+#: One customer's share of IPv6; within it an address is changed at will.
+_IPV6_PREFIX = 64
+
+
+class _HasMeta(Protocol):
+    @property
+    def META(self) -> Any: ...  # noqa: N802 - Django's name
+
+
+def client_address(request: _HasMeta) -> str:
+    """Return the caller's IP address; empty where there is none, or what a proxy gave is none."""
+    found = _parsed(request.META.get("REMOTE_ADDR"))
+    return "" if found is None else str(found)
+
+
+def counted_address(request: _HasMeta) -> str:
+    """Return what limits count a caller by: its IPv4 address, or the /64 of its IPv6 address."""
+    found = _parsed(request.META.get("REMOTE_ADDR"))
+    if isinstance(found, IPv6Address):
+        return str(ip_network((int(found), _IPV6_PREFIX), strict=False))
+    return "" if found is None else str(found)
+
+
+def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
+    try:
+        found = ip_address(text or "")
+    except ValueError:
+        return None
+    if isinstance(found, IPv6Address):
+        # An IPv4 peer of a socket that takes both; a zone is of this machine only.
+        return found.ipv4_mapped or IPv6Address(int(found))
+    return found
