@@ -6,14 +6,19 @@ The URL holds every filter, so that a list can be bookmarked, shared and copied 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from executions.models import Execution
+from executions.presentation import present_executions
 from shared.api.pagination import LIST_PARAMETERS, paginate
 from shared.api.query import Parameter, read_query
+from shared.ids import moment_of
 
+_SECOND = timedelta(seconds=1)
 #: Rows on a page of a list.
 PAGE_ROWS = 50
 
@@ -33,6 +38,21 @@ def read_filters(request: HttpRequest, parameters: Mapping[str, Parameter]) -> d
             del given[name]
     query = read_query(given, {**LIST_PARAMETERS, **parameters})
     return {**query, "limit": query["limit"] or PAGE_ROWS}
+
+
+def present_listed(rows: list[Execution]) -> list[dict[str, Any]]:
+    """Return executions as lists show them: each with ``at``, the time by which they are ordered.
+
+    It is the nominal time, for a run outside of the schedule (a backfill's, a retry, by hand) the
+    time at which it was made; ``stands_for`` is the nominal time where that is another one.
+    """
+    shown = present_executions(rows)
+    for row, document in zip(rows, shown, strict=True):
+        at = moment_of(row.pk)
+        document["at"] = at
+        another = abs(row.scheduled_for - at) >= _SECOND
+        document["stands_for"] = document["scheduled_for"] if another else None
+    return shown
 
 
 def read_page(

@@ -20,6 +20,7 @@ from executions.stats import (
     SchedulerView,
     WorkerView,
 )
+from executions.stats.minutes import wire_bound
 from shared.instants import format_instant
 from tasks.definition import plain_pool
 
@@ -37,13 +38,20 @@ def present_overview(overview: Overview) -> dict[str, Any]:
         "exact": overview.exact,
         "oldest_due_seconds": None if oldest is None else round(oldest, 3),
         "dead_letters_open": overview.dead_letters_open,
+        "paused_tasks": overview.paused_tasks,
+        "standing_pauses": overview.standing_pauses,
         "last_hour": {
             "succeeded": overview.succeeded_last_hour,
             "failed": overview.failed_last_hour,
             "retried": overview.retried_last_hour,
             "late": overview.late_last_hour,
             "success_rate": overview.success_rate,
-            "start_delay_ms": asdict(overview.start_delay),
+            "start_delay_ms": {
+                "p50": wire_bound(overview.start_delay.p50),
+                "p95": wire_bound(overview.start_delay.p95),
+                "p99": wire_bound(overview.start_delay.p99),
+                "count": overview.start_delay.count,
+            },
         },
     }
 

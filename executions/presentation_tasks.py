@@ -20,7 +20,13 @@ from executions.presentation import present_executions
 from shared.exceptions import InvalidInput
 from tasks.calendars import spec_reader
 from tasks.models import Pause, Task
-from tasks.presentation import present_missing, present_next, present_paused_by, present_task
+from tasks.presentation import (
+    next_moment,
+    present_missing,
+    present_next,
+    present_paused_by,
+    present_task,
+)
 from tasks.revisions import read_readable
 from tasks.schedules.base import MICROSECOND
 
@@ -102,7 +108,7 @@ def _open_cursors(
 
 def next_execution(task: Task, soonest: Mapping[UUID, datetime | None]) -> dict[str, Any]:
     """Return the fields that say when the task runs next."""
-    moment = soonest.get(task.id, task.next_run_at)
+    moment = next_moment(task, soonest.get(task.id, task.next_run_at))
     return dict(present_next(moment, task.schedule["timezone"]))
 
 

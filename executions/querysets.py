@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Count, Max, Min, Q, TextField
 from django.db.models.functions import Cast
 
-from executions.choices import JOB_ACTIVE
+from executions.choices import JOB_ACTIVE, Status
 from shared.ids import first_id_at
 from shared.querysets import TenantQuerySet
 from tasks.definition import pools_called
@@ -51,13 +51,27 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         """Return what the filters leave: status, since, until, task, pool, q, ids.
 
         One that is absent or None leaves all; every list and every bulk job reads them here.
+        Those of open work and of the last hour come from ``services.list_filters``.
         """
         found = self.scheduled_between(filters.get("since"), filters.get("until"))
+        if filters.get("id_from") is not None:
+            found = found.filter(id__gte=filters["id_from"])
+        if filters.get("ended_from") is not None:
+            found = found.filter(finished_at__gte=filters["ended_from"])
+        if filters.get("due_before") is not None:
+            found = found.unstarted(filters["due_before"], or_queued=filters["or_queued"])
         if filters.get("status"):
             found = found.filter(status__in=filters["status"])
         if filters.get("pool") is not None:
             found = found.filter(pool__in=pools_called(filters["pool"]))
         return _filtered(found, filters, {"task": "task_id"})
+
+    def unstarted(self, due_before: datetime, *, or_queued: bool) -> ExecutionQuerySet:
+        """Return what was due by a moment and waits for a worker or, if asked, with one."""
+        waits = Q(status__in=(Status.PENDING, Status.RETRYING), held=False)
+        return self.filter(
+            waits | Q(status=Status.QUEUED) if or_queued else waits, due_at__lte=due_before
+        )
 
     def matching(self, text: str) -> ExecutionQuerySet:
         """Return executions whose task's name or labels or whose error contains the text."""
@@ -71,7 +85,8 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         """
         text = filters.get("q")
         if not text:
-            return [self.filtered(filters)]
+            found = self.filtered(filters)
+            return found._by_index() if filters.get("due_before") is not None else [found]
         tasks = Task.objects.filter(tenant_id=tenant_id).matching(text).values_list("id", flat=True)
         few = list(tasks[: _FEW_TASKS + 1])
         if len(few) > _FEW_TASKS:
@@ -80,6 +95,18 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         found = self.filtered({**filters, "q": None})
         failed = found.exclude(error_code="").filter(_matches_error(text))
         return [found.filter(task_id__in=few), failed]
+
+    def _by_index(self) -> list[ExecutionQuerySet]:
+        """Return unstarted work in the words of the indexes that find it among millions.
+
+        Indexes executions_due_idx, executions_parked_idx and executions_leased_idx.
+        """
+        waits = self.filter(status__in=(Status.PENDING, Status.RETRYING), held=False)
+        return [
+            waits.filter(parked=False, band__in=_BANDS),
+            waits.filter(parked=True),
+            self.filter(status=Status.QUEUED),
+        ]
 
 
 class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
@@ -124,6 +151,7 @@ class BulkJobQuerySet(TenantQuerySet["BulkJob"]):
 _Filterable = TypeVar("_Filterable", ExecutionQuerySet, DeadLetterQuerySet)
 # As text: a search within JSON would look for the quoted word.
 _LABELS = Cast("task__labels", TextField())
+_BANDS = (0, 1, 2)
 #: Tasks that a search of executions names one by one, at most.
 _FEW_TASKS = 1000
 

@@ -1,18 +1,18 @@
 """How the installation does at this moment: open work, start delay, who runs.
 
-Called by the command. Counts are exact at the moment of the question; the start delay covers
-the instants of the last hour.
+Called by the command. Counts of open work are exact at the moment of the question. What ended in
+the last hour, and how late it started, is the sum of the minute statistics that tenants see.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from typing import Any
 
 from executions.engine import ledger, refusals
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
+from executions.stats.minutes import first_minute, percentiles, wire_bound
 from executions.workers import registry
 from scheduler_site.doctor.runtime import (
     OUTCOME_STUCK_SECONDS,
@@ -22,10 +22,8 @@ from scheduler_site.doctor.runtime import (
 from scheduler_site.health import readiness
 from shared.clock_watch import skews
 from shared.conf import conf
-from shared.ids import first_id_at
 from shared.sql import rows
 
-WINDOW = timedelta(hours=1)
 #: From here on a start counts as late.
 LATE_SECONDS = 1.0
 #: Work that waits this long says that something is wrong, not that a moment was busy.
@@ -34,7 +32,10 @@ STUCK_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One moment of an installation; ``problems`` say in words why it is not healthy."""
+    """One moment of an installation; ``problems`` say in words why it is not healthy.
+
+    ``start_delay_ms`` are upper bounds, infinity for more than a minute.
+    """
 
     due: int
     late: int
@@ -61,7 +62,8 @@ class Status:
 
     def as_json(self) -> dict[str, Any]:
         """Return the form of ``status --json``."""
-        return {"healthy": self.healthy, **asdict(self)}
+        delays = {name: wire_bound(bound) for name, bound in self.start_delay_ms.items()}
+        return {"healthy": self.healthy, **asdict(self), "start_delay_ms": delays}
 
 
 def read_status() -> Status:
@@ -71,9 +73,8 @@ def read_status() -> Status:
     due, late, queued, running, retrying = rows(
         "status/open_work", {**bounds, "late": LATE_SECONDS}
     )[0]
-    succeeded, failed, delays = rows(
-        "status/recent", {"since": first_id_at(now - WINDOW), "high": bounds["high"]}
-    )[0]
+    succeeded, failed, starts = rows("status/recent", {"since": first_minute(now)})[0]
+    delay = percentiles(starts or [0])
     taking = [worker for worker in registry.workers() if worker.takes_work]
     owned, total = rows("leases/has_live_scheduler")[0]
     schedulers = rows("status/live_schedulers", {"ttl": conf().partition_lease_seconds})[0][0]
@@ -86,7 +87,7 @@ def read_status() -> Status:
         retrying=retrying,
         succeeded_last_hour=succeeded,
         failed_last_hour=failed,
-        start_delay_ms=dict(zip(("p50", "p95", "p99"), delays or (None,) * 3, strict=True)),
+        start_delay_ms={"p50": delay.p50, "p95": delay.p95, "p99": delay.p99},
         dead_letters_open=DeadLetter.objects.filter(resolved=False).count(),
         schedulers=schedulers,
         workers=len(taking),

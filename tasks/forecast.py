@@ -86,7 +86,7 @@ def forecast(
         return kept
     begun = (start or now).replace(second=0, microsecond=0)
     stretch = Stretch(begun, days * DAY_MINUTES, MOST_WALKED)
-    made = _compute(Scope(tenant_id, stretch.until, destination, label), stretch, now)
+    made = compute(Scope(tenant_id, stretch.until, destination, label), stretch, now)
     cache.set(digest, made, KEPT_SECONDS)
     return made
 
@@ -165,7 +165,8 @@ class _Sum:
         self.contributions.append(part)
 
 
-def _compute(scope: Scope, stretch: Stretch, now: datetime) -> Forecast:
+def compute(scope: Scope, stretch: Stretch, now: datetime) -> Forecast:
+    """Return the forecast of a scope's tasks, read anew."""
     found = _Sum()
     groups, recurring = read_groups(scope)
     for group in groups:

@@ -43,12 +43,13 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose tasks, up to when, and which of them."""
+    """Whose tasks, up to when, and which of them; ``partitions`` takes a sample of them."""
 
     tenant_id: UUID
     until: datetime
     destination: str | None = None
     label: str | None = None
+    partitions: Sequence[int] | None = None
 
 
 class Key(NamedTuple):
@@ -164,10 +165,17 @@ def plain_tasks(scope: Scope) -> TaskQuerySet:
     return _scheduled(scope).filter(_PLAIN)
 
 
+def count_tasks(scope: Scope, limit: int) -> int:
+    """Return how many tasks the scope has, counted up to a limit."""
+    return _scheduled(scope).order_by()[:limit].count()
+
+
 def _scheduled(scope: Scope) -> TaskQuerySet:
     found: TaskQuerySet = Task.objects.for_tenant(scope.tenant_id).filter(
         status=TaskStatus.SCHEDULED, next_run_at__isnull=False, next_run_at__lt=scope.until
     )
+    if scope.partitions is not None:  # tasks_due_idx
+        found = found.filter(partition__in=scope.partitions)
     if scope.destination is not None:
         found = found.filter(destination=scope.destination)
     return found if scope.label is None else found.labelled(scope.label)

@@ -16,7 +16,7 @@ import orjson
 from shared.encryption import CANNOT_BE_OPENED
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant, format_local, parse_instant
-from tasks.choices import TaskType
+from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, shown_parts
 from tasks.schedules import spec
 from tasks.schedules.calendars import CalendarDays
@@ -81,7 +81,7 @@ def present_task(
         **shown_parts(definition),
         "status": str(task.status),
         "version": task.version,
-        **present_next(task.next_run_at, schedule["timezone"]),
+        **present_next(next_moment(task, task.next_run_at), schedule["timezone"]),
         "schedule_text": describe_schedule(definition, seed=str(task.id), anchor=task.created_at),
         "last_execution": _last_execution(task),
         "created_at": _instant_of_many(task.created_at),
@@ -110,6 +110,14 @@ def present_paused_by(pause: ShownPause | None) -> dict[str, Any]:
         "until": _instant_or_none(pause.until),
     }
     return {"paused_by": shown}
+
+
+def next_moment(task: ShownTask, moment: datetime | None) -> datetime | None:
+    """Return when a task runs next by its cursor; None while it is paused: nothing of it runs.
+
+    The cursor of a paused task stays where the pause found it, which the pause's end moves on.
+    """
+    return None if task.status == TaskStatus.PAUSED else moment
 
 
 def present_next(moment: datetime | None, timezone: str) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""Draws how many executions are due in each of the coming minutes, each bar a link to its list."""
+"""Draws how many starts each of the coming minutes brings, each bar a link to its list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEIGHT = 90
 
 @dataclass(frozen=True, slots=True)
 class FireMinute:
-    """How many executions are due within the minute that begins at ``at``."""
+    """How many starts the minute brings that begins at ``at``."""
 
     at: datetime
     count: int
@@ -25,11 +25,21 @@ class FireMinute:
 
 
 def fire_histogram(
-    minutes: Sequence[FireMinute], title: str = "Due in the next hour"
+    minutes: Sequence[FireMinute],
+    title: str = "Starts in the next hour",
+    *,
+    sign: str = "",
+    counted_at: datetime | None = None,
 ) -> SafeString:
-    """Return the coming minutes, nearest first; empty ones are no stop for the keyboard."""
+    """Return the coming minutes, nearest first; empty ones are no stop for the keyboard.
+
+    ``sign`` stands before counts that are no exact ones, like ``≈``; ``counted_at`` is given where
+    they are not of this moment.
+    """
     busy = [minute for minute in minutes if minute.count > 0]
-    summary = _summary(minutes, busy)
+    summary = _summary(minutes, busy, sign)
+    if counted_at is not None:
+        summary += f" Counted at {timezone.localtime(counted_at):%H:%M:%S}."
     top = nice_top(max((minute.count for minute in minutes), default=1))
     frame = Frame(_HEIGHT, count_scale(top), time_foot([minute.at for minute in minutes]))
     first = busy[0] if busy else None
@@ -40,7 +50,7 @@ def fire_histogram(
     )
     interactive = any(minute.href for minute in busy)
     drawing = plot(frame, summary, bars, interactive=interactive)
-    table = Table(("Minute", "Due", "Executions"), [_row(minute) for minute in busy])
+    table = Table(("Minute", "Starts", "Executions"), [_row(minute) for minute in busy])
     return figure("fires", title, summary, drawing, table=table)
 
 
@@ -49,7 +59,7 @@ def _bar(
 ) -> SafeString:
     top, in_tab_order = scale
     upper = frame.y(minute.count / top)
-    text = f"{timezone.localtime(minute.at):%H:%M}: {plural(minute.count, 'execution')} due"
+    text = f"{timezone.localtime(minute.at):%H:%M}: {plural(minute.count, 'start')}"
     column = {"x": percent(place / count), "width": percent(1 / count)}
     inner = {"x": percent((place + 0.1) / count), "width": percent(0.8 / count)}
     attributes = {
@@ -66,14 +76,15 @@ def _bar(
     )
 
 
-def _summary(minutes: Sequence[FireMinute], busy: Sequence[FireMinute]) -> str:
+def _summary(minutes: Sequence[FireMinute], busy: Sequence[FireMinute], sign: str) -> str:
     if not busy:
-        return f"Nothing is due in {plural(len(minutes), 'minute')}."
+        return f"Nothing starts in {plural(len(minutes), 'minute')}."
     total = sum(minute.count for minute in busy)
     busiest = max(busy, key=lambda minute: minute.count)
+    before = f"{sign} " if sign else ""
     return (
-        f"{plural(total, 'execution')} due in {plural(len(minutes), 'minute')}; most at "
-        f"{timezone.localtime(busiest.at):%H:%M} with {busiest.count:,}."
+        f"{before}{plural(total, 'start')} in {plural(len(minutes), 'minute')}; most at "
+        f"{timezone.localtime(busiest.at):%H:%M} with {before}{busiest.count:,}."
     )
 
 

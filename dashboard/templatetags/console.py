@@ -64,6 +64,19 @@ def ago(moment: datetime | str | None) -> SafeString:
     )
 
 
+@register.simple_tag
+def countdown(moment: datetime | str) -> SafeString:
+    """Show how far ahead a moment is; one that has come is now, and never so long ago."""
+    when = _moment(moment)
+    seconds = max(0.0, (when - timezone.now()).total_seconds())
+    return format_html(
+        '<time datetime="{}" data-ago="ahead" title="{}">{}</time>',
+        format_instant(when),
+        format_instant(when),
+        distance(seconds),
+    )
+
+
 @register.filter
 def ms(value: float | None) -> str:
     """Show milliseconds as people read them: ``212 ms``, ``1.2 s``, ``3 m 4 s``."""

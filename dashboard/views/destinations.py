@@ -57,7 +57,11 @@ def destination(request: ConsoleRequest, host: str) -> HttpResponse:
     """Show one host: its circuit and limits, the tasks that call it, and what waits for it."""
     tenant = request.visitor.tenant.pk
     shown = services.get_destination(tenant, host)
-    tasks = Task.objects.for_tenant(tenant).filter(destination=shown.host).order_by("name", "id")
+    # Those that its number counts: tasks that have ended call nothing any more.
+    calling = Task.objects.for_tenant(tenant).filter(
+        destination=shown.host, status__in=services.CALLING
+    )
+    tasks = calling.order_by("name", "id")
     return render(
         request,
         "dashboard/destination.html",

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
-from dashboard.listing import read_filters, read_page
+from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
 from dashboard.target_words import describe_target
@@ -24,10 +24,10 @@ from executions.choices import FINAL, Status
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
-from executions.presentation import present_executions
 from executions.presentation_detail import present_execution_detail
 from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
+from executions.services.list_filters import DUE, ENDED, with_bounds
 from executions.services.triggering import retry_execution
 from shared.api.query import choice, choices, instant, text, uuid
 from shared.conf import conf
@@ -43,6 +43,13 @@ WINDOWS = {
     "24h": ("last 24 hours", timedelta(hours=24)),
     "7d": ("last 7 days", timedelta(days=7)),
     "30d": ("last 30 days", timedelta(days=30)),
+    "any": ("any time", None),
+}
+#: Lists that the overview's numbers open, and what their heading says.
+_MOMENTS = {
+    ("due", "now"): "due now",
+    ("due", "late"): "late by over 1 s",
+    ("ended", "last_hour"): "ended in the last hour",
 }
 _PARAMETERS = {
     "status": choices(*Status.values),
@@ -52,7 +59,12 @@ _PARAMETERS = {
     "since": instant(),
     "until": instant(),
     "window": choice(*WINDOWS, default="24h"),
+    "due": choice(*DUE),
+    "ended": choice(*ENDED),
 }
+
+
+_FILTERS = ("status", "task", "series", "due", "ended", "q")
 
 
 @page(Role.VIEWER)
@@ -60,20 +72,21 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     """List executions of a window, newest first."""
     query = read_filters(request, _PARAMETERS)
     now = database_now()
-    filters = {**query, "since": query["since"] or now - WINDOWS[query["window"]][1]}
+    moment = next((words for key, words in _MOMENTS.items() if query[key[0]] == key[1]), "")
+    since = query["since"] if moment or query["series"] else _since(query, now)
     tenant = request.visitor.tenant.pk
-    order: tuple[str, ...]
-    if query["series"] is None:
-        found, order, wanted = Execution.objects.for_tenant(tenant), ("-id",), filters
-    else:
+    order: tuple[str, ...] = ("-id",)
+    found = Execution.objects.for_tenant(tenant)
+    if query["series"] is not None:
         # All that a backfill made, whenever that was, in the order of what they stand for.
         found, order = executions_made_by(tenant, query["series"]), ("-scheduled_for", "-id")
-        wanted = query
+    wanted = with_bounds({**query, "since": since}, now)
     listed = read_page(
         found.filtered(wanted),
         query,
-        present=present_executions,
+        present=present_listed,
         order=order,
+        counted=bool(moment) or _is_open_work(query),
         parts=found.parts(tenant, wanted),
     )
     return render(
@@ -83,10 +96,11 @@ def executions(request: ConsoleRequest) -> HttpResponse:
             **listed,
             "query": query,
             "windows": [(name, label) for name, (label, _) in WINDOWS.items()],
+            "moment": moment,
             "statuses": _status_chips(request, query),
             "task": _task_of(request, query["task"]),
-            "filtered": any(query[name] for name in ("status", "q", "task", "series")),
-            "as_call": _as_call(query, filters["since"]),
+            "filtered": any(query[name] for name in _FILTERS),
+            "as_call": _as_call(query, since),
         },
     )
 
@@ -193,10 +207,21 @@ def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:
     return Task.objects.filter(tenant_id=request.visitor.tenant.pk, pk=task_id).first()
 
 
-def _as_call(query: dict[str, Any], since: datetime) -> str:
-    asked = [("since", format_instant(since))] if query["series"] is None else []
+def _since(query: dict[str, Any], now: datetime) -> datetime | None:
+    """Return where the window of the list begins; None for any time."""
+    span = WINDOWS[query["window"]][1]
+    return query["since"] or (None if span is None else now - span)
+
+
+def _is_open_work(query: dict[str, Any]) -> bool:
+    """Return whether the list is of open work at any time, which is little and counted."""
+    return query["window"] == "any" and bool(query["status"]) and not FINAL & {*query["status"]}
+
+
+def _as_call(query: dict[str, Any], since: datetime | None) -> str:
+    asked = [("since", format_instant(since))] if since else []
     asked += [("status", status) for status in query["status"] or []]
-    asked += [(name, str(query[name])) for name in ("task", "series", "q") if query[name]]
+    asked += [(name, str(query[name])) for name in _FILTERS if name != "status" and query[name]]
     # Quoted as one word: what somebody put into a link must not run in the shell it is pasted to.
     url = shlex.quote(f"{conf().public_url.rstrip('/')}/v1/executions?{urlencode(asked)}")
     return f"curl -H 'Authorization: Bearer …' {url}"

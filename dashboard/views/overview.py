@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -14,11 +16,13 @@ from dashboard.pictures.fires import FireMinute
 from dashboard.pictures.throughput import MinuteOutcomes
 from executions.models import DeadLetter, Execution
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
-from executions.stats.future import fire_histogram, next_fires
-from executions.stats.minutes import MinutePoint, throughput
+from executions.stats.future import next_fires
+from executions.stats.minutes import MinutePoint, bound_text, throughput
+from executions.stats.present import MOST_COUNTED, running_now
 from executions.stats.present import overview as read_overview
-from executions.stats.present import running_now
+from tasks.forecast_hour import MINUTES, hour_ahead
 from tasks.models import Task
+from tasks.schedules.minutes import MINUTE
 from tenants.choices import Role
 from tenants.models import ApiKey
 
@@ -39,11 +43,13 @@ def overview(request: ConsoleRequest) -> HttpResponse:
         "dashboard/overview.html",
         {
             "now": now,
+            "most_counted": MOST_COUNTED,
             "success_percent": _percent(now.success_rate),
+            "p95": bound_text(now.start_delay.p95),
             "outcomes": [_outcomes(point) for point in points],
             "delays": [MinuteDelays(point.minute, point.start_delays) for point in points],
             "delay_bounds": START_DELAY_BUCKETS_MS,
-            "fires": _fires(tenant),
+            **_coming(tenant, now.at),
             "next_fires": next_fires(tenant, _FIRES),
             "running": running_now(tenant, _RUNNING),
             "groups": list(letters.grouped_by_signature()[:_GROUPS]),
@@ -60,8 +66,15 @@ def _outcomes(point: MinutePoint) -> MinuteOutcomes:
     return MinuteOutcomes(point.minute, point.succeeded, point.retried, point.failed)
 
 
-def _fires(tenant: Any) -> list[FireMinute]:
-    return [FireMinute(one.minute, one.count) for one in fire_histogram(tenant)]
+def _coming(tenant: UUID, now: datetime) -> dict[str, Any]:
+    """Return the starts of the coming hour, and what is to be said of how they were counted."""
+    found = hour_ahead(tenant, now)
+    moments = [found.start + number * MINUTE for number in range(MINUTES)]
+    return {
+        "fires": [FireMinute(at, found.starts.get(place, 0)) for place, at in enumerate(moments)],
+        "fires_sign": "≥" if not found.complete else "≈" if found.estimated else "",
+        "fires_at": found.counted_at if found.counted_at != now else None,
+    }
 
 
 def _first_steps(request: ConsoleRequest) -> list[dict[str, Any]]:

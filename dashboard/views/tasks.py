@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -13,14 +13,14 @@ from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
-from dashboard.listing import read_filters, read_page
+from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
-from executions.choices import Status
+from executions.choices import Status, Trigger
 from executions.engine.clocks import database_now
+from executions.explain.evidence import end_of_pause, standing_pause_of
 from executions.models import Execution
-from executions.presentation import present_executions
 from executions.presentation_tasks import present_tasks
 from executions.services import changing
 from executions.services.triggering import run_task
@@ -92,6 +92,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     [shown] = present_tasks([found])
     # What is prepared for the next seconds stands under the next fires.
     due = first_id_at(database_now() + timedelta(seconds=1))
+    resumes_at = end_of_pause(found, standing_pause_of(found))
     runs = Execution.objects.for_tenant(tenant).filter(task_id=task_id, id__lt=due).order_by("-id")
     return render(
         request,
@@ -99,9 +100,10 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         {
             "task": shown,
             "called": describe_target(shown["target"], found.destination),
-            "fires": _next_fires(found),
+            "fires": _next_fires(found, resumes_at),
+            "resumes_at": resumes_at,
             "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
-            "runs": present_executions(runs[:_FIRES]),
+            "runs": present_listed(list(runs[:_FIRES])),
             "revisions": list(found.revisions.order_by("-version")[:_REVISIONS]),
             "payload_text": pretty(shown["payload"]),
             "definition_text": pretty(shown),
@@ -194,16 +196,19 @@ def _bar(run: Any) -> RunBar:
     return RunBar(str(Status(run.status)), run.scheduled_for, run.duration_ms, url)
 
 
-def _next_fires(found: Task) -> list[dict[str, Any]]:
-    """Return the coming instants by the schedule; none of a task that fires no more."""
-    if found.status not in (TaskStatus.SCHEDULED, TaskStatus.PAUSED):
+def _next_fires(found: Task, resumes_at: datetime | None) -> list[dict[str, Any]]:
+    """Return the coming instants by the schedule; none of a task that does not fire.
+
+    Those of a paused task come behind the end of its pause.
+    """
+    is_paused = found.status == TaskStatus.PAUSED
+    if found.status != TaskStatus.SCHEDULED and not (is_paused and resumes_at):
         return []
     zone = find_zone(found.schedule["timezone"]).info
     now = database_now()
     try:
-        walk = spec_of(found).walk(now)
-        limit = found.schedule.get("max_occurrences")
-        left = _FIRES if limit is None else max(0, min(_FIRES, limit - found.occurrence_count))
+        walk = spec_of(found).walk(max(now, resumes_at) if is_paused and resumes_at else now)
+        left = min(_FIRES, _left(found, now))
         return [
             # Naive, since templates would turn it into the visitor's zone.
             {
@@ -215,6 +220,16 @@ def _next_fires(found: Task) -> list[dict[str, Any]]:
         ]
     except InvalidInput:
         return []  # stored under an older rule; the schedule's text on the page says what is wrong
+
+
+def _left(found: Task, now: datetime) -> int:
+    """Return how many instants ``max_occurrences`` leaves, those that are prepared included."""
+    limit = found.schedule.get("max_occurrences")
+    if limit is None:
+        return _FIRES
+    prepared = Execution.objects.for_tenant(found.tenant_id).scheduled_between(now, None)
+    ahead = prepared.filter(task_id=found.pk, trigger=Trigger.SCHEDULE).count()
+    return max(0, int(limit) - found.occurrence_count + ahead)
 
 
 def _one_of(given: str, known: tuple[str, ...]) -> str:

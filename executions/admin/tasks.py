@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
@@ -14,6 +15,7 @@ from executions.services.triggering import run_task
 from shared.admin import ProductAdmin, Verb, admin_action, link
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task
+from tasks.presentation import next_moment
 from tasks.services import Pause
 from tenants.admin import TenantFilter
 
@@ -93,7 +95,7 @@ class TaskAdmin(ProductAdmin):
     """Tasks of every tenant, newest first; they are edited in the console or by the API."""
 
     list_display = (
-        "name", "state", "type", "next_run_at", "last_execution_status", "ledger", "console",
+        "name", "state", "type", "next_run", "last_execution_status", "ledger", "console",
         "tenant",
     )  # fmt: skip
     list_filter = (StatusFilter, TypeFilter, TenantFilter)
@@ -108,6 +110,11 @@ class TaskAdmin(ProductAdmin):
     def state(self, task: Task) -> str:
         """Return the task's state; a deleted one is deleted, whatever it was before."""
         return "Deleted" if task.deleted_at else task.status.capitalize()
+
+    @admin.display(description="Next run", ordering="next_run_at", empty_value="-")
+    def next_run(self, task: Task) -> datetime | None:
+        """Return when the task runs next; nothing of a paused or deleted one."""
+        return None if task.deleted_at else next_moment(task, task.next_run_at)
 
     @admin.display(description="Executions")
     def ledger(self, task: Task) -> str:

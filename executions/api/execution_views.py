@@ -23,6 +23,7 @@ from executions.presentation_detail import present_execution_detail
 from executions.querysets import ExecutionQuerySet
 from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
+from executions.services.list_filters import DUE, ENDED, with_bounds
 from executions.services.triggering import Override, retry_execution
 from shared.api.pagination import LIST_PARAMETERS, paginate
 from shared.api.query import choice, choices, instant, text, uuid
@@ -44,6 +45,16 @@ EXECUTION_FILTERS = {
     "status": choices(*Status.values, description="One or more states."),
     "since": instant("Occurrences from this time on."),
     "until": instant("Occurrences before this time."),
+    "due": choice(
+        *DUE,
+        description="Open work whose time has come: `now` waits for a worker; `late` has not "
+        "started a second after it was due.",
+    ),
+    "ended": choice(
+        *ENDED,
+        description="Ended within the last hour, as `GET /v1/overview` counts it: in the minute "
+        "under way or the 59 before it.",
+    ),
 }
 
 
@@ -134,14 +145,15 @@ def list_executions(
 
     A search by text is not counted unless asked by page.
     """
+    filters = with_bounds(query, database_now())
     page = paginate(
-        rows.filtered(query),
+        rows.filtered(filters),
         query,
         key="executions",
         serialize=lambda row: row,
         order=order,
         counted=not query.get("q"),
-        parts=rows.parts(tenant_id, query),
+        parts=rows.parts(tenant_id, filters),
     )
     return {**page, "executions": present_executions(page["executions"])}
 

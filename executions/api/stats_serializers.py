@@ -58,6 +58,8 @@ class OverviewSerializer(Answer):
     exact = serializers.BooleanField()
     oldest_due_seconds = serializers.FloatField(allow_null=True)
     dead_letters_open = serializers.IntegerField(help_text="10,000 says at least that.")
+    paused_tasks = serializers.IntegerField(help_text="10,000 says at least that.")
+    standing_pauses = serializers.IntegerField(help_text="Pauses that have not ended.")
     last_hour = LastHour()
 
 

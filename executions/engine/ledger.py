@@ -37,6 +37,12 @@ def floor_id() -> UUID:
     return found
 
 
+def floor_of_last_hour() -> UUID:
+    """Return the smallest id that may belong to an execution which ended within the last hour."""
+    found: UUID = rows("materialize/read_floor_of_last_hour")[0][0]
+    return found
+
+
 def bounds() -> dict[str, UUID]:
     """Return ``low`` and ``high``, between which lie all executions that may be due now."""
     floor, clock = together(("materialize/read_floor", {}), ("leases/database_time", {}))
@@ -74,7 +80,7 @@ def raise_floor(now: datetime) -> UUID:
             if rows("materialize/has_open", {"low": floor, "high": following})[0][0]:
                 break
             floor = following
-        run("materialize/set_floor", {"floor": floor})
+        run("materialize/raise_floor", {"floor": floor})
     return floor
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.core.management.base import CommandParser
@@ -22,7 +23,9 @@ from executions.models import Execution
 from executions.presentation import present_executions
 from executions.presentation_detail import present_execution_detail
 from executions.querysets import ExecutionQuerySet
+from executions.services.list_filters import DUE, ENDED, with_bounds
 from shared.commands import PunctualCommand, shown, table, wrong_use
+from shared.ids import moment_of
 from shared.instants import format_instant
 
 _WINDOW = timedelta(days=1)
@@ -59,6 +62,12 @@ def add_list_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--until", metavar="TIME", help="occurrences before then: 2h ago, or RFC 3339"
     )
+    parser.add_argument(
+        "--due", choices=DUE, help="open work whose time has come, or a second ago (late)"
+    )
+    parser.add_argument(
+        "--ended", choices=ENDED, help="what ended in this minute or the 59 before it"
+    )
 
 
 def add_show_options(parser: CommandParser) -> None:
@@ -74,19 +83,21 @@ def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> Non
     """List executions, newest first."""
     since = moment_option("--since", options["since"])
     until = moment_option("--until", options["until"])
-    if since is None:
+    now = database_now()
+    moment = {name: options[name] for name in ("due", "ended")}
+    if since is None and not any(moment.values()):
         # The ledger is large: without a start it would be read from its first day on.
-        since = (until or database_now()) - _WINDOW
-    if until is not None and until <= since:
+        since = (until or now) - _WINDOW
+    if since is not None and until is not None and until <= since:
         raise wrong_use("--until", "lies before --since")
     limit = max(0, options["limit"])
-    rows = chosen(options).scheduled_between(since, until)
+    rows = chosen(options, with_bounds(moment, now)).scheduled_between(since, until)
     found = list(rows.order_by("-id")[: limit + 1])
     page = found[:limit]
     documents = documents_of(page)
     document = {
         "executions": documents,
-        "since": format_instant(since),
+        "since": None if since is None else format_instant(since),
         "until": None if until is None else format_instant(until),
         "more": len(found) > limit,
     }
@@ -106,10 +117,12 @@ def show_execution(command: PunctualCommand, options: Mapping[str, Any]) -> None
     command.emit(options, document, _http_lines(lines, document) if options["http"] else lines)
 
 
-def chosen(options: Mapping[str, Any]) -> ExecutionQuerySet:
-    """Return the executions that the filters leave, of any time."""
+def chosen(
+    options: Mapping[str, Any], moment: Mapping[str, Any] | None = None
+) -> ExecutionQuerySet:
+    """Return the executions that the filters leave, of any time; ``moment`` adds to them."""
     task = None if options["task"] is None else find_task(options["task"], options["tenant"]).id
-    filters = {"status": options["status"], "task": task, "q": options["q"]}
+    filters = {"status": options["status"], "task": task, "q": options["q"], **(moment or {})}
     return executions_of(options["tenant"]).filtered(filters)
 
 
@@ -135,14 +148,20 @@ def lines_of(
             (
                 found["id"] if wide else found["id"][-ID_TAIL:],
                 found["status"].ljust(_STATUS_WIDTH),
-                found["scheduled_for"][5:19].replace("T", " "),
+                _short(format_instant(moment_of(UUID(found["id"])))),
+                *((_short(found["scheduled_for"]),) if wide else ()),
                 f"{found['attempt']}/{found['max_attempts']}",
                 cause,
                 name,
             )
         )
-    heading = ("id", "status", "for (UTC)", "tries", "cause", "task")
-    return table(heading, rows, command.paint)
+    # By the first of the times they are ordered; a backfill's runs stand for another one.
+    times = ("time (UTC)", "for (UTC)") if wide else ("time (UTC)",)
+    return table(("id", "status", *times, "tries", "cause", "task"), rows, command.paint)
+
+
+def _short(moment: str) -> str:
+    return moment[5:19].replace("T", " ")
 
 
 def _cause(found: Mapping[str, Any]) -> str:

@@ -30,11 +30,14 @@ from shared.exceptions import FieldError, InvalidInput, NotFound, Unavailable, V
 from shared.notify import wake_schedulers_in
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
+from tasks.choices import TaskStatus
 
 #: Parked executions are counted up to here.
 MOST_PARKED = 100_000
 MAX_IN_FLIGHT = 100_000
 MIN_RATE, MAX_RATE = 0.001, 100_000.0
+#: The tasks that call a destination: those that have not ended.
+CALLING = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 LIMITS = ("max_in_flight", "rate_per_second", "breaker")
 
 _UNKNOWN = "There is no such destination."
@@ -82,6 +85,7 @@ def list_destinations(
         "only": None,
         "q": given.get("q"),
         "limited": given.get("limited"),
+        "calling": list(CALLING),
         "limit": limit,
     }
     return _shown(tenant_id, rows("destinations/listed", {"tenant": tenant_id, **parameters}))
@@ -214,7 +218,14 @@ def _judge(changes: Mapping[str, Any]) -> None:
 def _only(tenant_id: UUID, hosts: Sequence[str]) -> list[Shown]:
     if not hosts or "\x00" in "".join(hosts):
         return []
-    parameters = {"after": "", "only": list(hosts), "q": None, "limited": None, "limit": len(hosts)}
+    parameters = {
+        "after": "",
+        "only": list(hosts),
+        "q": None,
+        "limited": None,
+        "calling": list(CALLING),
+        "limit": len(hosts),
+    }
     return _shown(tenant_id, rows("destinations/listed", {"tenant": tenant_id, **parameters}))
 
 

@@ -79,7 +79,9 @@ WITH outcomes AS (
       AND e.fencing_token = o.token AND CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true
                                              ELSE false END
     RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
-              e.start_delay_ms, old.due_at AS was_due,
+              -- When leased work starts, the tenant's own worker decides.
+              CASE WHEN e.pool NOT LIKE 'pull.%%' THEN e.start_delay_ms END AS start_delay_ms,
+              old.due_at AS was_due,
               date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
               CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed,
               CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.task_id END AS final,

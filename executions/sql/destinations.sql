@@ -6,7 +6,7 @@ SELECT h.host, max(h.tasks), d.max_in_flight, d.rate_per_second, d.breaker, d.ve
 FROM (
     SELECT t.destination AS host, count(*) AS tasks FROM tasks t
     WHERE t.tenant_id = %(tenant)s AND t.deleted_at IS NULL AND t.destination > %(after)s
-      AND t.status IN ('SCHEDULED', 'RUNNING', 'PAUSED')
+      AND t.status = ANY(%(calling)s::text[])
       AND (%(only)s::text[] IS NULL OR t.destination = ANY(%(only)s::text[]))
     GROUP BY t.destination
     UNION ALL

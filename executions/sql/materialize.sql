@@ -191,9 +191,24 @@ SELECT floor_id FROM ledger_floor WHERE id = 1 FOR UPDATE
 -- The oldest id that may still be unfinished.
 SELECT floor_id FROM ledger_floor WHERE id = 1
 
+-- name: read_floor_of_last_hour
+-- The oldest id that was unfinished at any time of the last hour.
+SELECT CASE WHEN raised_at > now() - interval '2 hours' THEN least(earlier_floor_id, floor_id)
+            ELSE floor_id END
+FROM ledger_floor WHERE id = 1
+
 -- name: set_floor
--- Moves the floor; the row is locked by the caller.
+-- Moves the floor down; the row is locked by the caller.
 UPDATE ledger_floor SET floor_id = %(floor)s WHERE id = 1
+
+-- name: raise_floor
+-- Moves the floor up and keeps where it was; of several moves within two hours the lowest place. The
+-- row is locked by the caller.
+UPDATE ledger_floor
+SET floor_id = %(floor)s, raised_at = now(),
+    earlier_floor_id = CASE WHEN raised_at > now() - interval '2 hours'
+                            THEN least(earlier_floor_id, floor_id) ELSE floor_id END
+WHERE id = 1 AND floor_id < %(floor)s
 
 -- name: has_open
 -- Whether a range of ids holds an unfinished execution. The indexes executions_due_idx,

@@ -24,10 +24,10 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
         ORDER BY n)
 
 -- name: open_work
--- What a tenant has open at this moment: due, late (queued work too), queued, running, waiting
--- for a retry, seconds that the oldest due work waits. Of each kind at most so many rows of all
--- tenants are looked at; the last column says whether those were all. What waits for its
--- destination is due. Indexes executions_due_idx, executions_parked_idx and
+-- What a tenant has open at this moment: due, late (queued work too), queued, running, RETRYING
+-- (held work too), seconds that the oldest due work waits. Of each kind a limited number of rows of
+-- all tenants is looked at; the last column says whether those were all. What waits for its
+-- destination is due. Indexes executions_due_idx, executions_parked_idx, executions_held_idx and
 -- executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
 WITH due AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM executions e
@@ -43,6 +43,11 @@ WITH due AS MATERIALIZED (
     SELECT e.tenant_id, e.status FROM executions e
     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
       AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at > now()
+    LIMIT %(scan)s
+), held AS MATERIALIZED (
+    SELECT e.tenant_id, e.status FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+      AND e.held
     LIMIT %(scan)s
 ), leased AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM executions e
@@ -63,10 +68,12 @@ SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s)
        (SELECT count(*) FROM leased WHERE tenant_id = %(tenant)s AND status = 'RUNNING'),
        (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s AND status = 'RETRYING')
        + (SELECT count(*) FROM coming WHERE tenant_id = %(tenant)s AND status = 'RETRYING')
-       + (SELECT count(*) FROM parked WHERE status = 'RETRYING'),
+       + (SELECT count(*) FROM parked WHERE status = 'RETRYING')
+       + (SELECT count(*) FROM held WHERE tenant_id = %(tenant)s AND status = 'RETRYING'),
        (SELECT extract(epoch FROM now() - min(due_at))::float8 FROM unstarted),
        greatest((SELECT count(*) FROM due), (SELECT count(*) FROM coming),
-                (SELECT count(*) FROM parked), (SELECT count(*) FROM leased)) < %(scan)s
+                (SELECT count(*) FROM parked), (SELECT count(*) FROM held),
+                (SELECT count(*) FROM leased)) < %(scan)s
 
 -- name: running_now
 -- What a tenant runs, the longest first. Index executions_leased_idx; as many rows as all workers
@@ -83,11 +90,14 @@ LEFT JOIN tasks t ON t.id = r.task_id
 ORDER BY r.started_at, r.id
 
 -- name: next_of_tasks
--- The soonest instants of a tenant's tasks that are not in the ledger yet, one per task. Index
+-- The soonest coming instants of a tenant's tasks that are not in the ledger yet, one per task. An
+-- instant that has passed waits for its scheduler and comes no more; tasks with calendars are
+-- looked at one by one, since a calendar may exclude their next instant. Index
 -- tasks_next_of_tenant_idx.
 SELECT t.id, t.name, t.next_run_at FROM tasks t
-WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at IS NOT NULL
+WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at >= now()
   AND t.deleted_at IS NULL
+  AND coalesce(t.schedule -> 'calendars', '[]'::jsonb) = '[]'::jsonb
 ORDER BY t.next_run_at, t.id LIMIT %(limit)s
 
 -- name: next_prepared
@@ -102,38 +112,6 @@ FROM (
 ) AS p
 JOIN tasks t ON t.id = p.task_id
 ORDER BY p.due_at, p.id
-
--- name: next_by_minute
--- How many of a tenant's tasks have their next instant in each coming minute, counted up to a
--- limit per minute. Index tasks_next_of_tenant_idx.
-SELECT m.minute, c.tasks
-FROM generate_series(
-    date_trunc('minute', now(), 'UTC'),
-    date_trunc('minute', now(), 'UTC') + (%(minutes)s - 1) * interval '1 minute',
-    interval '1 minute'
-) AS m (minute)
-CROSS JOIN LATERAL (
-    SELECT count(*) AS tasks FROM (
-        SELECT FROM tasks t
-        WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at IS NOT NULL
-          AND t.deleted_at IS NULL AND t.next_run_at >= m.minute
-          AND t.next_run_at < m.minute + interval '1 minute'
-        LIMIT %(limit)s
-    ) AS counted
-) AS c
-ORDER BY m.minute
-
--- name: prepared_by_minute
--- How many of a tenant's instants of each coming minute are in the ledger already, at most so
--- many together. Index executions_of_tenant_idx, from now on.
-SELECT date_trunc('minute', p.due_at, 'UTC'), count(*)
-FROM (
-    SELECT e.due_at FROM executions e
-    WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > now()
-    LIMIT %(limit)s
-) AS p
-GROUP BY 1
 
 -- name: latest_runs
 -- The latest executions of each of some tasks, oldest first. Index executions_of_task_idx, as

@@ -1,7 +1,7 @@
 -- name: open_work
--- How much work is due, late, queued, running or waits for its retry; what waits for its
+-- How much work is due, late, queued, running or RETRYING (held work too); what waits for its
 -- destination is due. What a tenant's own workers are to lease is due, but never late. Indexes
--- executions_due_idx, executions_parked_idx and executions_leased_idx; ids are bounded so that only
+-- executions_due_idx, executions_parked_idx, executions_held_idx and executions_leased_idx; ids are bounded so that only
 -- days with unfinished work are touched.
 WITH parked AS MATERIALIZED (
     SELECT e.status, e.due_at FROM executions e
@@ -28,16 +28,22 @@ SELECT
     (SELECT count(*) FROM executions e
      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RETRYING' AND NOT e.held AND NOT e.parked)
     + (SELECT count(*) FROM parked WHERE status = 'RETRYING')
+    + (SELECT count(*) FROM executions e
+       WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RETRYING' AND e.held)
 
 -- name: recent
--- What finished of the instants since a moment, and how late attempts of them began, without the
--- delays of tenants' own workers; the bound on the id keeps it to one or two days.
-SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED'),
-       count(*) FILTER (WHERE e.status = 'FAILED'),
-       percentile_cont(ARRAY[0.5, 0.95, 0.99]) WITHIN GROUP (ORDER BY e.start_delay_ms)
-           FILTER (WHERE e.pool NOT LIKE 'pull.%%')
-FROM executions e
-WHERE e.id >= %(since)s AND e.id < %(high)s AND e.span_count IS NULL
+-- What ended in the minutes of all tenants since one, and how late first attempts of it started, by
+-- bucket. The primary key of minute_stats, tenant by tenant.
+WITH hour AS MATERIALIZED (
+    SELECT m.* FROM tenants t
+    JOIN minute_stats m ON m.tenant_id = t.id AND m.minute >= %(since)s
+)
+SELECT coalesce(sum(h.succeeded), 0)::bigint, coalesce(sum(h.failed), 0)::bigint,
+       (SELECT array_agg(b.starts ORDER BY b.place) FROM (
+            SELECT d.place, sum(d.starts)::bigint AS starts
+            FROM hour, unnest(hour.start_delays) WITH ORDINALITY AS d (starts, place)
+            GROUP BY d.place) AS b)
+FROM hour h
 
 -- name: live_schedulers
 -- Schedulers whose heartbeat is fresher than a lease.

@@ -16,13 +16,12 @@ from executions.stats.fleet import (
     schedulers,
     workers,
 )
-from executions.stats.future import FireMinute, NextFire, fire_histogram, next_fires
+from executions.stats.future import NextFire, next_fires
 from executions.stats.history import RunBar, dead_letter_sparklines, run_strips
 from executions.stats.minutes import MinutePoint, StartDelay, throughput
 from executions.stats.present import Overview, RunningNow, overview, running_now
 
 __all__ = [
-    "FireMinute",
     "MinutePoint",
     "NextFire",
     "Overview",
@@ -34,7 +33,6 @@ __all__ = [
     "StartDelay",
     "WorkerView",
     "dead_letter_sparklines",
-    "fire_histogram",
     "next_fires",
     "overview",
     "partition_map",

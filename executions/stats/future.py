@@ -1,20 +1,29 @@
-"""What a tenant's tasks do next, as far as it is known without computing schedules."""
+"""What a tenant's tasks do next."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from executions.engine import ledger
 from executions.engine.clocks import database_now
+from shared.exceptions import InvalidInput
 from shared.ids import first_id_at
 from shared.sql import rows
+from tasks.calendars import spec_reader
+from tasks.choices import TaskStatus
+from tasks.models import Task
+from tasks.schedules.base import MICROSECOND
 
-#: Counted per minute, and of what is prepared together.
-_MOST_PER_MINUTE = 1_000
-_MOST_PREPARED = 20_000
+#: Tasks with calendars whose next instant is looked for, the soonest by their cursors.
+_MOST_WITH_CALENDARS = 200
+#: How far ahead an instant is looked for that no calendar excludes.
+_AHEAD = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,55 +36,37 @@ class NextFire:
     execution_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FireMinute:
-    """How many fires of a coming minute are known; ``at_least``: counting stopped there."""
-
-    minute: datetime
-    count: int
-    at_least: bool = False
-
-
 def next_fires(tenant_id: UUID, limit: int = 20) -> list[NextFire]:
     """Return the soonest fires: what is prepared, and the next instant of each task beyond it.
 
     A task that fires often shows what is prepared of it and one instant more. Paused tasks do
-    not fire.
+    not fire; nor do instants that a calendar excludes, or that have passed.
     """
+    now = database_now()
     parameters = {"tenant": tenant_id, "limit": limit}
-    prepared = rows("statistics/next_prepared", {**_from_now(), **parameters})
+    prepared = rows(
+        "statistics/next_prepared",
+        {**parameters, "now": first_id_at(now), "high": ledger.high_id(now)},
+    )
     found = [NextFire(*row) for row in prepared]
     found += [NextFire(*row) for row in rows("statistics/next_of_tasks", parameters)]
+    found += _of_tasks_with_calendars(tenant_id, now)
     return sorted(found, key=lambda fire: (fire.at, fire.task_id))[:limit]
 
 
-def fire_histogram(tenant_id: UUID, minutes: int = 60) -> list[FireMinute]:
-    """Return the known fires of each coming minute, from the current one on.
-
-    Known are the instants in the ledger and the next one of each task: a task that fires every
-    minute is counted in the first one only.
-    """
-    prepared = dict(
-        rows(
-            "statistics/prepared_by_minute",
-            {**_from_now(), "tenant": tenant_id, "limit": _MOST_PREPARED},
-        )
-    )
-    capped = sum(prepared.values()) >= _MOST_PREPARED
-    tasks = rows(
-        "statistics/next_by_minute",
-        {"tenant": tenant_id, "minutes": minutes, "limit": _MOST_PER_MINUTE},
-    )
-    return [
-        FireMinute(
-            minute=minute,
-            count=count + prepared.get(minute, 0),
-            at_least=count >= _MOST_PER_MINUTE or (capped and minute in prepared),
-        )
-        for minute, count in tasks
-    ]
-
-
-def _from_now() -> dict[str, Any]:
-    now = database_now()
-    return {"now": first_id_at(now), "high": ledger.high_id(now)}
+def _of_tasks_with_calendars(tenant_id: UUID, now: datetime) -> Iterator[NextFire]:
+    """Yield the next instant of each that no calendar excludes; a cursor may stand at one."""
+    # In the words of the index tasks_with_calendars_idx.
+    named: Any = Task.objects.for_tenant(tenant_id).filter(~Q(schedule__calendars=[]))
+    coming = named.filter(status=TaskStatus.SCHEDULED, next_run_at__isnull=False)
+    tasks = list(coming.order_by("next_run_at", "id")[:_MOST_WITH_CALENDARS])
+    read = spec_reader((task.tenant_id, task.schedule) for task in tasks)
+    for task in tasks:
+        try:
+            spec = read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
+        except InvalidInput:
+            continue  # its page says what is wrong
+        after = max(task.next_run_at - MICROSECOND, now)
+        following = next(spec.walk_open(after, after + _AHEAD), None)
+        if following is not None:
+            yield NextFire(task.id, task.name, following.at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,8 +13,11 @@ from executions.engine.clocks import database_now
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
 
 _MINUTE = timedelta(minutes=1)
+#: The last hour: the minute under way and those before it.
+MINUTES = 60
 #: A day; longer stretches are for reports, not for a picture.
 MOST_MINUTES = 1440
+_SECOND_MS = 1000
 _NONE = (0,) * (len(START_DELAY_BUCKETS_MS) + 1)
 
 
@@ -37,7 +41,7 @@ class MinutePoint:
 class StartDelay:
     """Percentiles in milliseconds, each the upper bound of its bucket; None without a start.
 
-    60,000 also stands for whatever was longer than a minute.
+    Infinity where the bucket is the one above all bounds.
     """
 
     p50: float | None
@@ -47,25 +51,36 @@ class StartDelay:
 
 
 def throughput(
-    tenant_id: UUID, minutes: int = 60, now: datetime | None = None
+    tenant_id: UUID, minutes: int = MINUTES, now: datetime | None = None
 ) -> list[MinutePoint]:
     """Return the last minutes, oldest first, empty ones too; the last one is not over yet.
 
     ``now`` is the database's time unless given; at most a day is returned.
     """
-    current = (now or database_now()).replace(second=0, microsecond=0)
     count = max(1, min(minutes, MOST_MINUTES))
-    wanted = [current - ago * _MINUTE for ago in range(count - 1, -1, -1)]
+    first = first_minute(now or database_now(), count)
+    wanted = [first + ahead * _MINUTE for ahead in range(count)]
     rows = MinuteStat.objects.filter(
-        tenant_id=tenant_id, minute__gte=wanted[0], minute__lte=current
+        tenant_id=tenant_id, minute__gte=wanted[0], minute__lte=wanted[-1]
     )
     found = {row.minute: _point(row) for row in rows}
     return [found.get(minute) or MinutePoint(minute) for minute in wanted]
 
 
+def first_minute(now: datetime, minutes: int = MINUTES) -> datetime:
+    """Return where the last minutes begin: the one under way and those before it."""
+    return now.replace(second=0, microsecond=0) - (minutes - 1) * _MINUTE
+
+
 def start_delay(points: Iterable[MinutePoint]) -> StartDelay:
     """Return the percentiles of all starts of these minutes."""
-    totals = [sum(counts) for counts in zip(*(point.start_delays for point in points), strict=True)]
+    return percentiles(
+        [sum(counts) for counts in zip(*(point.start_delays for point in points), strict=True)]
+    )
+
+
+def percentiles(totals: Sequence[int]) -> StartDelay:
+    """Return the percentiles of starts that are counted by bucket."""
     return StartDelay(
         p50=percentile(totals, 0.50),
         p95=percentile(totals, 0.95),
@@ -75,12 +90,28 @@ def start_delay(points: Iterable[MinutePoint]) -> StartDelay:
 
 
 def percentile(counts: Sequence[int], share: float) -> float | None:
-    """Return the upper bound of the bucket that holds the share; None without a count."""
+    """Return the upper bound of the bucket that holds the share; None without a count.
+
+    Infinity for the bucket above all bounds.
+    """
     total = sum(counts)
     if not total:
         return None
     reached = next(i for i, so_far in enumerate(accumulate(counts)) if so_far >= share * total)
-    return float(START_DELAY_BUCKETS_MS[min(reached, len(START_DELAY_BUCKETS_MS) - 1)])
+    return (*map(float, START_DELAY_BUCKETS_MS), math.inf)[reached]
+
+
+def bound_text(bound: float | None) -> str:
+    """Return a percentile in words: ``≤ 100 ms``, ``≤ 5 s``, or ``> 60 s`` above all bounds."""
+    if bound is None:
+        return "-"
+    sign, shown = ("≤", bound) if math.isfinite(bound) else (">", START_DELAY_BUCKETS_MS[-1])
+    return f"{sign} {shown:g} ms" if shown < _SECOND_MS else f"{sign} {shown / _SECOND_MS:g} s"
+
+
+def wire_bound(bound: float | None) -> float | None:
+    """Return a percentile as the API and ``--json`` tell it: 60,000 also for what is longer."""
+    return None if bound is None else min(bound, float(START_DELAY_BUCKETS_MS[-1]))
 
 
 def _point(row: MinuteStat) -> MinutePoint:

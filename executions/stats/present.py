@@ -12,13 +12,15 @@ from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.stats.minutes import StartDelay, start_delay, throughput
 from shared.sql import rows
+from tasks.choices import TaskStatus
+from tasks.models import Pause, Task
 
 #: From here on work that has not started is late.
 LATE_SECONDS = 1.0
 #: Open rows that one look takes in, of each kind and of all tenants.
 _SCAN = 20_000
-#: Unresolved dead letters that are counted.
-_MOST_LETTERS = 10_000
+#: Open dead letters, and paused tasks, that are counted.
+MOST_COUNTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +29,8 @@ class Overview:
 
     ``due_now`` waits for a worker, ``queued`` is with one, ``late`` is either of them a second
     after its time. Where ``exact`` is false there is more open work than one look takes in and
-    its counts say "at least". ``dead_letters_open`` stops at 10,000. ``start_delay`` covers the
-    last hour.
+    its counts say "at least". ``dead_letters_open`` and ``paused_tasks`` stop at 10,000.
+    ``start_delay`` covers the last hour.
     """
 
     at: datetime
@@ -45,6 +47,8 @@ class Overview:
     late_last_hour: int
     start_delay: StartDelay
     dead_letters_open: int
+    paused_tasks: int
+    standing_pauses: int
 
     @property
     def success_rate(self) -> float | None:
@@ -82,6 +86,7 @@ def overview(tenant_id: UUID) -> Overview:
         {**_open_bounds(now), "tenant": tenant_id, "late": LATE_SECONDS, "scan": _SCAN},
     )[0]
     hour = throughput(tenant_id, now=now)
+    paused = Task.objects.for_tenant(tenant_id).filter(status=TaskStatus.PAUSED)
     letters = DeadLetter.objects.for_tenant(tenant_id).filter(resolved=False)
     return Overview(
         at=now,
@@ -97,7 +102,9 @@ def overview(tenant_id: UUID) -> Overview:
         retried_last_hour=sum(minute.retried for minute in hour),
         late_last_hour=sum(minute.late for minute in hour),
         start_delay=start_delay(hour),
-        dead_letters_open=letters.order_by()[:_MOST_LETTERS].count(),
+        dead_letters_open=letters.order_by()[:MOST_COUNTED].count(),
+        paused_tasks=paused.order_by()[:MOST_COUNTED].count(),
+        standing_pauses=Pause.objects.for_tenant(tenant_id).open().count(),
     )
 
 

@@ -26,7 +26,9 @@ function tick() {
   if (document.hidden) return;
   const now = serverNow();
   for (const one of document.querySelectorAll("time[data-ago]")) {
-    const text = distance(Date.parse(one.dateTime) - now);
+    const away = Date.parse(one.dateTime) - now;
+    // What is to come says "now" until the page is read again, and never "ago".
+    const text = distance(one.dataset.ago === "ahead" ? Math.max(0, away) : away);
     if (one.textContent !== text) one.textContent = text;
   }
 }

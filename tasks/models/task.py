@@ -70,6 +70,12 @@ class Task(models.Model):
                 name="tasks_resume_due_idx",
                 condition=Q(status="PAUSED", paused_until__isnull=False),
             ),
+            # For counts and lists of what is paused; of many tasks few are.
+            models.Index(
+                fields=["tenant", "-created_at", "-id"],
+                name="tasks_paused_idx",
+                condition=Q(status="PAUSED", deleted_at__isnull=True),
+            ),
             # With what lists are filtered by, so that counting them reads no rows.
             models.Index(
                 fields=["tenant", "-created_at", "-id"],

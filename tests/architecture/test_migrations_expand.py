@@ -73,6 +73,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tasks 0010_due_tasks_singly": {
         "RunSQL": "how new entries of an index are kept; nothing that is there changes",
     },
+    "tasks 0012_paused_tasks": {
+        "RunSQL": "of its own session, or of an index that a build cut off has left",
+    },
     "tenants 0003_one_index_of_answers": {
         "AlterField idempotencyrecord tenant": "drops an index that the constraint's makes up for",
     },

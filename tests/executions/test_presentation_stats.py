@@ -38,12 +38,15 @@ def test_an_overview_keeps_now_and_the_last_hour_apart():
         late_last_hour=8,
         start_delay=StartDelay(1.0, 2.0, 5.0, 4),
         dead_letters_open=9,
+        paused_tasks=6,
+        standing_pauses=1,
     )
 
     shown = present_overview(overview)
 
     assert (shown["at"], shown["oldest_due_seconds"]) == ("2026-11-20T12:00:00.000Z", 1.235)
     assert (shown["late"], shown["exact"]) == (2, False)
+    assert (shown["paused_tasks"], shown["standing_pauses"]) == (6, 1)
     assert shown["last_hour"] == {
         "succeeded": 3,
         "failed": 1,

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from executions.engine.clocks import database_now
 from executions.models import Execution
+from executions.services.list_filters import with_bounds
 from executions.stats import (
     dead_letter_sparklines,
-    fire_histogram,
     next_fires,
     overview,
     run_strips,
     running_now,
 )
+from tasks.forecast_groups import Scope, computed_tasks
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import finish, make_task, make_tenant, once, prepare, release, start
@@ -37,14 +41,47 @@ def test_open_work_is_found_without_the_history(plans: Any, full: Tenant):
 def test_what_comes_is_found_without_reading_all_tasks(plans: Any, full: Tenant):
     with plans() as found:
         assert len(next_fires(full.id)) == 20
-        assert len(fire_histogram(full.id)) == 60
 
-    found.check(
-        "statistics/next_of_tasks",
-        "statistics/next_prepared",
-        "statistics/next_by_minute",
-        "statistics/prepared_by_minute",
-    )
+    found.check("statistics/next_of_tasks", "statistics/next_prepared")
+
+
+def test_the_coming_hour_is_counted_by_what_starts_in_it(full: Tenant):
+    now = database_now()
+    whole = Scope(full.id, now + timedelta(hours=1))
+    sample = Scope(full.id, now + timedelta(hours=1), partitions=range(8))
+
+    for scope in (whole, sample):
+        plan = computed_tasks(scope).order_by().explain()
+        assert re.search("tasks_next_of_tenant_idx|tasks_due_idx", plan), plan
+        assert "Seq Scan" not in plan
+
+
+@pytest.mark.parametrize(
+    ("filters", "indexes"),
+    [
+        ({"due": "now"}, ["executions_due_idx", "executions_parked_idx", "executions_leased_idx"]),
+        ({"due": "late"}, ["executions_due_idx", "executions_parked_idx", "executions_leased_idx"]),
+        ({"ended": "last_hour", "status": ["FAILED"]}, ["executions_unsuccessful_idx"]),
+    ],
+)
+def test_lists_of_this_moment_are_found_without_the_history(
+    full: Tenant, filters: dict[str, Any], indexes: list[str]
+):
+    bounded = with_bounds(filters, database_now())
+
+    parts = Execution.objects.for_tenant(full.id).parts(full.id, bounded)
+
+    for part, index in zip(parts, indexes, strict=True):
+        plan = part.order_by("-id")[:51].explain()
+        days = set(re.findall(r"executions_(\d{8})", plan))
+        assert len(days) <= 4, plan
+        assert "Seq Scan" not in plan, (index, plan)
+
+
+def test_paused_tasks_are_counted_by_their_index(full: Tenant):
+    paused = Task.objects.for_tenant(full.id).filter(status="PAUSED").order_by()
+
+    assert "tasks_paused_idx" in paused[:10_000].explain()
 
 
 def test_strips_of_runs_are_found_by_task(plans: Any, full: Tenant):

@@ -10,12 +10,17 @@ from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import Execution
+from executions.services import changing
+from executions.stats import overview
+from executions.stats.minutes import wire_bound
 from executions.workers import registry
 from executions.workers.registry import WorkerInfo
 from scheduler_site import health, status
 from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
-from tests.factories import make_dead_letter, make_execution, make_tenant
+from tasks.services import Pause
+from tests.executions.leasing import call, take_one, work
+from tests.factories import ACTOR, make_dead_letter, make_execution, make_tenant
 from tests.support.recorder import ask_for_outcomes
 
 pytestmark = pytest.mark.django_db
@@ -103,11 +108,35 @@ def test_a_pull_pool_that_nobody_leases_from_leaves_the_installation_healthy(unl
     assert found.due == (1 if unleased == "PENDING" else 0)
 
 
-def test_the_delays_of_a_tenants_own_workers_are_not_the_installations(db):
-    ran = make_execution(make_tenant(), "SUCCEEDED")
-    Execution.objects.filter(pk=ran.id).update(pool="pull.nightly", start_delay_ms=3_600_000)
+def test_the_delays_of_a_tenants_own_workers_are_not_the_installations():
+    alpha = make_tenant()
+    work(alpha)
+    Execution.objects.update(due_at=database_now() - timedelta(hours=1))
+    lease = take_one(alpha)
+    call(lease.execution_id, "complete", lease.token)
 
-    assert status.read_status().start_delay_ms == {"p50": None, "p95": None, "p99": None}
+    found = status.read_status()
+
+    assert found.succeeded_last_hour == 1
+    assert found.start_delay_ms == {"p50": None, "p95": None, "p99": None}
+
+
+def test_the_last_hour_is_the_sum_of_what_the_tenants_see():
+    tenants = [make_tenant("One"), make_tenant("Two")]
+    for tenant in tenants:
+        for state in ("SUCCEEDED", "FAILED", "RETRYING"):
+            make_execution(tenant, state)
+    held = make_execution(tenants[0], "RETRYING")
+    changing.pause_task(tenants[0].id, held.task_id, Pause(), actor=ACTOR)
+
+    found, seen = status.read_status(), [overview(tenant.id) for tenant in tenants]
+
+    assert found.succeeded_last_hour == sum(one.succeeded_last_hour for one in seen) == 2
+    assert found.failed_last_hour == sum(one.failed_last_hour for one in seen) == 2
+    assert found.retrying == sum(one.retrying for one in seen) == 3
+    assert found.as_json()["start_delay_ms"]["p99"] == max(
+        wire_bound(one.start_delay.p99) or 0.0 for one in seen
+    )
 
 
 def test_outcomes_that_nobody_writes_make_it_unhealthy(running):

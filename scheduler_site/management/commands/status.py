@@ -13,6 +13,7 @@ import orjson
 from django.core.management.base import CommandParser
 
 from executions.engine.clocks import database_now
+from executions.stats.minutes import bound_text
 from scheduler_site.status import Status, read_status
 from shared.command_parser import HelpFormatter, examples_text
 from shared.commands import FAILED, WRONG_USE, Error, PunctualCommand, add_json_option
@@ -89,7 +90,7 @@ def lines(found: Status) -> Iterator[str]:
         f"running {found.running} · retrying {found.retrying}"
     )
     yield f"Last hour   succeeded {found.succeeded_last_hour} · failed {found.failed_last_hour}"
-    delays = " · ".join(f"{name} {_milliseconds(v)}" for name, v in found.start_delay_ms.items())
+    delays = " · ".join(f"{name} {bound_text(v)}" for name, v in found.start_delay_ms.items())
     yield f"Start delay {delays} (of the last hour)"
     yield f"Dead        {found.dead_letters_open} open"
     yield (
@@ -99,7 +100,3 @@ def lines(found: Status) -> Iterator[str]:
     yield f"Partitions  {found.partitions_owned} of {found.partitions_total} owned"
     counts = " · ".join(f"{kind} {count}" for kind, count in found.refused.items())
     yield f"Refused     {counts} (since Redis started)"
-
-
-def _milliseconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f} ms"

@@ -63,6 +63,46 @@ def test_the_window_leaves_out_what_is_older(browser, alpha):
     assert len(client.get("/executions").context["rows"]) == 1
 
 
+def test_lists_of_this_moment_have_no_window_and_say_how_many_they_are(browser, alpha):
+    make_execution(alpha, "FAILED")
+    make_execution(alpha, "RUNNING")
+    due = make_execution(alpha)
+    Execution.objects.filter(pk=due.pk).update(due_at=database_now() - timedelta(days=9))
+    client = browser(alpha)
+
+    for query, status, words in (
+        ("due=now", "PENDING", "due now"),
+        ("due=late", "PENDING", "late by over 1 s"),
+        ("status=FAILED&ended=last_hour", "FAILED", "ended in the last hour"),
+        ("status=RUNNING&window=any", "RUNNING", ""),
+    ):
+        answer = client.get(f"/executions?{query}")
+
+        [row] = answer.context["rows"]
+        assert row["status"] == status
+        assert f"Executions {words}".strip() in answer.text
+        assert answer.context["pagination"]["total"] == 1
+        assert "since=" not in answer.context["as_call"]
+        assert ("due=" in answer.context["as_call"]) == ("due=" in query)
+
+
+def test_what_a_backfill_made_stands_in_the_list_at_the_time_at_which_it_was_made(browser, alpha):
+    at = database_now() - timedelta(days=9)
+    before = make_execution(alpha, "SUCCEEDED")
+    made = make_execution(alpha, "SUCCEEDED")
+    Execution.objects.filter(pk=made.pk).update(scheduled_for=at)
+    after = make_execution(alpha, "SUCCEEDED")
+    client = browser(alpha)
+
+    rows = client.get("/executions").context["rows"]
+    [run] = client.get(f"/tasks/{made.task_id}").context["runs"]
+
+    assert [row["id"] for row in rows] == [str(one.pk) for one in (after, made, before)]
+    assert [row["at"] for row in rows] == sorted((row["at"] for row in rows), reverse=True)
+    assert [bool(row["stands_for"]) for row in rows] == [False, True, False]
+    assert run["stands_for"] == rows[1]["scheduled_for"]
+
+
 def test_other_tenants_executions_are_neither_listed_nor_shown(browser, alpha, beta):
     execution = make_execution(beta, "FAILED", once(name="Of beta"))
     client = browser(alpha)
@@ -179,8 +219,8 @@ def test_the_call_to_copy_is_one_harmless_command(browser, alpha):
 
 @pytest.mark.parametrize(
     "query",
-    ["status=NONE", "task=x", "window=2h", "since=yesterday", "until=%00", "cursor=x", "limit=-1",
-     "q=%00", "since=0000-01-01T00:00:00Z", "since=2026-13-01T00:00:00Z"],
+    ["status=NONE", "task=x", "window=2h", "due=soon", "ended=1h", "since=yesterday", "until=%00",
+     "cursor=x", "limit=-1", "q=%00", "since=0000-01-01T00:00:00Z", "since=2026-13-01T00:00:00Z"],
 )  # fmt: skip
 def test_a_bad_query_is_a_page_that_says_so(browser, alpha, query):
     assert browser(alpha).get(f"/executions?{query}").status_code == 400

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+
 import pytest
 
+from executions.engine.clocks import database_now
+from executions.services import changing
+from executions.services.pauses import Wanted, create_pause
+from tasks.models import Task
+from tasks.services import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
 from tests.factories import (
+    ACTOR,
     daily,
     finish,
     make_dead_letter,
@@ -52,6 +61,60 @@ def test_what_runs_fails_and_comes_next_is_shown(browser, alpha):
     assert answer.context["now"].dead_letters_open == 1
     assert letter.error_signature in answer.text
     assert "Tomorrow" in answer.text
+
+
+def test_paused_tasks_are_counted_and_linked(browser, alpha):
+    for name in ("One", "Two"):
+        task = make_task(alpha, daily(name=name))
+        changing.pause_task(alpha.pk, task.pk, Pause(), actor=ACTOR)
+    client = browser(alpha)
+
+    text = client.get("/").text
+
+    assert "Nothing is scheduled." not in text
+    assert "Nothing fires:" in text
+    assert "/tasks?status=PAUSED" in text
+    assert client.get("/").context["now"].paused_tasks == 2
+    assert len(client.get("/tasks?status=PAUSED").context["rows"]) == 2
+
+
+def test_a_standing_pause_is_counted_and_linked(browser, alpha):
+    make_task(alpha, daily())
+    create_pause(alpha.pk, Wanted("tenant"), actor=ACTOR)
+
+    answer = browser(alpha).get("/")
+
+    assert (answer.context["now"].paused_tasks, answer.context["now"].standing_pauses) == (1, 1)
+    assert 'href="/pauses"' in answer.text
+
+
+def test_next_to_fire_never_counts_up(browser, alpha):
+    task = make_task(alpha, daily(name="Overdue"))
+    Task.objects.filter(pk=task.pk).update(next_run_at=database_now() - timedelta(seconds=4))
+    make_task(alpha, daily(name="Coming"))
+
+    answer = browser(alpha).get("/")
+
+    assert [fire.task_name for fire in answer.context["next_fires"]] == ["Coming"]
+    assert answer.text.count('data-ago="ahead"') == 1
+
+
+def test_the_coming_hour_is_that_of_the_forecast(browser, alpha):
+    make_task(alpha, daily(schedule={"cron_expression": "* * * * *"}))
+    make_task(alpha, daily(schedule={"cron_expression": "*/10 * * * *"}))
+
+    answer = browser(alpha).get("/")
+
+    assert sum(minute.count for minute in answer.context["fires"]) == 66
+    assert "66 starts in 60 minutes" in answer.text
+
+
+def test_a_percentile_is_told_as_a_bound(browser, alpha):
+    make_execution(alpha, "SUCCEEDED")
+
+    answer = browser(alpha).get("/")
+
+    assert re.search(r'data-number="overview.p95">(≤|&gt;) \d', answer.text)
 
 
 def test_nothing_of_another_tenant_is_shown_or_counted(browser, alpha, beta):

@@ -9,10 +9,13 @@ import pytest
 
 from executions.engine.clocks import database_now
 from executions.models import Execution
+from executions.services import changing
 from tasks.choices import TaskStatus
 from tasks.models import Task
+from tasks.services import Pause
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.factories import (
+    ACTOR,
     daily,
     every_second,
     finish,
@@ -282,6 +285,37 @@ def test_the_next_fires_stand_on_the_page(browser, alpha):
     assert answer.text.count(" 08:00:00</time>") == 10  # of the task's zone, not of the visitor's
     said(client, f"/tasks/{task.pk}/cancel", back="/tasks")
     assert client.get(f"/tasks/{task.pk}").context["fires"] == []
+
+
+def test_a_paused_task_promises_no_fire_before_its_pause_ends(browser, alpha):
+    task = make_task(alpha, every_second())
+    client = browser(alpha)
+    changing.pause_task(alpha.pk, task.pk, Pause(), actor=ACTOR)
+
+    text = client.get(f"/tasks/{task.pk}").text
+
+    assert "Nothing fires until the task is resumed." in text
+    assert "The first run comes" not in text
+
+    changing.resume_task(alpha.pk, task.pk, actor=ACTOR)
+    until = database_now() + timedelta(days=2)
+    changing.pause_task(alpha.pk, task.pk, Pause(until=until), actor=ACTOR)
+
+    answer = client.get(f"/tasks/{task.pk}")
+
+    assert len(answer.context["fires"]) == 10
+    assert all(fire["at"] > until for fire in answer.context["fires"])
+    assert "after the pause" in answer.text
+
+
+def test_prepared_fires_are_among_those_that_are_left(browser, alpha):
+    task = make_task(alpha, every_second(schedule={"every": "PT5S", "max_occurrences": 5}))
+    prepare()
+    assert reload(task).occurrence_count > 0
+
+    fires = browser(alpha).get(f"/tasks/{task.pk}").context["fires"]
+
+    assert len(fires) == 5 - Execution.objects.filter(scheduled_for__lte=fires[0]["at"]).count() + 1
 
 
 def test_no_more_fires_are_promised_than_are_left(browser, alpha):

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import pytest
+from django.contrib import admin
 
 from events.models import AuditEntry
+from executions.admin.tasks import TaskAdmin
 from executions.models import Execution
+from executions.services import changing
 from tasks.models import Task
-from tests.factories import ACTOR, daily, every_second, make_task, prepare
+from tasks.services import Pause
+from tests.factories import ACTOR, daily, every_second, make_task, prepare, reload
 from tests.support.admin import said, text_of
 
 pytestmark = pytest.mark.django_db
@@ -105,3 +109,13 @@ def test_lists_are_filtered_and_searched(browser, tasks, query, names):
     shown = browser.list(Task, **query).context["cl"].result_list
 
     assert [task.name for task in shown] == names
+
+
+def test_a_paused_task_has_no_next_run(browser, alpha):
+    running, paused = make_task(alpha), make_task(alpha)
+    changing.pause_task(alpha.id, paused.id, Pause(), actor=ACTOR)
+    shown = TaskAdmin(Task, admin.site)
+
+    assert shown.next_run(reload(running)) == running.next_run_at
+    assert shown.next_run(reload(paused)) is None
+    assert browser.list(Task).status_code == 200

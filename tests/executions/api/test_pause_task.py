@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from events.models import AuditEntry
+from executions.engine.clocks import database_now
+from tasks.models import Task
 from tests.factories import (
+    every_second,
     executions_of,
     make_client,
     make_task,
@@ -13,6 +18,8 @@ from tests.factories import (
     release,
     reload,
 )
+from tests.support.command_calls import call
+from tests.support.command_documents import read_document
 
 
 @pytest.fixture
@@ -109,3 +116,29 @@ def test_the_same_call_again_is_one_pause(client, task):
     assert second.content == first.content
     assert AuditEntry.objects.filter(action="task.paused").count() == 1
     assert pause(client, task, {"note": "b"}, idempotency_key="p1").status_code == 422
+
+
+def test_a_paused_task_has_no_next_execution_at_any_door(client, alpha, task):
+    at_once = make_task(alpha, every_second(name="Each second"))
+    prepare()
+    for one in (task, at_once):
+        Task.objects.filter(pk=one.pk).update(next_run_at=database_now() - timedelta(hours=1))
+        shown = pause(client, one).json()
+        assert (shown["next_execution"], shown["next_execution_local"]) == (None, None)
+        assert client.get(f"/v1/tasks/{one.id}").json()["next_execution"] is None
+
+    listed = client.get("/v1/tasks").json()["tasks"]
+    said = read_document("tasks-list", call("tasks", "list", "--json").out)["tasks"]
+    shown = read_document("tasks-show", call("tasks", "show", str(task.id), "--json").out)
+
+    assert [one["next_execution"] for one in (*listed, *said, shown)] == [None] * 5
+    assert client.post(f"/v1/tasks/{task.id}/resume").json()["next_execution"] is not None
+
+
+def test_a_task_under_a_standing_pause_has_no_next_execution(client, task):
+    made = client.post("/v1/pauses", {"scope": "tenant"})
+    assert made.status_code == 201, made.json()
+
+    shown = client.get(f"/v1/tasks/{task.id}").json()
+
+    assert (shown["status"], shown["next_execution"]) == ("PAUSED", None)

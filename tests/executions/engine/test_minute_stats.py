@@ -10,8 +10,10 @@ from executions.engine import minute_stats, transitions
 from executions.engine.clocks import database_now
 from executions.engine.minute_stats import Ended
 from executions.engine.transitions import Claimed, Finish
+from executions.models import Execution
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
 from tenants.models import Tenant
+from tests.executions.leasing import call, take_one, work
 from tests.factories import WORKER, make_task, once, prepare, release, start
 
 pytestmark = pytest.mark.django_db
@@ -122,6 +124,16 @@ def test_a_start_after_more_than_a_second_is_late(alpha: Tenant):
     assert only().start_delays[bucket(1_000)] == 1
     assert only().start_delays[bucket(2_000)] == 1
     assert only().start_delays[-1] == 1
+
+
+def test_when_leased_work_starts_is_the_tenants_own_and_no_start_delay(alpha: Tenant):
+    work(alpha)
+    Execution.objects.update(due_at=database_now() - timedelta(hours=1))
+    lease = take_one(alpha)
+
+    call(lease.execution_id, "complete", lease.token)
+
+    assert (only().succeeded, only().late, sum(only().start_delays)) == (1, 0, 0)
 
 
 def test_an_end_that_a_worker_dates_ahead_belongs_to_the_current_minute(alpha: Tenant):

@@ -6,11 +6,11 @@ import pytest
 
 from executions.engine.clocks import database_now
 from executions.services import changing
-from executions.stats import fire_histogram, future, next_fires
+from executions.stats import next_fires
 from tasks.models import Task
 from tasks.services import Pause
 from tenants.models import Tenant
-from tests.factories import ACTOR, daily, every_second, make_task, once, prepare, reload
+from tests.factories import ACTOR, ApiClient, daily, every_second, make_task, once, prepare, reload
 
 pytestmark = pytest.mark.django_db
 
@@ -55,41 +55,29 @@ def test_paused_and_deleted_tasks_and_other_tenants_do_not_fire(alpha: Tenant, b
     changing.delete_task(alpha.id, deleted.id, actor=ACTOR)
 
     assert next_fires(alpha.id) == []
-    assert not any(minute.count for minute in fire_histogram(alpha.id))
 
 
-def test_the_coming_hour_has_a_point_for_each_minute(alpha: Tenant):
-    for _ in range(2):
-        at(make_task(alpha), minutes=10)
-    at(make_task(alpha), minutes=200)
+def test_what_has_passed_comes_no_more(alpha: Tenant):
+    at(make_task(alpha, daily(name="Overdue")), seconds=-4)
+    coming = at(make_task(alpha, daily(name="Coming")), seconds=60)
 
-    found = fire_histogram(alpha.id)
-
-    assert len(found) == 60
-    assert sum(minute.count for minute in found) == 2
-    assert max(minute.count for minute in found) == 2
-    assert [minute.minute for minute in found] == [
-        found[0].minute + timedelta(minutes=number) for number in range(60)
-    ]
-    assert not any(minute.at_least for minute in found)
+    assert [fire.task_id for fire in next_fires(alpha.id)] == [coming.id]
 
 
-def test_prepared_instants_are_counted_with_the_next_one(alpha: Tenant):
-    make_task(alpha, every_second())
-    prepare()
+def test_an_instant_that_a_calendar_excludes_does_not_fire(alpha: Tenant, client: ApiClient):
+    now = database_now()
+    tomorrow = [(now + timedelta(days=ahead)).date().isoformat() for ahead in (0, 1, 2)]
+    made = client.post("/v1/calendars", {"name": "free", "dates": tomorrow})
+    assert made.status_code == 201, made.json()
+    schedule = {"cron_expression": "0 12 * * *", "calendars": ["free"]}
+    task = make_task(alpha, daily(schedule=schedule))
+    Task.objects.filter(pk=task.pk).update(
+        next_run_at=now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    )
 
-    assert sum(minute.count for minute in fire_histogram(alpha.id)) >= 10
+    [found] = next_fires(alpha.id)
 
-
-def test_counting_stops_at_a_limit_and_says_so(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
-    for _ in range(3):
-        at(make_task(alpha), minutes=10)
-    monkeypatch.setattr(future, "_MOST_PER_MINUTE", 2)
-
-    counted = [minute for minute in fire_histogram(alpha.id) if minute.count]
-
-    assert sum(minute.count for minute in counted) == 2
-    assert all(minute.at_least for minute in counted)
+    assert found.at.date() > (now + timedelta(days=2)).date()
 
 
 def test_a_task_due_now_is_in_the_ledger_and_not_to_come(alpha: Tenant):

@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
-from executions.stats.minutes import MOST_MINUTES, percentile, start_delay, throughput
+from executions.stats.minutes import (
+    MOST_MINUTES,
+    bound_text,
+    percentile,
+    start_delay,
+    throughput,
+    wire_bound,
+)
 from tenants.models import Tenant
 
 NOW = datetime(2026, 11, 20, 12, 30, 40, tzinfo=UTC)
@@ -66,13 +74,30 @@ def test_a_stretch_is_between_a_minute_and_a_day(alpha: Tenant, asked: int, got:
         (delays(ms5=98, ms500=2), 0.95, 5),
         (delays(ms5=98, ms500=2), 0.99, 500),
         (delays(ms1=1, ms60000=1), 0.5, 1),
-        (delays(above=1), 0.5, 60_000),
+        (delays(above=1), 0.5, math.inf),
     ],
 )
 def test_a_percentile_is_the_upper_bound_of_its_bucket(
     counts: list[int], share: float, bound: float
 ):
     assert percentile(counts, share) == bound
+
+
+@pytest.mark.parametrize(
+    ("bound", "words", "wire"),
+    [
+        (None, "-", None),
+        (1.0, "≤ 1 ms", 1.0),
+        (500.0, "≤ 500 ms", 500.0),
+        (1000.0, "≤ 1 s", 1000.0),
+        (60_000.0, "≤ 60 s", 60_000.0),
+        (math.inf, "> 60 s", 60_000.0),
+    ],
+)
+def test_a_percentile_is_told_as_the_bound_that_it_is(
+    bound: float | None, words: str, wire: float | None
+):
+    assert (bound_text(bound), wire_bound(bound)) == (words, wire)
 
 
 @pytest.mark.django_db

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 import pytest
 from django.core.management import call_command
@@ -20,7 +21,7 @@ HEALTHY = Status(
     retrying=4,
     succeeded_last_hour=5,
     failed_last_hour=6,
-    start_delay_ms={"p50": 1.234, "p95": 5.0, "p99": None},
+    start_delay_ms={"p50": 2.0, "p95": 500.0, "p99": math.inf},
     dead_letters_open=7,
     schedulers=1,
     workers=2,
@@ -46,7 +47,7 @@ def test_a_healthy_installation_is_one_screen_and_exit_code_0(monkeypatch):
     document = read_document("status", _run("--json"))
 
     assert lines[0] == "healthy"
-    assert "p50 1.2 ms · p95 5.0 ms · p99 -" in "\n".join(lines)
+    assert "p50 ≤ 2 ms · p95 ≤ 500 ms · p99 > 60 s" in "\n".join(lines)
     assert "outcomes 8 · starts 9 · leases 128" in "\n".join(lines)
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
