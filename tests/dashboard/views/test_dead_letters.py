@@ -128,9 +128,9 @@ def test_a_purged_letter_is_gone_and_its_trace_is_not(browser, alpha):
     [
         ("resolve", {"resolution": "retried"}, "'retried' is reserved; use the call of that name."),
         ("resolve", {"resolution": "x" * 41}, "Resolution: Must be at most 40 characters long."),
-        ("resolve", {"note": "\0"}, "Note: Must not contain NUL or half of a surrogate pair."),
+        ("resolve", {"note": "\0"}, "Note: Must not contain NUL characters or lone surrogates."),
         ("archive", {"note": "x" * 1001}, "Note: Must be at most 1000 characters long."),
-        ("retry", {"payload": "{"}, "The payload is not JSON"),
+        ("retry", {"payload": "{"}, "Payload: This is not JSON"),
     ],
 )
 def test_what_is_refused_is_a_message_and_changes_nothing(browser, alpha, action, fields, message):
