@@ -7,17 +7,24 @@ of a definition that the form does not show are carried over unchanged from ``ba
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from dashboard import task_form_retry as retries
 from dashboard import task_form_schedule as schedules
 from dashboard import task_form_target as targets
 from dashboard.payload_form import pretty
 from dashboard.task_form_schedule import UNITS
-from dashboard.task_form_values import Form, read_number, read_pairs, read_payload, show_plain
+from dashboard.task_form_values import (
+    Form,
+    judged,
+    read_number,
+    read_pairs,
+    read_payload,
+    show_plain,
+)
 from dashboard.task_form_webhook import stored_secrets
-from shared.exceptions import FieldError, InvalidInput
+from shared.exceptions import FieldError
 
 __all__ = [
     "EMPTY",
@@ -25,10 +32,13 @@ __all__ = [
     "field_errors",
     "form_of",
     "given_fields",
+    "judge_form",
+    "judge_schedule",
     "read_form",
-    "read_schedule",
     "secrets_of",
 ]
+
+Parsed = TypeVar("Parsed")
 
 #: What a new form shows.
 EMPTY: Mapping[str, str] = {
@@ -87,6 +97,17 @@ def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) 
     the second 02:30 of the night of the clock change. ``base`` has its secrets masked, and so has
     what is returned: validation takes them from what is stored.
     """
+    return judge_form(fields, base, dict)
+
+
+def judge_form(
+    fields: Mapping[str, str], base: Mapping[str, Any] | None, parse: Callable[[Any], Parsed]
+) -> Parsed:
+    """Return what ``parse`` makes of the body that the fields describe.
+
+    Raise InvalidInput with everything that is wrong: text that is no value, and what ``parse``
+    refuses of the other fields.
+    """
     form = _form(fields, base)
     body: dict[str, Any] = copy.deepcopy(dict(form.base))
     for name in ("id", "type", "name"):
@@ -101,20 +122,16 @@ def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) 
     if not form.same("labels"):
         body["labels"] = read_pairs(form, "labels", "=", "#/labels")
     body["retry_policy"] = retries.read_retry(form, body.get("retry_policy", {}))
-    if form.errors:
-        raise InvalidInput(form.errors)
-    return body
+    return judged(form, body, parse)
 
 
-def read_schedule(
-    fields: Mapping[str, str], base: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Return the body of a preview: only the schedule of the form."""
+def judge_schedule(
+    fields: Mapping[str, str], base: Mapping[str, Any] | None, parse: Callable[[Any], Parsed]
+) -> Parsed:
+    """Return the same of only the schedule of the form, for a preview."""
     form = _form(fields, base)
     schedule = schedules.read_schedule(form, form.base.get("schedule", {}))
-    if form.errors:
-        raise InvalidInput(form.errors)
-    return {"schedule": schedule}
+    return judged(form, {"schedule": schedule}, parse)
 
 
 def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:

@@ -11,13 +11,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Any
+from typing import Any, TypeVar
 
 from dashboard.fields import instant_of
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant, parse_instant
 from shared.strict_json import named, read_json
 from tasks.schedules.zones import UnknownZone, find_zone
+
+Parsed = TypeVar("Parsed")
 
 _BETWEEN_WORDS = re.compile(r"[,\s]+")
 
@@ -53,6 +55,31 @@ class Form:
     def refuse(self, pointer: str, code: str, message: str) -> None:
         """Note what is wrong with a field."""
         self.errors.append(FieldError(pointer, code, message))
+
+
+def judged(form: Form, body: Any, parse: Callable[[Any], Parsed]) -> Parsed:
+    """Return what ``parse`` makes of the body that was read from the form.
+
+    Raise InvalidInput with what is wrong in the form, and with what ``parse`` refuses elsewhere:
+    of a field that cannot be read, it only sees that it is missing.
+    """
+    try:
+        parsed = parse(body)
+    except InvalidInput as refused:
+        unread = [error.pointer for error in form.errors]
+        others = [
+            error
+            for error in refused.errors
+            if not any(_within(error.pointer, at) or _within(at, error.pointer) for at in unread)
+        ]
+        raise InvalidInput([*form.errors, *others], refused.message) from refused
+    if form.errors:
+        raise InvalidInput(form.errors)
+    return parsed
+
+
+def _within(pointer: str, place: str) -> bool:
+    return f"{pointer}/".startswith(f"{place}/")
 
 
 def lines(text: str) -> list[str]:

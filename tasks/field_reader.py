@@ -159,8 +159,17 @@ class FieldReader:
         value = self._value(key, list, "a list", False)
         return default if value is _ABSENT else value
 
-    def refuse_unknown(self, known: Iterable[str], *, read_only: Iterable[str] = ()) -> None:
-        """Note every field that is not known, with the name that was probably meant."""
+    def refuse_unknown(
+        self,
+        known: Iterable[str],
+        *,
+        read_only: Iterable[str] = (),
+        elsewhere: Callable[[str], str] = lambda key: "",
+    ) -> None:
+        """Note every field that is not known, with the name that was probably meant.
+
+        ``elsewhere`` returns the sentence that says where a field of this name belongs, or ''.
+        """
         names = list(known)
         for key in self.data:
             if self.errors.full:
@@ -170,7 +179,8 @@ class FieldReader:
             if key in read_only:
                 self.error(key, "read_only", "This field is answered but cannot be set.")
             else:
-                self.error(key, "unknown_field", f"There is no such field.{suggest(key, names)}")
+                hint = elsewhere(key) or suggest(key, names)
+                self.error(key, "unknown_field", f"There is no such field.{hint}")
 
     def _value(self, key: str, kind: type | tuple[type, ...], called: str, nullable: bool) -> Any:
         if key not in self.data:
@@ -231,9 +241,9 @@ def called_in_json(value: Any) -> str:
     return "null" if value is None else "a list"
 
 
-def spell(words: Sequence[str]) -> str:
+def spell(words: Sequence[str], last: str = "or") -> str:
     """Return the words as 'a, b or c'."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def suggest(word: str, words: Iterable[str]) -> str:

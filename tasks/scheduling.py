@@ -92,10 +92,15 @@ def schedule(
         return known
     now: datetime = rows("leases/database_time")[0][0]
     given = {name: value for name, value in wanted.items() if value is not None}
+    twice: list[FieldError] = []
+    body = _body(given, twice)
     try:
-        definition = parse_create(_body(given), now=now, limits=limits_of(tenant_id))
+        definition = parse_create(body, now=now, limits=limits_of(tenant_id))
     except InvalidInput as refused:
-        raise InvalidInput(_renamed(refused.errors, given), refused.message) from refused
+        wrong = [*twice, *_renamed(refused.errors, given)]
+        raise InvalidInput(wrong, refused.message) from refused
+    if twice:
+        raise InvalidInput(twice, twice[0].message)
     try:
         return create_task(tenant_id, definition, actor=actor, now=now, task_id=task_id)
     except IntegrityError:
@@ -117,16 +122,16 @@ def _find(task_id: UUID | None) -> Task | None:
     return None if task_id is None else Task.objects.filter(pk=task_id).first()
 
 
-def _body(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the long form of the API."""
+def _body(given: Mapping[str, Any], twice: list[FieldError]) -> dict[str, Any]:
+    """Return the arguments as the long form of the API; add what is given ``twice``."""
     when = {name: _json_time(name, value) for name, value in given.get("schedule", {}).items()}
     for argument, field in _WHEN.items():
         if argument in given:
-            _refuse_twice(field in when, argument, "schedule")
+            twice += _given_twice(field in when, argument, "schedule")
             when[field] = _json_time(field, given[argument])
     what = dict(given.get("target", {}))
     if "url" in given:
-        _refuse_twice("url" in what, "url", "target")
+        twice += _given_twice("url" in what, "url", "target")
         what["url"] = given["url"]
     parts = {name: given[name] for name in _PARTS if name in given}
     found = {"schedule": when, "target": what}
@@ -143,10 +148,9 @@ def _json_time(field: str, value: Any) -> Any:
     return value
 
 
-def _refuse_twice(twice: bool, argument: str, part: str) -> None:
-    if twice:
-        message = f"Give {argument} by itself or in {part}, not both."
-        raise InvalidInput([FieldError(f"#/{argument}", "exclusive", message)], message)
+def _given_twice(twice: bool, argument: str, part: str) -> list[FieldError]:
+    message = f"Give {argument} by itself or in {part}, not both."
+    return [FieldError(f"#/{argument}", "exclusive", message)] if twice else []
 
 
 def _renamed(errors: list[FieldError], given: Mapping[str, Any]) -> list[FieldError]:

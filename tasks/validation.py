@@ -14,12 +14,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from shared.exceptions import FieldError, InvalidInput
+from shared.exceptions import InvalidInput
 from shared.json_pointer import child
 from tasks.choices import TaskStatus
 from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
 from tasks.field_reader import Errors, FieldReader
 from tasks.kept_secrets import refuse_moved
+from tasks.known_fields import outside_of
 from tasks.limits import DEPENDENCIES, NAME_LENGTH, Limits
 from tasks.masking import Place, keep_masked
 from tasks.merging import merge_edit
@@ -115,12 +116,14 @@ def parse_patch(
     payload is the webhook; otherwise it is merged into the task's payload.
     """
     edit = require_object(body)
-    change = _status_change(edit)
+    errors = Errors()
+    change = _status_change(edit, errors)
     if not edit:
+        errors.raise_if_any()
         return current, change
     clock = Clock(now, current.schedule.get("run_at"), calendars=limits.calendars)
     merge = partial(merge_edit, to_long(current))
-    return _parse(edit, clock, limits, merge, stored=current), change
+    return _parse(edit, clock, limits, merge, stored=current, errors=errors), change
 
 
 def _creation_clock(now: datetime, limits: Limits) -> Clock:
@@ -135,9 +138,13 @@ def _parse(
     *,
     repeats: Repeats | None = None,
     stored: Definition | None = None,
+    errors: Errors | None = None,
 ) -> Definition:
-    """Return the definition; a mask in the completed body is the secret of the ``stored`` one."""
-    form, errors = Errors(), Errors()
+    """Return the definition; a mask in the completed body is the secret of the ``stored`` one.
+
+    ``errors`` are those that were found before; they are raised with what is found here.
+    """
+    form, errors = Errors(), errors or Errors()
     long, rename = as_long(body, form)
     whole, kept = _with_secrets(complete(long), stored)
     definition = _read(whole, errors, clock, limits, repeats or Repeats())
@@ -158,21 +165,26 @@ def _with_secrets(
     return long | {"target": target}, kept
 
 
-def _status_change(edit: dict[str, Any]) -> StatusChange | None:
+def _status_change(edit: dict[str, Any], errors: Errors) -> StatusChange | None:
     if "status" not in edit:
         return None
     try:
         return StatusChange(edit.pop("status"))
     except ValueError:
         message = "Set PAUSED to pause or SCHEDULED to resume; other states are results."
-        raise InvalidInput([FieldError("#/status", "invalid_choice", message)]) from None
+        errors.add("#/status", "invalid_choice", message)
+        return None
 
 
 def _read(
     body: Mapping[str, Any], errors: Errors, clock: Clock, limits: Limits, repeats: Repeats
 ) -> Definition:
     reader = FieldReader(body, "#", errors)
-    reader.refuse_unknown((*LONG_FIELDS, *SHORT_SCHEDULE_FIELDS), read_only=READ_ONLY_FIELDS)
+    reader.refuse_unknown(
+        (*LONG_FIELDS, *SHORT_SCHEDULE_FIELDS),
+        read_only=READ_ONLY_FIELDS,
+        elsewhere=outside_of(""),
+    )
     check_payload_size(body.get("payload"), limits.payload_bytes)
     when = _part(reader, "schedule", f"Say when: {TIMING_HINT}.")
     task_type = read_type(reader, timing_given(when) if when else [])

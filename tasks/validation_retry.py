@@ -17,6 +17,7 @@ from tasks.field_reader import (
     number_problem,
     whole,
 )
+from tasks.known_fields import outside_of
 from tasks.limits import RUNTIME_SECONDS
 
 MAX_ATTEMPTS = 25
@@ -31,7 +32,7 @@ _RULE_DEFAULTS: dict[str, Any] = {"statuses": [], "max_attempts": None, "delay_s
 
 def read_retry_policy(reader: FieldReader) -> dict[str, Any]:
     """Return the policy in normal form; what is wrong is noted."""
-    reader.refuse_unknown(RETRY_DEFAULTS)
+    reader.refuse_unknown(RETRY_DEFAULTS, elsewhere=outside_of("retry_policy"))
     default = RETRY_DEFAULTS
     policy = {
         "max_attempts": reader.integer("max_attempts", default["max_attempts"], 1, MAX_ATTEMPTS),

@@ -6,13 +6,13 @@ The words of the fields are checked here, cron expressions, durations and zones 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
-from shared.exceptions import InvalidInput
+from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, ceil_millisecond, format_instant, parse_instant
 from tasks import choices
 from tasks.choices import TIMING_FIELDS, TaskType
@@ -22,6 +22,7 @@ from tasks.definition import (
     schedule_defaults,
 )
 from tasks.field_reader import FieldReader, called_in_json, spell, text_problem, whole
+from tasks.known_fields import outside_of
 from tasks.limits import CALENDARS, TEN_YEARS_SECONDS, Book, no_calendars, no_jitter
 from tasks.repeats import Repeats
 from tasks.schedules import spec
@@ -38,6 +39,9 @@ _WORKING_DAYS = 31
 # What the calendar of tasks.schedules covers.
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+#: Codes of the computation that say which fields there are; validation says so first.
+_OF_ABSENCE = ("required", "conflict", "not_allowed")
 
 SCHEDULE_FIELDS = tuple(
     dict.fromkeys([*TIMING_FIELDS, *RECURRING_SCHEDULE_DEFAULTS, *ONE_TIME_SCHEDULE_DEFAULTS])
@@ -89,7 +93,7 @@ def _own_fields(reader: FieldReader, clock: Clock) -> dict[str, Any]:
 
 def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str, Any]:
     """Return the schedule in normal form; what is wrong is noted, also that it never fires."""
-    reader.refuse_unknown(SCHEDULE_FIELDS)
+    reader.refuse_unknown(SCHEDULE_FIELDS, elsewhere=outside_of("schedule"))
     _check_timing(reader, task_type)
     one_time = task_type == TaskType.ONE_TIME
     calendars = _calendars(reader, clock)
@@ -102,14 +106,24 @@ def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str
         schedule |= _recurring(reader)
         if "jitter_seconds" not in reader.data:
             schedule["jitter_seconds"] = whole(clock.default_jitter())
-    if not reader.errors.below(reader.pointer):
-        try:
-            spec.parse(task_type, schedule, anchor=clock.now, calendars=tuple(calendars.values()))
-        except InvalidInput as refused:
-            for error in refused.errors:
-                pointer = error.pointer.replace("#/schedule", reader.pointer, 1)
-                reader.errors.add(pointer, error.code, error.message)
+    try:
+        spec.parse(task_type, schedule, anchor=clock.now, calendars=tuple(calendars.values()))
+    except InvalidInput as refused:
+        _note(refused.errors, reader)
     return schedule
+
+
+def _note(found: Sequence[FieldError], reader: FieldReader) -> None:
+    """Note what computing the schedule finds wrong, beside what its fields are refused for.
+
+    A field that was refused counts as left out meanwhile, so that nothing said of it, or about
+    which fields there are, says more.
+    """
+    known = reader.errors.below(reader.pointer)
+    for error in found:
+        pointer = error.pointer.replace("#/schedule", reader.pointer, 1)
+        if not known or not (error.code in _OF_ABSENCE or reader.errors.below(pointer)):
+            reader.errors.add(pointer, error.code, error.message)
 
 
 def _check_timing(reader: FieldReader, task_type: str) -> None:

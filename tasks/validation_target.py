@@ -10,6 +10,7 @@ from shared.addresses import UrlError, parse_target_url
 from tasks import choices
 from tasks.definition import target_defaults
 from tasks.field_reader import FieldReader
+from tasks.known_fields import missing_kind
 from tasks.limits import NAME_LENGTH, Limits
 from tasks.repeats import Repeats
 from tasks.validation_templates import with_names
@@ -27,6 +28,10 @@ _READERS: dict[str, Callable[[FieldReader, Limits], dict[str, Any]]] = {
 def read_target(reader: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
     """Return the target in normal form; what is wrong is noted."""
     data, errors = reader.data, reader.errors
+    if missing := missing_kind(data):
+        # Of no kind, no field is known to be wrong.
+        reader.error("kind", "required", missing)
+        return target_defaults("webhook")
     kind = reader.choice("kind", choices.TARGET_KINDS, "webhook")
     if data.get("kind", kind) != kind:
         # Of a kind that there is not, no field is known to be wrong.

@@ -9,6 +9,7 @@ from shared.json_pointer import child
 from tasks import choices
 from tasks.definition import TARGET_DEFAULTS
 from tasks.field_reader import Errors, FieldReader, called_in_json
+from tasks.known_fields import refuse_unknown_of_kind
 from tasks.limits import RUNTIME_SECONDS, URL_LENGTH, Limits
 from tasks.validation_auth import read_auth
 from tasks.validation_headers import read_headers
@@ -26,7 +27,7 @@ OWN_FIELDS = ("headers", "url")
 def read_webhook(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     """Return the webhook in normal form; what is wrong is noted."""
     default = TARGET_DEFAULTS
-    reader.refuse_unknown(default)
+    refuse_unknown_of_kind(reader, "webhook")
     template = reader.boolean("template", False)
     method = reader.choice("method", choices.METHODS, default["method"])
     headers = read_headers(reader)

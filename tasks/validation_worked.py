@@ -14,9 +14,9 @@ from shared.json_pointer import child
 from tasks.definition import (
     COMMAND_TARGET_DEFAULTS,
     HANDLER_TARGET_DEFAULTS,
-    POOL_TARGET_DEFAULTS,
 )
 from tasks.field_reader import FieldReader, called_in_json, spell, suggest
+from tasks.known_fields import refuse_unknown_of_kind
 from tasks.limits import NAME_LENGTH, RUNTIME_SECONDS, SECRET_BYTES, Limits
 from tasks.validation_labels import read_labels
 from tasks.validation_pools import read_callable, read_own_pool, read_pulled_pool
@@ -33,7 +33,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 def read_pool_target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     """Return work for pulling workers in normal form; what is wrong is noted."""
-    reader.refuse_unknown(POOL_TARGET_DEFAULTS)
+    refuse_unknown_of_kind(reader, "pool")
     reader.require("handler", "Say what the worker is to run.")
     return {
         "kind": "pool",
@@ -49,7 +49,7 @@ def read_pool_target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
 def read_handler(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     """Return a handler in normal form; what is wrong is noted."""
     default = HANDLER_TARGET_DEFAULTS
-    reader.refuse_unknown(default)
+    refuse_unknown_of_kind(reader, "handler")
     return {
         "kind": "handler",
         "handler": read_callable(reader, "handler"),
@@ -65,7 +65,7 @@ def read_command(reader: FieldReader, limits: Limits) -> dict[str, Any]:
         message = "This deployment allows no commands here (ALLOWED_COMMANDS, COMMAND_TENANTS)."
         reader.error("kind", "commands_disabled", message)
         return dict(default)
-    reader.refuse_unknown(default)
+    refuse_unknown_of_kind(reader, "command")
     command = _command(reader, limits)
     return {
         "kind": "command",

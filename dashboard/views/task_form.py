@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from dashboard.task_form import (
     field_errors,
     form_of,
     given_fields,
+    judge_form,
     read_form,
     secrets_of,
 )
@@ -63,11 +66,7 @@ def task_new(request: ConsoleRequest) -> HttpResponse:
     def create() -> HttpResponse:
         now = database_now()
         source = _source(request)
-        body, limits = read_form(fields, _base(source)), limits_of(visitor.tenant.pk)
-        if source is None:
-            definition = parse_create(body, now=now, limits=limits)
-        else:
-            definition = parse_copy(source, body, now=now, limits=limits)
+        definition = judge_form(fields, _base(source), _parser(visitor.tenant.pk, source, now))
         made = create_task(visitor.tenant.pk, definition, actor=visitor.actor, now=now)
         messages.success(request, "Created. This is when it fires next.")
         return redirect("dashboard:task", made.pk)
@@ -92,9 +91,9 @@ def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         return _pasted(request, fields, found)
 
     def edit(before: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-        body = read_form(fields, to_long(before))
         limits = limits_of(visitor.tenant.pk)
-        return parse_replace(body, now=now, limits=limits, current=before), None
+        parse = partial(parse_replace, now=now, limits=limits, current=before)
+        return judge_form(fields, to_long(before), parse), None
 
     version = request.POST.get("version", "")
     expected = int(version) if _VERSION.fullmatch(version) else found.version
@@ -123,14 +122,24 @@ def task_test(request: ConsoleRequest) -> HttpResponse:
     shown: dict[str, Any]
     try:
         source = _source(request)
-        body = read_form(form_fields(request), _base(source))
-        result = send_test(visitor.tenant.pk, body, actor=visitor.actor, source=source)
+        send = partial(send_test, visitor.tenant.pk, actor=visitor.actor, source=source)
+        result = send(_testable(request, source))
         shown = {"result": result, "attempts": [_facts(result)], "now": _now()}
     except InvalidInput as refused:
         shown = {"errors": [error.message for error in refused.errors]}
     except PunctualError as refused:
         shown = {"errors": [refused.message]}
     return render(request, "dashboard/_test_result.html", shown)
+
+
+def _testable(request: ConsoleRequest, source: Definition | None) -> dict[str, Any]:
+    """Return the form's body; where a field is no value, raise all that is wrong."""
+    fields, base = form_fields(request), _base(source)
+    try:
+        return read_form(fields, base)
+    except InvalidInput:
+        judge_form(fields, base, _parser(request.visitor.tenant.pk, source, _now()))
+        raise
 
 
 def _now() -> datetime:
@@ -160,6 +169,15 @@ def _source(request: ConsoleRequest) -> Definition | None:
         return None
     source: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, wanted)
     return read_definition(source)
+
+
+def _parser(
+    tenant_id: UUID, source: Definition | None, now: datetime
+) -> Callable[[Any], Definition]:
+    limits = limits_of(tenant_id)
+    if source is None:
+        return partial(parse_create, now=now, limits=limits)
+    return partial(parse_copy, source, now=now, limits=limits)
 
 
 def _base(source: Definition | None) -> dict[str, Any] | None:

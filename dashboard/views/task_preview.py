@@ -16,12 +16,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page
-from dashboard.task_form import read_schedule
+from dashboard.task_form import judge_schedule
 from executions.engine.clocks import database_now
 from shared.exceptions import InvalidInput
 from shared.instants import parse_instant
 from tasks.calendars import book, limits_of
-from tasks.definition import to_long
+from tasks.definition import Definition, to_long
 from tasks.models import Task
 from tasks.preview import preview
 from tasks.revisions import read_definition
@@ -73,8 +73,12 @@ def _edited(request: ConsoleRequest, fields: Mapping[str, str]) -> Task | None:
 
 
 def _new(request: ConsoleRequest, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
-    body = {**read_schedule(fields), "count": _FIRES}
-    found = preview(body, now=now, calendars=book(request.visitor.tenant.pk))
+    calendars = book(request.visitor.tenant.pk)
+
+    def judge(body: Any) -> dict[str, Any]:
+        return preview({**body, "count": _FIRES}, now=now, calendars=calendars)
+
+    found = judge_schedule(fields, None, judge)
     fires = [_fire(one) for one in found["occurrences"]]
     return {"text": found["text"], "fires": fires, "per_day": _per_day(fires)}
 
@@ -82,11 +86,15 @@ def _new(request: ConsoleRequest, fields: Mapping[str, str], now: datetime) -> d
 def _changed(task: Task, fields: Mapping[str, str], now: datetime) -> dict[str, Any]:
     before = read_definition(task)
     current = to_long(before)
-    body = {**current, **read_schedule(fields, current)}
-    # The kind of schedule says it, and may be another now.
-    del body["type"]
     limits = limits_of(task.tenant_id)
-    definition = parse_replace(body, now=now, limits=limits, current=before)
+
+    def judge(body: Any) -> Definition:
+        whole = {**current, **body}
+        # The kind of schedule says it, and may be another now.
+        del whole["type"]
+        return parse_replace(whole, now=now, limits=limits, current=before)
+
+    definition = judge_schedule(fields, current, judge)
     found = compare(task, definition, now=now)
     compared = found["occurrences"]
     kept = sum(one["change"] == "kept" for one in compared)

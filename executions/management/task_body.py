@@ -7,13 +7,15 @@ its pointers come back as the options that the operator typed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from executions.management import task_target_options as targets
 from executions.management.files import json_or_word, json_value
+from executions.management.task_target_options import Place
 from shared.commands import wrong_use
 from shared.durations import DurationError, format_iso, parse_duration
 from shared.exceptions import FieldError, InvalidInput
@@ -66,29 +68,55 @@ def add_options(parser: CommandParser) -> None:
 
 
 def body_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the long form's fields that the options give; raise InvalidInput."""
+    """Return the long form's fields that the options give.
+
+    Raise InvalidInput that names every option whose text cannot be read.
+    """
     body: dict[str, Any] = {}
+    wrong: list[FieldError] = []
+    for read in _readers(options):
+        try:
+            _put(body, *read())
+        except InvalidInput as refused:
+            wrong += refused.errors
+    if wrong:
+        raise InvalidInput(wrong, "; ".join(error.message for error in wrong))
+    return body
+
+
+def _readers(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
+    """Yield what returns place and value of each option that is given, or raises InvalidInput."""
     for name, place in _PLAIN.items():
         if options[name] is not None:
-            _put(body, place, options[name])
-    for place, value in targets.values(options):
-        _put(body, place, value)
+            yield partial(targets.at, place, options[name])
+    yield from targets.readers(options)
     if options["every"] is not None:
-        _put(body, ("schedule", "every"), _interval(options["every"]))
+        yield lambda: (("schedule", "every"), _interval(options["every"]))
     if options["delay"] is not None:
-        _put(body, ("schedule", "delay_seconds"), _seconds(options["delay"]))
+        yield lambda: (("schedule", "delay_seconds"), _seconds(options["delay"]))
     for text in options["header"] or ():
-        name, value = _split(text, ":", "--header", "NAME:VALUE")
-        _put(body, ("target", "headers", name.strip()), value.strip())
+        yield partial(_header, text)
     for text in options["label"] or ():
-        name, value = _split(text, "=", "--label", "KEY=VALUE")
-        _put(body, ("labels", name), value)
+        yield partial(_label, text)
     if options["payload"] is not None:
-        body["payload"] = json_value(options["payload"], "--payload", "#/payload")
+        yield lambda: (("payload",), json_value(options["payload"], "--payload", "#/payload"))
     for text in options["set"] or ():
-        path, value = _split(text, "=", "--set", "PATH=JSON")
-        _put(body, tuple(path.split(".")), json_or_word(value, "--set", path))
-    return body
+        yield partial(_setting, text)
+
+
+def _header(text: str) -> tuple[Place, Any]:
+    name, value = _split(text, ":", "--header", "NAME:VALUE")
+    return ("target", "headers", name.strip()), value.strip()
+
+
+def _label(text: str) -> tuple[Place, Any]:
+    name, value = _split(text, "=", "--label", "KEY=VALUE")
+    return ("labels", name), value
+
+
+def _setting(text: str) -> tuple[Place, Any]:
+    path, value = _split(text, "=", "--set", "PATH=JSON")
+    return tuple(path.split(".")), json_or_word(value, "--set", path)
 
 
 def spoken(error: InvalidInput, *, by_option: bool = True) -> InvalidInput:
@@ -108,7 +136,7 @@ def _named(item: FieldError, *, by_option: bool) -> FieldError:
     return FieldError(item.pointer, item.code, message)
 
 
-def _put(body: dict[str, Any], place: tuple[str, ...], value: Any) -> None:
+def _put(body: dict[str, Any], place: Place, value: Any) -> None:
     *parents, last = place
     inner = body
     for key in parents:

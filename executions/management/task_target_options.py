@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from argparse import BooleanOptionalAction
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -44,6 +45,7 @@ POINTERS: Mapping[str, str] = {
     "#/target/environment": "--environment-file",
     "#/retry_policy/max_age_seconds": "--max-age",
 }
+_COMPLETION = {True: "callback", False: "response"}
 
 
 def add_options(parser: CommandParser) -> None:
@@ -105,22 +107,30 @@ def _add_retry_options(parser: CommandParser) -> None:
     )
 
 
-def values(options: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
-    """Yield place and value of each option that is given; raise InvalidInput."""
+def readers(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
+    """Yield what returns place and value of each option that is given, or raises InvalidInput."""
     for name, place in PLAIN.items():
         if options[name] is not None:
-            yield place, options[name]
+            yield partial(at, place, options[name])
     if options["callback"] is not None:
-        yield ("target", "completion"), "callback" if options["callback"] else "response"
+        yield partial(at, ("target", "completion"), _COMPLETION[options["callback"]])
     if options["max_age"] is not None:
-        yield ("retry_policy", "max_age_seconds"), _seconds(options["max_age"])
+        yield lambda: (("retry_policy", "max_age_seconds"), _seconds(options["max_age"]))
     if options["auth_file"] is not None:
-        yield ("target", "auth"), read_json(options["auth_file"], "--auth-file", "#/target/auth")
+        yield partial(_from_file, options["auth_file"], "--auth-file", "auth")
     if options["auth_env"] is not None:
-        yield ("target", "auth"), _variable(options["auth_env"])
+        yield lambda: (("target", "auth"), _variable(options["auth_env"]))
     if options["environment_file"] is not None:
-        name, option = options["environment_file"], "--environment-file"
-        yield ("target", "environment"), read_json(name, option, "#/target/environment")
+        yield partial(_from_file, options["environment_file"], "--environment-file", "environment")
+
+
+def at(place: Place, value: Any) -> tuple[Place, Any]:
+    """Return place and value as they are."""
+    return place, value
+
+
+def _from_file(name: str, option: str, part: str) -> tuple[Place, Any]:
+    return ("target", part), read_json(name, option, f"#/target/{part}")
 
 
 def _variable(name: str) -> Any:

@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.task_form_values import (
     Form,
+    judged,
     lines,
     read_instant,
     read_number,
@@ -16,6 +17,7 @@ from dashboard.task_form_values import (
     show_plain,
     zone_or_utc,
 )
+from shared.exceptions import FieldError, InvalidInput
 
 
 def form(shown: dict[str, str] | None = None, **fields: str) -> Form:
@@ -108,3 +110,25 @@ def test_values_are_shown_plainly():
     zone = zone_or_utc("Europe/Berlin")
     assert show_instant("2026-12-01T07:00:00.000Z", zone) == "2026-12-01T08:00:00"
     assert show_instant(None, zone) == ""
+
+
+def test_what_the_form_cannot_read_is_raised_with_what_is_refused_of_the_rest():
+    found = form(n="x")
+    read_number(found, "n", "#/schedule/n")
+
+    def refuse(_: Any) -> None:
+        raise InvalidInput(
+            [
+                FieldError("#/schedule", "required", "Say when."),
+                FieldError("#/schedule/n/0", "x", "Inside."),
+                FieldError("#/name", "blank", "Must not be empty."),
+            ]
+        )
+
+    with pytest.raises(InvalidInput) as refused:
+        judged(found, {}, refuse)
+
+    assert [error.pointer for error in refused.value.errors] == ["#/schedule/n", "#/name"]
+    with pytest.raises(InvalidInput):
+        judged(found, {}, dict)
+    assert judged(form(n="1"), {"a": 1}, dict) == {"a": 1}

@@ -139,3 +139,16 @@ def test_wrong_previews_are_refused(body, pointer, code):
 def test_whatever_json_comes_only_known_errors_are_raised(body):
     with suppress(InvalidInput):
         show(body)
+
+
+def test_a_preview_names_every_bad_field():
+    body = {
+        "schedule": {"cron_expression": "x", "timezone": "Mars/Base", "jitter_seconds": -1},
+        "count": 0,
+        "from": "now",
+    }
+
+    assert {pointer for pointer, _ in problems(show, body)} == {
+        *("#/schedule/cron_expression", "#/schedule/timezone", "#/schedule/jitter_seconds"),
+        *("#/count", "#/from"),
+    }

@@ -251,3 +251,18 @@ def test_the_documented_example_does_what_the_page_says(alpha):
 
     assert Order.objects.count() == 1  # type: ignore[attr-defined]  # made in this test
     assert Task.objects.count() == 2
+
+
+def test_what_is_given_twice_is_said_with_everything_else_that_is_wrong(alpha):
+    with pytest.raises(InvalidInput) as refused:
+        schedule(
+            alpha,
+            url=URL,
+            target={"url": URL},
+            cron="x",
+            schedule={"cron_expression": "x", "jitter_seconds": -1},
+        )
+
+    assert {error.pointer for error in refused.value.errors} == {
+        *("#/url", "#/cron", "#/schedule/jitter_seconds"),
+    }

@@ -7,7 +7,7 @@ import pytest
 
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant
-from tests.tasks.bodies import ABSENT, LONG, MINIMAL, NOW, ONCE, changed, create, problems
+from tests.tasks.bodies import ABSENT, LONG, MINIMAL, NOW, ONCE, changed, create, patch, problems
 
 DAY = timedelta(days=1)
 
@@ -307,3 +307,65 @@ def test_an_expression_is_kept_without_white_space_around_it():
     body = recurring(cron_expression="\n 0  8 * * *\t\r\n")
 
     assert create(body).schedule["cron_expression"] == "0  8 * * *"
+
+
+def test_every_bad_field_of_a_schedule_is_in_one_answer():
+    schedule = {
+        "cron_expression": "99 * * * *",
+        "timezone": "Mars/Base",
+        "jitter_seconds": -1,
+        "misfire_policy": "never",
+        "start_at": "tomorrow",
+        "max_occurrences": 0,
+        "calendars": ["nowhere"],
+        "cron": "* * * * *",
+    }
+
+    found = {pointer for pointer, _ in problems(create, MINIMAL | {"schedule": schedule})}
+
+    calendar = {"#/schedule/calendars/0"}
+    assert found == {f"#/schedule/{name}" for name in schedule if name != "calendars"} | calendar
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ({"every": 5, "timezone": "Mars/Base"}, {"every", "timezone"}),
+        ({"cron_expression": 5, "dst_gap": "jump"}, {"cron_expression", "dst_gap"}),
+        ({"every": "5 minutes", "jitter_seconds": "x"}, {"every", "jitter_seconds"}),
+        ({"every": "PT1M", "cron_expression": "x"}, {"every", "cron_expression"}),
+        ({"run_at": "x", "timezone": "Mars/Base"}, {"run_at", "timezone"}),
+        (
+            {"every": "PT1M", "start_at": "2027-01-01T00:00:00Z", "end_at": "2026-01-01T00:00:00Z",
+             "jitter_seconds": -1},
+            {"end_at", "jitter_seconds"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_bad_field_hides_no_other_and_is_said_once(schedule, expected):
+    with pytest.raises(InvalidInput) as refused:
+        create(MINIMAL | {"schedule": schedule})
+
+    found = [error.pointer.removeprefix("#/schedule/") for error in refused.value.errors]
+    assert sorted(found) == sorted(expected)
+
+
+def test_bad_fields_of_every_part_are_in_one_answer():
+    body = {
+        "name": "",
+        "schedule": {"every": "often", "jitter_seconds": -1},
+        "target": {"url": "ftp://x", "method": "STEAL"},
+        "retry_policy": {"max_attempts": 0},
+        "priority": 99,
+        "labels": {"a": 1},
+    }
+
+    assert {pointer for pointer, _ in problems(create, body)} == {
+        *("#/name", "#/schedule/every", "#/schedule/jitter_seconds", "#/target/url"),
+        *("#/target/method", "#/retry_policy/max_attempts", "#/priority", "#/labels/a"),
+    }
+    assert {
+        pointer for pointer, _ in problems(patch, create(MINIMAL), {**body, "status": "GONE"})
+    } >= {
+        *("#/status", "#/schedule/every", "#/schedule/jitter_seconds", "#/priority"),
+    }

@@ -86,6 +86,17 @@ def test_an_option_of_the_wrong_form_is_named(words, option):
     assert refused.value.errors[0].message.startswith(option)
 
 
+def test_every_option_of_the_wrong_form_is_named_at_once():
+    words = ("--every", "often", "--max-age", "long", "--header", "X", "--label", "=", "--set", "a")
+
+    with pytest.raises(InvalidInput) as refused:
+        _body(*words)
+
+    found = [error.message.partition(":")[0] for error in refused.value.errors]
+    assert sorted(found) == ["--every", "--header", "--label", "--max-age", "--set"]
+    assert all(option in refused.value.message for option in ("90s", "NAME:VALUE", "KEY=VALUE"))
+
+
 @pytest.mark.parametrize(
     ("pointer", "option"),
     [
