@@ -29,6 +29,8 @@ from tenants.choices import Role
 _LONGEST = 1000
 #: How a verdict is coloured; others are a warning.
 _TONES = {"ran": "success", "runs": "info", "will_run": "info", "not_expected": "info"}
+#: What a check's mark says; '' for one that was not reached or does not apply.
+_MARKS = {True: "passed", False: "did not pass", None: ""}
 
 
 @page(Role.VIEWER)
@@ -89,8 +91,8 @@ def _explained(request: ConsoleRequest, found: Explanation, *, by_instant: bool)
             "found": found,
             "tone": _tone(found),
             "blocker": _check(blocker, first=True) if blocker else None,
-            "asked": [check for check in shown if check["ok"] is not None],
-            "not_asked": [check for check in shown if check["ok"] is None],
+            "asked": [check for check in shown if check["mark"]],
+            "not_asked": [check for check in shown if not check["mark"]],
             "at": _local(found.asked_at),
             "at_iso": format_instant(found.scheduled_for),
             "by_instant": by_instant,
@@ -108,7 +110,7 @@ def _tone(found: Explanation) -> str:
 def _check(check: Check, *, first: bool) -> dict[str, Any]:
     return {
         "name": check.name.replace("_", " "),
-        "ok": check.ok,
+        "mark": "not yet" if check.not_yet else _MARKS[check.ok],
         "evidence": check.evidence,
         "first": first,
         "fix": check.fix,

@@ -13,10 +13,13 @@ Answer = serializers.Serializer[Any]
 
 
 class CheckSerializer(Answer):
-    """One check: true passed, false stopped it, null was not reached or does not apply."""
+    """One check: true passed, false stopped it, null was not reached, does not apply or waits."""
 
     check = serializers.ChoiceField(choices=CHECKS)
     ok = serializers.BooleanField(allow_null=True)
+    not_yet = serializers.BooleanField(
+        help_text="Whether it only waits for a time that comes by itself; `ok` is then null."
+    )
     evidence = serializers.CharField()
     fix = serializers.CharField(allow_null=True, help_text="What can be done.")
     call = serializers.CharField(allow_null=True, help_text="The API call that does it.")

@@ -1,7 +1,8 @@
 """What an explanation is made of: checks in order, a verdict, an estimate; and its answer.
 
 ``ok`` is true when a check was passed, false when it stops or stopped the instant, None when it
-was not reached or does not apply. The first false one is what people are to look at.
+was not reached, does not apply, or only waits for a time that comes by itself (``not_yet``). The
+first false one is what people are to look at; what is merely not yet due has none.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Check:
     """One line of the checklist.
 
     ``says`` is a clause without capital and full stop, which a verdict can end with; ``more``
-    are further sentences. ``until`` is when a check that stops will let go, if that is known.
+    are further sentences. ``until`` is when a check that stops or waits will pass, if known.
+    ``not_yet`` marks a check that passes by itself with time; its ``ok`` is None.
     """
 
     name: str
@@ -72,6 +74,12 @@ class Check:
     more: str = ""
     fix: Fix | None = None
     until: datetime | None = None
+    not_yet: bool = False
+
+    @property
+    def holds_up(self) -> bool:
+        """Whether the instant cannot start before this check passes."""
+        return self.ok is False or self.not_yet
 
     @property
     def evidence(self) -> str:
@@ -121,6 +129,7 @@ def _check(check: Check) -> dict[str, Any]:
     return {
         "check": check.name,
         "ok": check.ok,
+        "not_yet": check.not_yet,
         "evidence": check.evidence,
         "fix": fix.text if fix else None,
         "call": (fix.call or None) if fix else None,

@@ -42,7 +42,7 @@ def run_checks(found: Situation) -> list[Check]:
     return [check(found) for check in _ORDER]
 
 
-def first_blocker(found: Situation) -> Check | None:
-    """Return the first check that stops the instant; what comes after it is not asked."""
+def first_to_wait_for(found: Situation) -> Check | None:
+    """Return the first check that has not passed and has to; what comes after it is not asked."""
     results = (check(found) for check in _ORDER)
-    return next((result for result in results if result.ok is False), None)
+    return next((result for result in results if result.holds_up), None)

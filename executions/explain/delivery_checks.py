@@ -60,7 +60,7 @@ def lease(found: Situation) -> Check:
     if not found.due:
         says = f"a worker of the pool {row.pool} holds it for its time, handed over{handed}"
         return Check("lease", True, says, more)
-    return Check("lease", False, says, more, until=row.lease_expires_at)
+    return Check("lease", None, says, more, until=row.lease_expires_at, not_yet=True)
 
 
 def running(found: Situation) -> Check:

@@ -124,7 +124,7 @@ def retry(found: Situation) -> Check:
     if row.due_at > found.now:
         wait = spell(row.due_at - found.now)
         says = f"{which} follows at {told(row.due_at)}, in {wait}"
-        return Check("retry", False, says, why, until=row.due_at)
+        return Check("retry", None, says, why, until=row.due_at, not_yet=True)
     return Check("retry", True, f"{which} is due since {told(row.due_at)}", why)
 
 

@@ -26,8 +26,6 @@ from tasks.schedules.base import MICROSECOND
 
 _MINUTE = timedelta(minutes=1)
 _SPANS_LOOKED_AT = 50
-#: These let go by themselves, with time.
-_PASSING = frozenset({"due", "retry", "lease"})
 _LEADS = {
     "waits": "It waits",
     "will_not_run": "It will not run",
@@ -65,7 +63,8 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
     checks = run_checks(found)
     blocker = next((check for check in checks if check.ok is False), None)
     state = _state(found, blocker)
-    verdict = _verdict(found, state, blocker)
+    held_up_by = blocker or next((check for check in checks if check.not_yet), None)
+    verdict = _verdict(found, state, held_up_by)
     if asked_at != found.at:
         verdict = f"The nearest expected instant is {told(found.at)}. {verdict}"
     row = found.row
@@ -78,7 +77,7 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
         state=state,
         verdict=verdict,
         checks=checks,
-        estimated_start=_estimate(found, state, blocker),
+        estimated_start=_estimate(found, state, held_up_by),
     )
 
 
@@ -129,7 +128,7 @@ def _state(found: Situation, blocker: Check | None) -> str:
     if found.final:
         ran = status in (Status.SUCCEEDED, Status.FAILED) or found.started
         return "ran" if ran else "did_not_run"
-    if blocker is None or blocker.name in _PASSING:
+    if blocker is None:
         return "will_run"
     if found.row is not None:
         return "waits"
@@ -157,9 +156,9 @@ def _state_when_inactive(found: Situation, blocker: Check, over: bool) -> str:
     return "will_not_run" if skipped else "waits"
 
 
-def _verdict(found: Situation, state: str, blocker: Check | None) -> str:
-    if state in _LEADS and blocker is not None:
-        return f"{_LEADS[state]}: {blocker.says}."
+def _verdict(found: Situation, state: str, held_up_by: Check | None) -> str:
+    if state in _LEADS and held_up_by is not None and held_up_by.ok is False:
+        return f"{_LEADS[state]}: {held_up_by.says}."
     if state == "ran":
         return _verdict_of_run(found)
     if state == "runs":
@@ -167,14 +166,14 @@ def _verdict(found: Situation, state: str, blocker: Check | None) -> str:
         return f"It runs at this moment.{f' It began late: {late}.' if late else ''}"
     if state == "did_not_run":
         return f"It did not run: {found.reason or 'nobody noted why'}."
-    if blocker is None:
+    if held_up_by is None:
         return "It is about to start: nothing stands in its way."
     lead = {
         "due": "It will run",
         "retry": "It will be tried again",
         "lease": "It is about to start",
     }
-    return f"{lead[blocker.name]}: {blocker.says}."
+    return f"{lead[held_up_by.name]}: {held_up_by.says}."
 
 
 def _verdict_of_run(found: Situation) -> str:
@@ -197,10 +196,10 @@ def _when(row: Execution) -> str:
     return f"from {told(row.started_at)}" if row.started_at else "at a time that is not known"
 
 
-def _estimate(found: Situation, state: str, blocker: Check | None) -> datetime | None:
+def _estimate(found: Situation, state: str, held_up_by: Check | None) -> datetime | None:
     if state not in ("will_run", "waits"):
         return None
     soonest = max(found.due_at, found.now)
-    if blocker is None or blocker.name == "lease":
+    if held_up_by is None or held_up_by.name == "lease":
         return soonest
-    return None if blocker.until is None else max(blocker.until, soonest)
+    return None if held_up_by.until is None else max(held_up_by.until, soonest)

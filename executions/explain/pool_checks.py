@@ -79,7 +79,7 @@ def leased(row: Execution) -> Check:
     says = f"{row.worker or 'a worker'} has leased it{at}, and has sent no heartbeat yet"
     end = f" until {told(row.lease_expires_at)}" if row.lease_expires_at else ""
     more = f"The lease holds{end}; not ended by then, the worker is lost."
-    return Check("lease", False, says, more, until=row.lease_expires_at)
+    return Check("lease", None, says, more, until=row.lease_expires_at, not_yet=True)
 
 
 def goes_on(row: Execution, now: datetime) -> Check:

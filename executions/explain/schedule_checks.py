@@ -78,7 +78,7 @@ def due(found: Situation) -> Check:
         )
     wait = spell(found.due_at - found.now)
     says = f"it is due at {told(found.due_at)}, in {wait}"
-    return Check("due", False, says, spread, until=found.due_at)
+    return Check("due", None, says, spread, until=found.due_at, not_yet=True)
 
 
 def _spread(found: Situation) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from executions.choices import FINAL, Status
 from executions.explain.answer import Check
-from executions.explain.checks import first_blocker
+from executions.explain.checks import first_to_wait_for
 from executions.explain.evidence import Situation
 from executions.models import Execution
 from shared.instants import format_instant
@@ -37,16 +37,16 @@ def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, An
     """
     if execution.status in FINAL or execution.status == Status.RUNNING:
         return None
-    blocker = first_blocker(Situation(task, execution.scheduled_for, now, execution))
-    if blocker is None:
+    check = first_to_wait_for(Situation(task, execution.scheduled_for, now, execution))
+    if check is None:
         what = _gate(task) if execution.gated else "worker"
         return {"what": what, "until": None, "detail": "Nothing stands in its way any more."}
-    until = format_instant(blocker.until) if blocker.until else None
-    return {"what": _what(blocker, task), "until": until, "detail": blocker.evidence}
+    until = format_instant(check.until) if check.until else None
+    return {"what": _what(check, task), "until": until, "detail": check.evidence}
 
 
-def _what(blocker: Check, task: Task) -> str:
-    return _gate(task) if blocker.name == "overlap" else _WHAT.get(blocker.name, "worker")
+def _what(check: Check, task: Task) -> str:
+    return _gate(task) if check.name == "overlap" else _WHAT.get(check.name, "worker")
 
 
 def _gate(task: Task) -> str:

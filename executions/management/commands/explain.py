@@ -25,6 +25,7 @@ from shared.commands import CONFLICT, PunctualCommand, add_json_option, shown, w
 from shared.exceptions import NotFound
 
 _MARKS = {True: "✓", False: "✗", None: "·"}
+_NOT_YET = "…"
 _EXAMPLES = (
     "explain 77aa41c09b52",
     "explain 9f3c2a7b1d20 --at 2026-11-20T08:00:00Z",
@@ -78,7 +79,7 @@ def _lines(found: Explanation, *, everything: bool) -> Iterator[str]:
     yield ""
     blocker = found.first_blocker
     for check in found.checks:
-        if everything or check.ok is not None:
+        if everything or check.ok is not None or check.not_yet:
             yield _line(check, first=check is blocker)
     yield ""
     yield shown(found.verdict)
@@ -91,4 +92,5 @@ def _lines(found: Explanation, *, everything: bool) -> Iterator[str]:
 
 def _line(check: Check, *, first: bool) -> str:
     name = check.name.replace("_", " ")
-    return f" {'▶' if first else ' '}{_MARKS[check.ok]} {name:<14} {shown(check.evidence)}"
+    mark = _NOT_YET if check.not_yet else _MARKS[check.ok]
+    return f" {'▶' if first else ' '}{mark} {name:<14} {shown(check.evidence)}"

@@ -65,6 +65,19 @@ def test_the_first_blocker_is_marked_with_a_way_to_mend_it(browser, alpha):
     assert answer.context["tone"] == "error"
 
 
+def test_a_healthy_future_run_shows_no_cross_under_it_will_run(browser, alpha):
+    task = make_task(alpha, daily())
+
+    answer = browser(alpha).get(f"/tasks/{task.pk}/explain")
+
+    assert answer.context["tone"] == "info"
+    assert answer.context["blocker"] is None
+    assert "first blocker" not in answer.text
+    assert "#cross" not in answer.text.partition('id="explain"')[2]
+    [waits] = [check for check in answer.context["asked"] if check["mark"] == "not yet"]
+    assert waits["name"] == "due"
+
+
 def test_an_instant_of_a_task_is_explained_in_the_visitors_zone(browser, alpha):
     task, client = make_task(alpha, daily()), browser(alpha)
     client.cookies["punctual_zone"] = "Europe/Berlin"

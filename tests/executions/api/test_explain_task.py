@@ -20,7 +20,10 @@ def test_an_instant_ahead_is_explained_with_its_estimate(client: ApiClient, alph
 
     shown = client.get(f"/v1/tasks/{task.id}/explain?at={at}").json()
 
-    assert (shown["state"], shown["first_blocker"]) == ("will_run", "due")
+    assert (shown["state"], shown["first_blocker"]) == ("will_run", None)
+    assert False not in [check["ok"] for check in shown["checks"]]
+    due = next(check for check in shown["checks"] if check["check"] == "due")
+    assert (due["ok"], due["not_yet"]) == (None, True)
     assert shown["estimated_start"] == shown["scheduled_for"] == shown["asked_at"] == at
 
 

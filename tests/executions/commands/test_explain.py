@@ -53,11 +53,16 @@ def test_an_instant_of_a_task_is_explained_as_json(alpha: Tenant):
 
     document = read_document("explain", said.out)
     assert (said.code, document["scheduled_for"], document["state"]) == (0, at, "will_run")
-    assert document["first_blocker"] == "due"
+    assert document["first_blocker"] is None
 
 
-def test_the_text_names_the_estimated_start(alpha: Tenant):
-    assert "Estimated start: " in call("explain", str(make_task(alpha, daily()).id)).out
+def test_a_healthy_future_run_shows_no_cross_and_its_estimated_start(alpha: Tenant):
+    said = call("explain", str(make_task(alpha, daily()).id))
+
+    assert "Estimated start: " in said.out
+    assert "… due" in said.out
+    assert "✗" not in said.out
+    assert "▶" not in said.out
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def test_an_answer_names_its_first_blocker_and_what_can_be_done():
     assert shown["checks"][2] == {
         "check": "due",
         "ok": False,
+        "not_yet": False,
         "evidence": "Not due.",
         "fix": "Wait.",
         "call": "GET /v1/tasks",

@@ -11,7 +11,7 @@ import pytest
 from executions.choices import JobStatus, Trigger
 from executions.engine.clocks import database_now
 from executions.explain.answer import CHECKS, Explanation
-from executions.explain.checks import first_blocker, run_checks
+from executions.explain.checks import first_to_wait_for, run_checks
 from executions.explain.evidence import Situation
 from executions.explain.explanation import explain_execution, explain_task
 from executions.models import BulkJob, DeadLetter, Execution
@@ -24,6 +24,7 @@ from tenants.models import Tenant
 from tests.executions.explain.cast import (
     HOUR,
     MINUTE,
+    SECOND,
     minutely,
     owned,
     row,
@@ -417,8 +418,6 @@ BLOCKED: list[tuple[str, Build, str, str, str]] = [
     ("excluded", excluded, "calendar", "will_not_run", "holidays-de, excludes 2031-12-25"),
     ("excluded row", excluded_row, "calendar", "did_not_run", "A calendar, of the task"),
     ("rolled", rolled, "calendar", "will_not_run", "It was moved to 2031-12-26 07:00:00 UTC"),
-    ("not due", not_due, "due", "will_run", "It is due at"),
-    ("jitter", jitter, "due", "will_run", "Its jitter of up to 3000 s"),
     ("partition unowned", unowned, "prepared", "waits", "No scheduler owns partition"),
     ("lease expired", lease_expired, "prepared", "waits", "has lost its lease"),
     ("scheduler dead", scheduler_dead, "prepared", "waits", "scheduler-1@host, is silent since"),
@@ -444,10 +443,8 @@ BLOCKED: list[tuple[str, Build, str, str, str]] = [
     ("max_concurrent", over_max_concurrent, "overlap", "waits", "only place (max_concurrent)"),
     ("backfill limit", in_backfill, "bulk_job", "waits", "Last week runs 1 at a time"),
     ("job cancelled", job_cancelled, "bulk_job", "did_not_run", "Last week, was cancelled"),
-    ("retry wait", retry_wait, "retry", "will_run", "Attempt 1 ended with http_status"),
     ("no worker", no_worker, "workers", "waits", "No live worker of the pool default"),
     ("workers full", workers_full, "workers", "waits", "1 of 1 places"),
-    ("leased", leased, "lease", "will_run", "was handed it at"),
     ("cancelled", cancelled, "outcome", "did_not_run", "It was cancelled by test"),
     ("failed", failed, "outcome", "ran", "http_status"),
     (
@@ -534,12 +531,61 @@ def test_a_run_by_hand_goes_on_while_its_task_is_paused(alpha: Tenant):
     assert found.first_blocker is None
 
 
-def test_the_blocker_alone_is_that_of_the_whole_list(alpha: Tenant):
+NOT_YET: list[tuple[str, Build, str, str]] = [
+    ("not due", not_due, "due", "It is due at"),
+    ("jitter", jitter, "due", "Its jitter of up to 3000 s"),
+    ("retry wait", retry_wait, "retry", "Attempt 1 ended with http_status"),
+    ("leased", leased, "lease", "was handed it at"),
+]
+
+
+@pytest.mark.parametrize(
+    ("build", "check", "words"),
+    [found[1:] for found in NOT_YET],
+    ids=[found[0].replace(" ", "-") for found in NOT_YET],
+)
+def test_what_passes_by_itself_with_time_blocks_nothing(
+    alpha: Tenant, build: Build, check: str, words: str
+):
+    found = build(alpha)
+
+    assert (found.state, found.first_blocker) == ("will_run", None)
+    [waits] = [one for one in found.checks if one.not_yet]
+    assert (waits.name, waits.ok) == (check, None)
+    assert words in waits.evidence
+    assert waits.says in found.verdict
+    assert found.estimated_start is not None
+
+
+def test_an_instant_of_the_next_seconds_without_a_scheduler_waits_for_one(alpha: Tenant):
+    task = minutely(alpha, {"cron_expression": "* * * * * *"})
+    now = database_now()
+    ahead = now.replace(microsecond=0) + 2 * SECOND
+    Task.objects.filter(pk=task.pk).update(next_run_at=ahead)
+
+    found = explain_task(reload(task), ahead, now)
+
+    assert found.state == "waits"
+    assert found.first_blocker is not None
+    assert found.first_blocker.name == "prepared"
+
+
+@pytest.mark.parametrize("build", [not_due, retry_wait, leased, no_worker])
+def test_no_explanation_says_that_it_will_run_above_a_check_that_failed(
+    alpha: Tenant, build: Build
+):
+    found = build(alpha)
+
+    failed = [check.name for check in found.checks if check.ok is False]
+    assert (found.state == "will_run") is (failed == [])
+
+
+def test_the_check_to_wait_for_is_the_first_of_the_whole_list(alpha: Tenant):
     execution = waiting(alpha)
     found = Situation(
         reload(Task(pk=execution.task_id)), execution.scheduled_for, database_now(), execution
     )
 
-    alone = first_blocker(found)
+    alone = first_to_wait_for(found)
 
-    assert alone == next(check for check in run_checks(found) if check.ok is False)
+    assert alone == next(check for check in run_checks(found) if check.holds_up)

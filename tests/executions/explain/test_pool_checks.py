@@ -7,7 +7,7 @@ import pytest
 
 from executions.engine.clocks import database_now
 from executions.explain.answer import Check
-from executions.explain.checks import first_blocker, run_checks
+from executions.explain.checks import first_to_wait_for, run_checks
 from executions.explain.evidence import Situation
 from executions.models import Execution
 from executions.services.pools import change_pool
@@ -108,7 +108,7 @@ def test_leased_work_waits_for_its_worker_until_the_lease_ends(alpha: Tenant):
     work(alpha)
     lease = take_one(alpha, worker="etl-7")
 
-    found = first_blocker(situation(reread(lease.execution_id)))
+    found = first_to_wait_for(situation(reread(lease.execution_id)))
 
     assert found is not None
     assert (found.name, found.until) == ("lease", reread(lease.execution_id).lease_expires_at)
