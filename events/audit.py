@@ -28,6 +28,8 @@ from shared.sql import Asked, Done, at_last
 from shared.sql_arrays import of_moments, of_texts, of_uuids
 
 _START = bytes(32)
+#: In place of a tenant: the chain of what concerns the installation, such as accounts of people.
+INSTALLATION = UUID(int=0)
 #: Kinds of objects whose changes are events too.
 _TOLD = ("task", "dead_letter", "pause")
 

@@ -14,6 +14,10 @@ os.environ["DATA_DIR"] = os.environ.get("TEST_DATA_DIR", "var/test")
 
 from scheduler_site.settings import *  # noqa: F403 - the settings are the same ones
 
+# A test is one transaction; how long it thinks between two statements is up to the machine.
+_OPTIONS = DATABASES["default"]["OPTIONS"]  # noqa: F405 - of the settings above
+_OPTIONS["options"] += " -c idle_in_transaction_session_timeout=60000"
+
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # Programs write into the directories of the tests, which belong to whoever runs these.

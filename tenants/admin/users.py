@@ -1,6 +1,7 @@
-"""People in the admin: Django's own page of a user, with the roles they have in tenants.
+"""People in the admin: Django's own pages of users and groups, with roles in tenants.
 
-Roles are written by the service, so that the tenant's audit log says who gave them.
+Roles are written by the service, so that the tenant's audit log says who gave them. Rights are
+given by superusers alone: whoever may change users or groups could otherwise give them to itself.
 """
 
 from __future__ import annotations
@@ -8,22 +9,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import User
-from django.http import HttpRequest
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
 
 from shared.actor import Actor
 from shared.admin import ProductAdmin, actor_of
 from tenants.admin.filters import TenantFilter
 from tenants.models import Membership
 from tenants.services import remove_member, set_member
+from tenants.services.accounts import (
+    RIGHTS,
+    describe_account,
+    describe_group,
+    may_change_account,
+    record_change,
+    record_password,
+)
 
 if TYPE_CHECKING:
     _Inline = admin.TabularInline[Membership, Any]
     _UserAdmin = UserAdmin[User]
+    _GroupAdmin = GroupAdmin
+    _ModelAdmin = admin.ModelAdmin[Any]
 else:
     _Inline = admin.TabularInline
     _UserAdmin = UserAdmin
+    _GroupAdmin = GroupAdmin
+    _ModelAdmin = object
 
 
 class MembershipInline(_Inline):
@@ -46,15 +60,92 @@ class MembershipAdmin(ProductAdmin):
     search_help_text = "How the user name begins."
 
 
+class _Audited(_ModelAdmin):
+    """Records what was created, changed and deleted, with the rows that belong to it."""
+
+    audited_kind: str
+
+    def describe_row(self, row: Any) -> dict[str, Any]:
+        """Return what the audit keeps of a row as it is stored."""
+        raise NotImplementedError
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Save, and keep for the audit what was there."""
+        form.audited_before = self._stored(obj) if change else None
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """Save what belongs to the row, and record what differs."""
+        super().save_related(request, form, formsets, change)
+        self._record(request, form.instance.pk, form.audited_before, self._stored(form.instance))
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        """Delete and record it."""
+        key, before = obj.pk, self._stored(obj)
+        super().delete_model(request, obj)
+        self._record(request, key, before, None)
+
+    def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
+        """Delete the chosen rows and record each."""
+        before = {row.pk: self.describe_row(row) for row in queryset}
+        with transaction.atomic():
+            super().delete_queryset(request, queryset)
+            for key, described in before.items():
+                self._record(request, key, described, None)
+
+    def _stored(self, row: Any) -> dict[str, Any]:
+        return self.describe_row(self.model._default_manager.get(pk=row.pk))
+
+    def _record(self, request: HttpRequest, key: int, before: Any, after: Any) -> None:
+        record_change(self.audited_kind, key, before, after, actor=actor_of(request))
+
+
 admin.site.unregister(User)
+admin.site.unregister(Group)
 
 
 @admin.register(User)
-class MemberAdmin(_UserAdmin):
+class MemberAdmin(_Audited, _UserAdmin):
     """Django's own, with roles, and without counting the whole table."""
 
     inlines = (MembershipInline,)
     show_full_result_count = False
+    audited_kind = "user"
+
+    def describe_row(self, row: User) -> dict[str, Any]:
+        """Return everything but the password."""
+        return describe_account(row)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Let superusers alone change what decides over rights."""
+        fields = super().get_readonly_fields(request, obj)
+        return fields if request.user.is_superuser else (*fields, *RIGHTS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Allow whoever may change users, for accounts that may do no more than they."""
+        return super().has_change_permission(request, obj) and self._reaches(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Allow whoever may delete users, for accounts that may do no more than they."""
+        return super().has_delete_permission(request, obj) and self._reaches(request, obj)
+
+    def user_change_password(
+        self,
+        request: HttpRequest,
+        id: str,
+        form_url: str = "",
+    ) -> HttpResponse:
+        """Set a password, and record that it was set."""
+        with transaction.atomic():
+            before = self.get_object(request, id)
+            answer = super().user_change_password(request, id, form_url)
+            after = before and User.objects.get(pk=before.pk)
+            if before and after and before.password != after.password:
+                record_password(after, actor=actor_of(request))
+        return answer
+
+    def _reaches(self, request: HttpRequest, obj: Any) -> bool:
+        return obj is None or may_change_account(request.user, obj)  # type: ignore[arg-type]  # signed in
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
         """Show roles of a user who is there."""
@@ -63,6 +154,29 @@ class MemberAdmin(_UserAdmin):
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Set roles by the service."""
         save_memberships(formset, actor_of(request))
+
+
+@admin.register(Group)
+class PermissionGroupAdmin(_Audited, _GroupAdmin):
+    """Django's own; a group gives rights, so that superusers alone change it."""
+
+    audited_kind = "group"
+
+    def describe_row(self, row: Group) -> dict[str, Any]:
+        """Return the name and the permissions."""
+        return describe_group(row)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Allow superusers."""
+        return bool(request.user.is_superuser)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Allow superusers."""
+        return bool(request.user.is_superuser)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Allow superusers."""
+        return bool(request.user.is_superuser)
 
 
 def save_memberships(formset: Any, actor: Actor) -> None:

@@ -22,8 +22,9 @@ from scheduler_site.login import login_path
 from shared.actor import COMMAND
 from shared.sql import rows
 from tenants.choices import SCOPES, Role
-from tenants.models import ApiKey, Membership, Tenant
-from tenants.services import create_api_key, create_tenant
+from tenants.models import ApiKey, Tenant
+from tenants.services import create_api_key, create_tenant, set_member
+from tenants.services.accounts import describe_account, record_change, record_password
 from tenants.services.api_keys import hash_key
 
 FIRST_TENANT = "default"
@@ -87,10 +88,12 @@ def _administrator(tenant: Tenant, password: str | None) -> str | None:
     admin = users.filter(username=ADMINISTRATOR).first()
     if admin is None:
         admin = users.create_superuser(ADMINISTRATOR, email=ADMINISTRATOR_EMAIL)
-        Membership.objects.create(user=admin, tenant=tenant, role=Role.OWNER)
+        record_change("user", admin.pk, None, describe_account(admin), actor=COMMAND)
+        set_member(tenant.id, admin.pk, Role.OWNER, actor=COMMAND)
     if password is None:
         return settings.PUBLIC_URL + login_path(admin)
     if not admin.check_password(password):
         admin.set_password(password)
         admin.save(update_fields=["password"])
+        record_password(admin, actor=COMMAND)
     return None

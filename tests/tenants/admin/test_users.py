@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, Permission, User
 
+from events.audit import INSTALLATION
 from events.models import AuditEntry
 from tenants.models import Membership
 from tests.support.admin import AdminBrowser, make_admin
@@ -72,3 +73,112 @@ def test_users_are_made_without_roles_first(browser):
 
     assert page.status_code == 200
     assert b"memberships-TOTAL_FORMS" not in page.content
+
+
+@pytest.fixture
+def staff(db: None) -> AdminBrowser:
+    user = User.objects.create_user("staff", password="a-long-phrase-of-words", is_staff=True)
+    user.user_permissions.set(Permission.objects.all())
+    return AdminBrowser(user)
+
+
+def rights(user):
+    fresh = User.objects.get(pk=user.pk)
+    return fresh.is_staff, fresh.is_superuser, fresh.get_all_permissions()
+
+
+def test_staff_gives_no_rights_to_itself_or_to_others(staff, ada):
+    for user in (staff.user, ada):
+        before = rights(user)
+        every = [str(one.pk) for one in Permission.objects.all()]
+        data = {
+            "username": user.username,
+            "is_active": "on",
+            "is_staff": "on",
+            "is_superuser": "on",
+            "user_permissions": every,
+            "groups": [str(Group.objects.create(name=f"group of {user}").pk)],
+            "date_joined_0": "2026-01-01",
+            "date_joined_1": "00:00:00",
+            "memberships-TOTAL_FORMS": "0",
+            "memberships-INITIAL_FORMS": "0",
+        }
+
+        answer = staff.client.post(f"/admin/auth/user/{user.pk}/change/", data)
+
+        assert answer.status_code == 302
+        assert rights(user) == before
+        assert not user.groups.exists()
+
+
+def test_staff_does_not_touch_accounts_that_may_do_more(staff):
+    root = User.objects.create_superuser("root", password="a-long-phrase-of-words")
+    path = f"/admin/auth/user/{root.pk}"
+    new = {"password1": "another-long-phrase", "password2": "another-long-phrase"}
+
+    answers = [
+        staff.client.post(f"{path}/change/", {"username": "mine", "is_active": "on"}),
+        staff.client.post(f"{path}/password/", {**new, "usable_password": "true"}),
+        staff.client.post(f"{path}/delete/", {"post": "yes"}),
+        staff.confirm(User, "delete_selected", [root], post="yes"),
+    ]
+
+    assert [answer.status_code for answer in answers[:3]] == [403, 403, 403]
+    fresh = User.objects.get(pk=root.pk)
+    assert fresh.username == "root"
+    assert fresh.check_password("a-long-phrase-of-words")
+
+
+def test_groups_are_changed_by_superusers_only(staff, browser):
+    group = Group.objects.create(name="helpers")
+    every = {"name": "helpers", "permissions": [str(one.pk) for one in Permission.objects.all()]}
+
+    for path in (f"/admin/auth/group/{group.pk}/change/", "/admin/auth/group/add/"):
+        assert staff.client.post(path, every).status_code == 403
+    assert (
+        staff.client.post(f"/admin/auth/group/{group.pk}/delete/", {"post": 1}).status_code == 403
+    )
+    assert not group.permissions.exists()
+
+    path = f"/admin/auth/group/{group.pk}/change/"
+    assert browser.client.post(path, every).status_code == 302
+    assert group.permissions.exists()
+    assert accounts_audited() == ["group.changed"]
+
+
+def accounts_audited():
+    entries = AuditEntry.objects.filter(tenant_id=INSTALLATION).order_by("sequence")
+    return list(entries.values_list("action", flat=True))
+
+
+def test_what_becomes_of_accounts_is_audited(browser, ada):
+    data = {"username": "bob", "usable_password": "true"}
+    new = {"password1": "another-long-phrase", "password2": "another-long-phrase"}
+    browser.client.post("/admin/auth/user/add/", {**data, **new})
+    bob = User.objects.get(username="bob")
+    data = {
+        "username": "bob",
+        "is_active": "on",
+        "is_superuser": "on",
+        "date_joined_0": "2026-01-01",
+        "date_joined_1": "00:00:00",
+        "memberships-TOTAL_FORMS": "0",
+        "memberships-INITIAL_FORMS": "0",
+    }
+    browser.client.post(f"/admin/auth/user/{bob.pk}/change/", data)
+    browser.client.post(f"/admin/auth/user/{bob.pk}/password/", {**new, "usable_password": "true"})
+    browser.client.get(f"/admin/auth/user/{bob.pk}/password/")
+    browser.client.post(f"/admin/auth/user/{bob.pk}/delete/", {"post": "yes"})
+    browser.confirm(User, "delete_selected", [ada], post="yes")
+
+    assert accounts_audited() == [
+        "user.created",
+        "user.changed",
+        "user.password_set",
+        "user.deleted",
+        "user.deleted",
+    ]
+    entries = AuditEntry.objects.filter(tenant_id=INSTALLATION).order_by("sequence")
+    assert {entry.actor for entry in entries} == {f"user:{browser.user.pk}"}
+    changed = entries.get(action="user.changed")
+    assert changed.after == '{"is_superuser":true}'
