@@ -25,6 +25,7 @@ from shared.actor import COMMAND
 from shared.exceptions import Conflict, NotFound
 from tasks.calendars import limits_of
 from tasks.creation import create_tasks
+from tasks.definition import Definition
 from tasks.models import Task
 from tasks.services import Pause
 from tasks.validation import parse_create
@@ -64,9 +65,9 @@ def seed(receiver_url: str | None = None) -> Seeded:
         receiver_url = receiver_url or required_address_of(tenant.id)
         for admin in get_user_model().objects.filter(is_superuser=True, is_active=True):
             set_member(tenant.id, admin.pk, Role.OWNER, actor=COMMAND)
-        tasks = _create_tasks(tenant, receiver_url)
-        ids = {name: task.id for name, task in tasks.items()}
-        history = insert_history(tenant.id, demo_tasks.history(ids, now), actor=COMMAND)
+        definitions, ids = _create_tasks(tenant, receiver_url)
+        past = demo_tasks.history(ids, definitions, now)
+        history = insert_history(tenant.id, past, actor=COMMAND)
         changing.pause_task(
             tenant.id, ids[demo_tasks.PAUSED], Pause(note=demo_tasks.PAUSE_NOTE), actor=COMMAND
         )
@@ -105,13 +106,16 @@ def reset() -> Seeded:
     return found
 
 
-def _create_tasks(tenant: Tenant, receiver_url: str) -> dict[str, Task]:
+def _create_tasks(
+    tenant: Tenant, receiver_url: str
+) -> tuple[dict[str, Definition], dict[str, UUID]]:
+    """Create the tasks; return their definitions and their ids by name."""
     now, limits = database_now(), limits_of(tenant.id)
     definitions = [
         parse_create(body, now=now, limits=limits) for body in demo_tasks.bodies(receiver_url, now)
     ]
     made = create_tasks(tenant.id, definitions, actor=COMMAND, now=now)
-    return {task.name: task for task in made}
+    return {one.name: one for one in definitions}, {task.name: task.id for task in made}
 
 
 def _require_ours(tenant: Tenant) -> None:

@@ -14,7 +14,10 @@ from typing import Any
 from uuid import UUID
 
 from executions.services.history_samples import Sample
+from shared.backoff import delay_seconds
 from shared.instants import format_instant
+from tasks.definition import Definition
+from tasks.schedules.spec import parse
 
 LABEL = "demo"
 PAUSED = "Paused import"
@@ -58,10 +61,12 @@ def _failing() -> Iterator[tuple[Any, ...]]:
 
 
 def _past() -> Iterator[tuple[Any, ...]]:
-    history = {"labels": {LABEL: "history"}}
-    yield INVOICES, "/ok", {"cron_expression": "*/15 * * * *"}, history
-    yield WAREHOUSE, "/slow?ms=300", {"cron_expression": "*/20 * * * *"}, history
-    yield NEWSLETTER, "/ok", {"cron_expression": "5 * * * *"}, history
+    # Waits without jitter: the made-up attempts can keep to them.
+    retries = {"max_attempts": 2, "backoff": "fixed", "initial_delay_seconds": 5, "jitter": "none"}
+    parts = {"labels": {LABEL: "history"}, "retry_policy": retries}
+    yield INVOICES, "/ok", {"cron_expression": "*/5 * * * *"}, parts
+    yield WAREHOUSE, "/slow?ms=300", {"cron_expression": "*/10 * * * *"}, parts
+    yield NEWSLETTER, "/ok", {"cron_expression": "5 * * * *"}, parts
 
 
 def _body(
@@ -79,12 +84,18 @@ def _body(
     }
 
 
-def history(task_ids: Mapping[str, UUID], now: datetime) -> list[Sample]:
-    """Return the made-up past of the tasks that have one, with three causes of failure."""
+def history(
+    ids: Mapping[str, UUID], definitions: Mapping[str, Definition], now: datetime
+) -> list[Sample]:
+    """Return the made-up past of the tasks that have one, with three causes of failure.
+
+    It agrees with their definitions: the instants of the schedule, the attempts and waits of the
+    retry policy, no call longer than the timeout.
+    """
     return [
-        *_samples(task_ids[INVOICES], now, minutes=5, trouble=(_UNAVAILABLE, 8.0, 9.0)),
-        *_samples(task_ids[WAREHOUSE], now, minutes=10, trouble=(_SILENT, 14.0, 14.9)),
-        *_samples(task_ids[NEWSLETTER], now, minutes=20, trouble=(_REFUSED, 19.0, 20.0)),
+        sample
+        for name, (failure, *hours) in _TROUBLE.items()
+        for sample in _samples(ids[name], definitions[name], now, failure, hours)
     ]
 
 
@@ -98,31 +109,43 @@ _UNAVAILABLE = {
 _SILENT = {
     "answer": None,
     "error_code": "timeout_total",
-    "error_message": "No complete answer within 10 s.",
+    "error_message": "The answer was not complete in time.",
     "duration_ms": 10_000.0,
 }
 _REFUSED = {
     "answer": None,
     "error_code": "connection_refused",
-    "error_message": "Nobody listens at the receiver's port.",
+    "error_message": "The receiver does not accept connections.",
     "duration_ms": 2.0,
 }
+#: What went wrong in which hours of the history.
+_TROUBLE: dict[str, tuple[Any, ...]] = {
+    INVOICES: (_UNAVAILABLE, 8.0, 9.0),
+    WAREHOUSE: (_SILENT, 14.0, 14.9),
+    NEWSLETTER: (_REFUSED, 18.0, 20.0),
+}
+_MOST = 24 * 60
 
 
 def _samples(
-    task_id: UUID, now: datetime, *, minutes: int, trouble: tuple[dict[str, Any], float, float]
+    task_id: UUID, known: Definition, now: datetime, failure: dict[str, Any], hours: list[float]
 ) -> Iterator[Sample]:
-    """Yield one sample per interval; those of the hours of trouble failed for its cause."""
-    failure, begins, ends = trouble
-    start = (now - HISTORY_BEGINS).replace(second=0, microsecond=0) + timedelta(minutes=1)
-    step = timedelta(minutes=minutes)
-    count = (HISTORY_BEGINS - HISTORY_ENDS - timedelta(minutes=5)) // step
-    for number in range(count):
-        at = start + number * step
+    """Yield one sample per instant; those of the hours of trouble failed on every attempt."""
+    begins, policy = now - HISTORY_BEGINS, known.retry_policy
+    ends = now - HISTORY_ENDS - timedelta(minutes=5)
+    limits: dict[str, Any] = {
+        "max_attempts": policy["max_attempts"],
+        "timeout_seconds": known.target["timeout_seconds"],
+        "retry_after_seconds": delay_seconds(policy, 1, lambda: 0.0),
+    }
+    instants = parse(known.type, known.schedule).between(begins, ends, _MOST)
+    for number, instant in enumerate(instants):
         chance = _chance(task_id, number)
-        sample = Sample(task_id, at, 2.0 + 30.0 * chance**4, 20.0 + 180.0 * chance)
-        failed = begins <= number * minutes / 60 < ends
-        yield replace(sample, attempts=2, **failure) if failed else sample
+        delay_ms, duration_ms = 2.0 + 30.0 * chance**4, 20.0 + 180.0 * chance
+        sample = Sample(task_id, instant.at, delay_ms, duration_ms, **limits)
+        into = (instant.at - begins) / timedelta(hours=1)
+        failed = hours[0] <= into < hours[1]
+        yield replace(sample, attempts=policy["max_attempts"], **failure) if failed else sample
 
 
 def _chance(task_id: UUID, number: int) -> float:

@@ -15,7 +15,8 @@ from executions.explain.checks import run_checks
 from executions.explain.evidence import Situation
 from executions.explain.lateness import why_late
 from executions.explain.timetable import FIRST, LAST, Timetable, occurrence_at
-from executions.models import Execution
+from executions.models import BulkJob, Execution
+from executions.services.backfill_steps import KIND, execution_of
 from executions.services.occurrences import Place, read_occurrences
 from shared.exceptions import NotFound
 from shared.ids import execution_id, first_id_at
@@ -24,8 +25,10 @@ from tasks.choices import OnResume, TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND
 
+_MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = timedelta(minutes=1)
 _SPANS_LOOKED_AT = 50
+_JOBS_LOOKED_AT = 50
 _LEADS = {
     "waits": "It waits",
     "will_not_run": "It will not run",
@@ -47,7 +50,8 @@ def explain_task(task: Task, at: datetime | None, now: datetime) -> Explanation:
     """Explain an instant of a task, past or future; without one, what matters most now.
 
     That is the execution that has waited longest, else the next instant, else the last one. An
-    instant that nobody expects gives way to the nearest expected one of its minute.
+    instant that nobody expects gives way to the nearest expected one of its minute. Where the
+    schedule left no row, a run of exactly this time that was made beside it is explained.
     """
     if at is None:
         found = _most_urgent(task)
@@ -56,7 +60,12 @@ def explain_task(task: Task, at: datetime | None, now: datetime) -> Explanation:
         at = task.next_run_at or now
     at = min(max(at, FIRST), LAST)
     nearest = _nearest(task, at, now)
-    return _explain(Situation(task, nearest, now, _row_of(task, nearest)), at)
+    situation = Situation(task, nearest, now, _row_of(task, nearest))
+    if situation.row is None and situation.passed:
+        beside = _beside_schedule(task, at)
+        if beside is not None:
+            situation = Situation(task, at, now, beside)
+    return _explain(situation, at)
 
 
 def _explain(found: Situation, asked_at: datetime) -> Explanation:
@@ -115,6 +124,20 @@ def _row_of(task: Task, at: datetime) -> Execution | None:
     for span in rows("occurrences/spans_over", bounds):
         if occurrence_at(Timetable(task).of(span[4]), at) is not None:
             return Execution.objects.filter(pk=span[0]).first()
+    return None
+
+
+def _beside_schedule(task: Task, at: datetime) -> Execution | None:
+    """Return the latest run of exactly this time that a person or a backfill asked for."""
+    jobs = BulkJob.objects.for_tenant(task.tenant_id).filter(kind=KIND, filters__task=str(task.pk))
+    latest = jobs.order_by("-created_at", "-id")[:_JOBS_LOOKED_AT]
+    asked_for = {"pk__in": [execution_of(job, task.pk, at) for job in latest]}
+    of_that_time = {"id__gte": first_id_at(at), "id__lt": first_id_at(at + _MILLISECOND)}
+    for bounds in (asked_for, of_that_time):
+        runs = Execution.objects.filter(task_id=task.pk, scheduled_for=at, **bounds)
+        found = runs.filter(span_count__isnull=True).order_by("created_at", "id").last()
+        if found is not None:
+            return found
     return None
 
 

@@ -26,7 +26,6 @@ from shared.sql import run
 
 #: What every made-up row says of itself.
 MARK = "demo_history"
-_BETWEEN_ATTEMPTS = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,9 @@ class Sample:
     delay_ms: float
     duration_ms: float
     attempts: int = 1
+    max_attempts: int = 1
+    timeout_seconds: float = 30.0
+    retry_after_seconds: float = 30.0
     answer: int | None = 200
     error_code: str = ""
     error_message: str = ""
@@ -59,9 +61,15 @@ class Sample:
         is_status = self.error_code == "http_status"
         return f"http_status:{self.answer}" if is_status else self.error_code
 
+    def due_at(self, number: int) -> datetime:
+        """Return when the attempt was due: its time, or the wait after the one before."""
+        if number == 1:
+            return self.at
+        return self.finished_at(number - 1) + timedelta(seconds=self.retry_after_seconds)
+
     def started_at(self, number: int) -> datetime:
         """Return when the attempt began."""
-        return self.at + timedelta(milliseconds=self.delay_ms) + (number - 1) * _BETWEEN_ATTEMPTS
+        return self.due_at(number) + timedelta(milliseconds=self.delay_ms)
 
     def finished_at(self, number: int) -> datetime:
         """Return when the attempt ended."""
@@ -99,6 +107,9 @@ def _executions(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
         "finished_at": [sample.finished_at(sample.attempts) for sample in samples],
         "delays": [sample.delay_ms for sample in samples],
         "attempts": [sample.attempts for sample in samples],
+        "most": [sample.max_attempts for sample in samples],
+        "timeouts": [sample.timeout_seconds for sample in samples],
+        "due_at": [sample.due_at(sample.attempts) for sample in samples],
         "answers": [sample.answer for sample in samples],
         "codes": [sample.error_code for sample in samples],
         "messages": [sample.error_message for sample in samples],
@@ -113,6 +124,7 @@ def _attempts(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
         "ids": [attempt_id(sample.id, number, 0) for sample, number in tries],
         "executions": [sample.id for sample, _ in tries],
         "numbers": [number for _, number in tries],
+        "due_at": [sample.due_at(number) for sample, number in tries],
         "started_at": [sample.started_at(number) for sample, number in tries],
         "finished_at": [sample.finished_at(number) for sample, number in tries],
         "outcomes": [_outcome(sample) for sample, _ in tries],

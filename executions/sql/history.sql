@@ -9,14 +9,16 @@ INSERT INTO executions (
 )
 SELECT s.id, t.tenant_id, t.id, t.partition,
        CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
-       'default', t.version, s.status, %(mark)s, 'backfill', s.at, s.at, s.at, s.started_at,
-       s.finished_at, s.delay, s.attempts, s.attempts, 0, 30, '', %(mark)s, false, s.answer,
-       s.code, s.message, s.at
+       'default', t.version, s.status, %(mark)s, 'backfill', s.at, s.due_at, s.due_at,
+       s.started_at, s.finished_at, s.delay, s.attempts, s.most, 0, s.timeout, '', %(mark)s,
+       false, s.answer, s.code, s.message, s.at
 FROM unnest(
     %(ids)s::uuid[], %(tasks)s::uuid[], %(at)s::timestamptz[], %(statuses)s::text[],
     %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[], %(delays)s::float8[],
-    %(attempts)s::smallint[], %(answers)s::smallint[], %(codes)s::text[], %(messages)s::text[]
-) AS s (id, task_id, at, status, started_at, finished_at, delay, attempts, answer, code, message)
+    %(attempts)s::smallint[], %(answers)s::smallint[], %(codes)s::text[], %(messages)s::text[],
+    %(due_at)s::timestamptz[], %(most)s::smallint[], %(timeouts)s::float8[]
+) AS s (id, task_id, at, status, started_at, finished_at, delay, attempts, answer, code, message,
+        due_at, most, timeout)
 JOIN tasks t ON t.id = s.task_id AND t.tenant_id = %(tenant)s
 ON CONFLICT (id) DO NOTHING
 
@@ -26,15 +28,17 @@ INSERT INTO attempts (
     id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at, finished_at,
     outcome, error_code, error_message, response_status, timings, sealed_response
 )
-SELECT a.id, a.execution_id, %(tenant)s, a.number, 0, %(mark)s, a.started_at, a.started_at,
+SELECT a.id, a.execution_id, %(tenant)s, a.number, 0, %(mark)s, a.due_at, a.started_at,
        a.finished_at, a.outcome, a.code, a.message, a.answer,
        jsonb_build_object('total', extract(epoch FROM a.finished_at - a.started_at) * 1000),
        a.sealed
 FROM unnest(
     %(ids)s::uuid[], %(executions)s::uuid[], %(numbers)s::smallint[],
     %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[], %(outcomes)s::text[],
-    %(codes)s::text[], %(messages)s::text[], %(answers)s::smallint[], %(sealed)s::bytea[]
-) AS a (id, execution_id, number, started_at, finished_at, outcome, code, message, answer, sealed)
+    %(codes)s::text[], %(messages)s::text[], %(answers)s::smallint[], %(sealed)s::bytea[],
+    %(due_at)s::timestamptz[]
+) AS a (id, execution_id, number, started_at, finished_at, outcome, code, message, answer, sealed,
+        due_at)
 ON CONFLICT (id) DO NOTHING
 
 -- name: insert_letters

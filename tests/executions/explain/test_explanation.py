@@ -12,8 +12,10 @@ from executions.engine.clocks import database_now
 from executions.explain.answer import CHECKS, STATES, present_explanation
 from executions.explain.explanation import explain_execution, explain_task
 from executions.explain.reasons import REASONS
-from executions.models import Execution
+from executions.models import BulkJob, Execution
 from executions.services import changing
+from executions.services.backfill_steps import KIND, execution_of
+from executions.services.history_samples import Sample, insert_history
 from shared.exceptions import NotFound
 from tasks.models import Task
 from tasks.services import Pause
@@ -208,6 +210,45 @@ def test_an_execution_whose_task_is_gone_is_not_found(alpha: Tenant):
 
     with pytest.raises(NotFound):
         explain_execution(made, database_now())
+
+
+@pytest.mark.parametrize("how", ["backfill", "made-up history"])
+def test_an_instant_that_only_ran_beside_the_schedule_is_explained_as_that_run(
+    alpha: Tenant, how: str
+):
+    task, at = minutely(alpha), this_minute(-2 * HOUR)
+    if how == "backfill":
+        job = BulkJob.objects.create(
+            tenant=alpha,
+            kind=KIND,
+            action="backfill",
+            filters={"task": str(task.pk)},
+            total=0,
+            next_at=database_now(),
+            status="COMPLETED",
+            finished_at=database_now(),
+            created_by="user:0",
+        )
+        job.refresh_from_db()
+        made = {"id": execution_of(job, task.pk, at), "series_id": job.pk, "trigger": "backfill"}
+        row(task, at, "SUCCEEDED", **made)
+    else:
+        insert_history(alpha.id, [Sample(task.pk, at, 3.0, 40.0)], actor=ACTOR)
+
+    found = explain_task(task, at, database_now())
+
+    assert (found.state, found.scheduled_for) == ("ran", at)
+    assert found.verdict.endswith("and succeeded.")
+    asked = next(check for check in found.checks if check.name == "in_schedule")
+    assert (asked.ok, "a backfill made it" in asked.says) == (None, True)
+
+
+def test_an_instant_with_a_row_of_its_own_is_not_explained_by_a_backfill(alpha: Tenant):
+    task, at = minutely(alpha), this_minute(-2 * HOUR)
+    row(task, at, "SKIPPED", reason="misfire_skipped")
+    insert_history(alpha.id, [Sample(task.pk, at, 3.0, 40.0)], actor=ACTOR)
+
+    assert explain_task(task, at, database_now()).state == "did_not_run"
 
 
 _MOMENTS = st.sampled_from([None, *(n * MINUTE for n in (-90, -5, -1, 0, 1, 5, 90))])

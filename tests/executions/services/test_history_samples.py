@@ -35,10 +35,16 @@ def test_a_success_has_its_attempt_and_its_minute(alpha: Tenant):
 def test_a_failure_has_a_dead_letter_of_its_time(alpha: Tenant):
     task = make_task(alpha)
     at = database_now() - timedelta(hours=2)
-    success = Sample(task.id, at, 3.0, 10_000.0, attempts=2)
+    success = Sample(task.id, at, 3.0, 10_000.0, attempts=2, max_attempts=2, timeout_seconds=10)
     sample = replace(success, answer=None, error_code="timeout_total", error_message="Too slow.")
 
     insert_history(alpha.id, [sample], actor=ACTOR)
+
+    execution = Execution.objects.get(pk=sample.id)
+    assert (execution.attempt, execution.max_attempts, execution.timeout_seconds) == (2, 2, 10)
+    assert execution.due_at == sample.due_at(2) == sample.finished_at(1) + timedelta(seconds=30)
+    first, second = Attempt.objects.filter(execution_id=sample.id).order_by("number")
+    assert (first.due_at, second.due_at) == (at, sample.due_at(2))
 
     letter = DeadLetter.objects.get(execution_id=sample.id)
     assert (letter.error_signature, letter.attempt_count) == ("timeout_total", 2)
