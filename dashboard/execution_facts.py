@@ -24,6 +24,8 @@ _STATE_OF_EVENT = {
     "execution.materialized": Status.PENDING,
     **{move.event: move.target for move in MOVES},
 }
+#: States that an execution enters with the end of an attempt, and in no other way.
+_ENDS_AN_ATTEMPT = frozenset({Status.RETRYING, Status.SUCCEEDED, Status.FAILED})
 #: Moves of one execution that a page shows: its first ones.
 _MOST_MOVES = 200
 
@@ -74,7 +76,7 @@ def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:
             state=attempt["outcome"],
             due_at=_moment(attempt["due_at"]),
             started_at=_moment(attempt["started_at"]),
-            finished_at=_moment(attempt["finished_at"]),
+            finished_at=_end_of(attempt),
             timings={name.removesuffix("_ms"): value for name, value in attempt["timings"].items()},
             response_status=attempt["response_status"],
             error_code=(attempt["error"] or {}).get("code", ""),
@@ -87,10 +89,12 @@ def state_visits(execution: Execution, attempts: Sequence[AttemptFacts]) -> list
     """Return the states that the execution entered, in the order in which it did."""
     events = Event.objects.filter(tenant_id=execution.tenant_id, subject_id=execution.pk)
     rows = events.order_by("id").values_list("name", "at")[:_MOST_MOVES]
+    # An attempt ends when its worker says so; the event is written some milliseconds later.
+    ends = iter([one.finished_at for one in attempts if one.finished_at is not None])
     visits = [
-        Visit(_STATE_OF_EVENT[name].value, at)
-        for name, at in rows
-        if name in _STATE_OF_EVENT and _STATE_OF_EVENT[name] != Status.RUNNING
+        Visit(state.value, (next(ends, None) or at) if state in _ENDS_AN_ATTEMPT else at)
+        for state, at in ((_STATE_OF_EVENT.get(name), at) for name, at in rows)
+        if state is not None and state != Status.RUNNING
     ]
     if not visits:  # the events are past their retention; the row still knows its own times
         visits = _visits_of_row(execution)
@@ -108,6 +112,14 @@ def _visits_of_row(execution: Execution) -> list[Visit]:
         (execution.status, execution.finished_at),
     ]
     return [Visit(state, at) for state, at in known if at is not None]
+
+
+def _end_of(attempt: Mapping[str, Any]) -> datetime | None:
+    """Return the end to the microsecond: shown times are cut to milliseconds, durations are not."""
+    started, duration = _moment(attempt["started_at"]), attempt["duration_ms"]
+    if started is None or duration is None:
+        return _moment(attempt["finished_at"])
+    return started + timedelta(milliseconds=duration)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from dashboard.pictures.durations import duration_text
+from shared.duration_words import duration_text
 
 _AUTH = {
     "basic": "a user name and password",

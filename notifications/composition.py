@@ -21,6 +21,7 @@ from notifications.links import MUTE, UNSUBSCRIBE, page, signed_page
 from notifications.models import Alert
 from notifications.plain_text import excerpt, one_line
 from notifications.recipients import Recipient
+from shared.duration_words import duration_text
 from tasks.models import Task
 
 _WORDS = {AlertKind.FIRST_FAILURE: "failing", AlertKind.FINAL_FAILURE: "failed"}
@@ -168,7 +169,7 @@ def _line(attempt: Attempt) -> Line:
         started=in_zone(attempt.started_at or attempt.finished_at, "UTC"),
         outcome=str(attempt.outcome),
         answer=answer or "-",
-        duration="-" if taken is None else f"{taken:.0f} ms",
+        duration=duration_text(taken),
     )
 
 

@@ -20,8 +20,11 @@ PHASES: Mapping[str, str] = {
     "body": "body",
     "no_answer": "no answer",
     "call": "call",
+    "rest": "beside the call",
 }
 _OPENING = ("dns", "connect", "tls")
+#: Milliseconds; recorded times are no finer.
+_LEAST_REST = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,11 @@ def origin_of(attempts: list[AttemptFacts], now: datetime) -> datetime:
 
 
 def phases_of(attempt: AttemptFacts, origin: datetime, now: datetime) -> list[Phase]:
-    """Return the phases of an attempt in their order, without gaps between them."""
+    """Return the phases of an attempt in their order, without gaps between them.
+
+    Those behind the queue wait add up to the attempt's duration: what its call did not take stands
+    behind it, as the time beside the call.
+    """
     end = _since(origin, attempt.finished_at or now)
     due = None if attempt.due_at is None else _since(origin, attempt.due_at)
     if attempt.started_at is None:
@@ -82,14 +89,21 @@ def _call(timings: Mapping[str, float | None], started: float, end: float) -> li
     total = timings.get("total")
     if total is None:
         return [Phase("call", started, end)]
+    called = _phases_of_call(timings, started, min(started + max(total, 0.0), end))
+    rest = end - called[-1].end
+    return [*called, Phase("rest", called[-1].end, end)] if rest >= _LEAST_REST else called
+
+
+def _phases_of_call(
+    timings: Mapping[str, float | None], started: float, finish: float
+) -> list[Phase]:
     at, phases = started, []
     for name in _OPENING:
         length = timings.get(name)
         if length is not None:
-            phases.append(Phase(name, at, at + max(length, 0.0)))
+            phases.append(Phase(name, at, min(at + max(length, 0.0), finish)))
             at = phases[-1].end
     first_byte = timings.get("first_byte")
-    finish = max(at, started + max(total, 0.0))
     if first_byte is None:
         return [*phases, Phase("no_answer", at, finish)]
     answered = min(max(at, started + max(first_byte, 0.0)), finish)

@@ -14,9 +14,9 @@ from datetime import datetime
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from dashboard.pictures.durations import duration_text
 from dashboard.pictures.markup import Table, figure, joined, percent, plural, tag
 from dashboard.pictures.plot import Frame, Mark, count_scale, nice_top, plot, time_foot
+from shared.duration_words import duration_text
 
 PROMISE_MS = 1000
 _HISTOGRAM_HEIGHT = 110

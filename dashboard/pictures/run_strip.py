@@ -16,10 +16,10 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
-from dashboard.pictures.durations import duration_text
 from dashboard.pictures.markup import Table, figure, joined, link, number, plural, tag
 from dashboard.state_vocabulary import look_of
 from executions.choices import Status
+from shared.duration_words import duration_text
 
 BARS = 30
 _STEP, _WIDTH, _HEIGHT = 8.0, 6.0, 28.0

@@ -16,7 +16,6 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
-from dashboard.pictures.durations import duration_text
 from dashboard.pictures.markup import Attributes, Table, figure, plural, tag
 from dashboard.pictures.state_layout import (
     HEIGHT,
@@ -28,6 +27,7 @@ from dashboard.pictures.state_layout import (
 )
 from dashboard.state_vocabulary import look_of
 from executions.states import ALLOWED
+from shared.duration_words import duration_text
 
 #: A move that stays in its state, as when a receiver takes a run over, has no arrow.
 _DRAWN = frozenset((source, target) for source, target in ALLOWED if source != target)
@@ -144,14 +144,12 @@ def _arrow(identity: str) -> SafeString:
 def _summary(visits: Sequence[Visit]) -> str:
     if not visits:
         return "Nothing is recorded yet."
-    spent = max(visits[-1].at - visits[0].at, timedelta()).total_seconds() * 1000
     last = look_of(visits[-1].state).label
     moves = len(visits) - 1
     if not moves:
         return f"It is {last} since it exists."
-    return f"From {look_of(visits[0].state).label} to {last} in {plural(moves, 'move')} and " + (
-        f"{duration_text(spent)}."
-    )
+    # No time from end to end: it would begin when the row was prepared, which is no duration.
+    return f"From {look_of(visits[0].state).label} to {last} in {plural(moves, 'move')}."
 
 
 def _row(visit: Visit, before: Visit | None) -> tuple[str, ...]:

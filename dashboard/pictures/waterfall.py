@@ -20,11 +20,11 @@ from dashboard.pictures.attempt_phases import (
 )
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.broken_axis import BrokenAxis, Piece
-from dashboard.pictures.durations import duration_text
 from dashboard.pictures.markup import Table, figure, joined, percent, plural, tag
 from dashboard.pictures.patterns import pattern
 from dashboard.state_vocabulary import look_of
 from executions.choices import AttemptOutcome
+from shared.duration_words import duration_text
 
 _ROW, _BAR_TOP, _BAR_HEIGHT, _FOOT = 48, 22, 16, 26
 #: So that a phase of a microsecond is still seen.
@@ -33,13 +33,18 @@ _HATCHED = {"queue": "rising", "no_answer": "crossed"}
 _RULER_SHARE = 0.3
 
 
-def waterfall(attempts: Sequence[AttemptFacts], *, now: datetime) -> SafeString:
-    """Return the waterfall in the order of the attempts; one that runs is drawn up to ``now``."""
+def waterfall(
+    attempts: Sequence[AttemptFacts], *, now: datetime, duration_ms: float | None = None
+) -> SafeString:
+    """Return the waterfall in the order of the attempts; one that runs is drawn up to ``now``.
+
+    ``duration_ms`` is that of an execution that has ended: from its first start to its end.
+    """
     shown = list(attempts)
     origin = origin_of(shown, now)
     rows = [(attempt, phases_of(attempt, origin, now)) for attempt in shown]
     axis = _axis([phases for _, phases in rows])
-    summary = _summary(rows)
+    summary = _summary(rows, duration_ms)
     height = len(rows) * _ROW + _FOOT
     drawing = tag(
         "svg",
@@ -95,12 +100,12 @@ def _row(attempt: AttemptFacts, phases: list[Phase], axis: BrokenAxis, place: in
 
 
 def _label(attempt: AttemptFacts, phases: list[Phase]) -> tuple[SafeString | str, ...]:
-    """Return the number in plain, what came of it in the state's colour, and the call's length."""
+    """Return the number in plain, what came of it in the state's colour, and its duration."""
     outcome = f"{look_of(attempt.state).label} {_answer(attempt)}".rstrip()
     return (
         tag("tspan", {"class": "attempt-number"}, f"Attempt {attempt.number}"),
         tag("tspan", {"class": "attempt-outcome", "dx": 8}, outcome),
-        tag("tspan", {"class": "attempt-spent", "dx": 8}, duration_text(_call_length(phases))),
+        tag("tspan", {"class": "attempt-spent", "dx": 8}, duration_text(_duration([phases]))),
     )
 
 
@@ -207,20 +212,21 @@ def _legend(rows: _Rows) -> SafeString:
     )
 
 
-def _summary(rows: _Rows) -> str:
+def _summary(rows: _Rows, duration_ms: float | None) -> str:
     if not rows:
         return "There was no attempt yet."
-    ends = [phase.end for _, phases in rows for phase in phases]
-    last = rows[-1][0]
-    return (
-        f"{plural(len(rows), 'attempt')} within {duration_text(max(ends, default=0.0))}; "
-        f"the last {look_of(last.state).label}."
-    )
+    spent = _duration([phases for _, phases in rows]) if duration_ms is None else duration_ms
+    within = "" if spent is None else f" in {duration_text(spent)} from the first start"
+    last = look_of(rows[-1][0].state).label
+    return f"{plural(len(rows), 'attempt')}{within}; the last {last}."
 
 
-def _call_length(phases: list[Phase]) -> float | None:
-    lengths = [phase.length for phase in phases if phase.name != "queue"]
-    return sum(lengths) if lengths else None
+def _duration(attempts: Sequence[list[Phase]]) -> float | None:
+    """Return the time from the first start to the last end; None where nothing started."""
+    spent = [phase for phases in attempts for phase in phases if phase.name != "queue"]
+    if not spent:
+        return None
+    return max(phase.end for phase in spent) - min(phase.start for phase in spent)
 
 
 def _table_row(attempt: AttemptFacts, phases: list[Phase]) -> tuple[str, ...]:

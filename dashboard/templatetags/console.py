@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from dashboard.pictures.durations import duration_text
+from shared.duration_words import duration_text
 from shared.instants import format_instant, parse_instant
 from tasks.definition import plain_pool
 from tenants.models import Membership

@@ -9,7 +9,6 @@ from django import template
 
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.delays import delay_histogram, delay_strip
-from dashboard.pictures.durations import duration_text
 from dashboard.pictures.fires import fire_histogram
 from dashboard.pictures.heat_map import heat_map
 from dashboard.pictures.partition_map import partition_map
@@ -19,6 +18,7 @@ from dashboard.pictures.state_path import state_path
 from dashboard.pictures.throughput import throughput_bars
 from dashboard.pictures.waterfall import waterfall
 from dashboard.state_vocabulary import look_of
+from shared.duration_words import duration_text
 
 register = template.Library()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -309,7 +309,7 @@ def _facts(result: TestResult) -> AttemptFacts:
         state=state,
         due_at=now,
         started_at=now,
-        finished_at=now,
+        finished_at=now + timedelta(milliseconds=result.timings.get("total") or 0.0),
         timings=dict(result.timings),
         response_status=status,
         error_code=result.error_code,

@@ -25,6 +25,7 @@ from executions.presentation_detail import present_execution_detail
 from executions.querysets import ExecutionQuerySet
 from executions.services.list_filters import DUE, ENDED, with_bounds
 from shared.commands import PunctualCommand, shown, table, wrong_use
+from shared.duration_words import duration_text
 from shared.ids import moment_of
 from shared.instants import format_instant
 
@@ -34,6 +35,8 @@ _STATUS_WIDTH = 9
 _NAME_WIDTH = 16
 _CAUSE_WIDTH = 14
 _BODY_CHARACTERS = 4000
+#: The whole call is a part of its attempt, whose duration the line of the attempt tells.
+_PHASE_WORDS = {"first_byte_ms": "first byte after", "total_ms": "whole call"}
 
 
 def add_filters(parser: CommandParser) -> None:
@@ -201,13 +204,13 @@ def _show_lines(command: PunctualCommand, found: Mapping[str, Any]) -> Iterator[
 def _moment(moment: str | None, word: str, milliseconds: float | None) -> str | None:
     if moment is None or milliseconds is None:
         return moment
-    return f"{moment} ({word} {milliseconds:.0f} ms)"
+    return f"{moment} ({word} {duration_text(milliseconds)})"
 
 
 def _attempt(attempt: Mapping[str, Any]) -> str:
     error = (attempt["error"] or {}).get("code", "")
     status = attempt["response_status"] or ""
-    took = "" if attempt["duration_ms"] is None else f"{attempt['duration_ms']:.0f} ms"
+    took = "" if attempt["duration_ms"] is None else duration_text(attempt["duration_ms"])
     words = [f"{attempt['number']}:", attempt["outcome"], str(status), error, took]
     return " ".join(word for word in [*words, attempt["finished_at"] or ""] if word)
 
@@ -251,7 +254,7 @@ def _response_lines(response: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _timings(timings: Mapping[str, float | None]) -> str:
     known = [
-        f"{name.removesuffix('_ms')} {value:.1f} ms"
+        f"{_PHASE_WORDS.get(name, name.removesuffix('_ms'))} {duration_text(value)}"
         for name, value in timings.items()
         if value is not None
     ]

@@ -14,6 +14,7 @@ from executions.models import DeadLetter
 from executions.presentation_letters import present_letter, present_letters
 from executions.querysets import DeadLetterQuerySet
 from shared.commands import shown, table
+from shared.duration_words import duration_text
 from shared.redaction import MASK
 from tasks.models import Task
 from tenants.services import get_tenant
@@ -150,7 +151,7 @@ def _brief(payload: Any) -> str:
 
 def _attempt(attempt: Mapping[str, Any]) -> str:
     status = attempt["response_status"] or (attempt["error"] or {}).get("code") or "-"
-    took = "-" if attempt["duration_ms"] is None else f"{attempt['duration_ms']:.0f} ms"
+    took = duration_text(attempt["duration_ms"])
     return f"{attempt['number']}: {attempt['outcome']} {status} at {attempt['finished_at']}, {took}"
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from dashboard.pictures.attempt_phases import AttemptFacts, Phase, origin_of, phases_of
 
 T = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -26,6 +28,7 @@ def test_a_complete_call_has_every_phase_one_after_another():
         ("tls", 27, 47),
         ("first_byte", 47, 194),
         ("body", 194, 214),
+        ("rest", 214, 220),
     ]
 
 
@@ -47,7 +50,24 @@ def test_timings_that_were_not_needed_may_be_null():
 def test_a_call_without_an_answer_ends_in_none():
     attempt = AttemptFacts(1, "TIMED_OUT", T, T, _at(600), {"connect": 9.0, "total": 590.0})
 
-    assert _phases(attempt) == [("connect", 0, 9), ("no_answer", 9, 590)]
+    assert _phases(attempt) == [("connect", 0, 9), ("no_answer", 9, 590), ("rest", 590, 600)]
+
+
+def test_the_phases_behind_the_wait_add_up_to_the_attempts_duration():
+    for total, end in ((4.5, 7.2), (7.2, 7.2), (9.0, 7.2), (None, 7.2)):
+        timings = {"dns": 0.5, "first_byte": 4.0, "total": total}
+        attempt = AttemptFacts(1, "SUCCEEDED", T, _at(3), _at(3 + end), timings)
+
+        spent = [phase.length for phase in phases_of(attempt, T, _at(9)) if phase.name != "queue"]
+
+        assert sum(spent) == pytest.approx(end)
+
+
+def test_a_run_that_goes_on_at_its_receiver_ends_beside_the_call():
+    timings = {"first_byte": 70.0, "total": 90.0}
+    accepted = AttemptFacts(1, "SUCCEEDED", T, T, _at(60_000), timings, 202)
+
+    assert _phases(accepted)[-1] == ("rest", 90, 60_000)
 
 
 def test_without_timings_only_the_call_is_known():

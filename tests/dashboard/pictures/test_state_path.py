@@ -71,7 +71,7 @@ def test_times_that_go_backwards_are_zero():
     markup = state_path(_visits(("PENDING", 500), ("QUEUED", 0)))
 
     assert texts(markup, "edge-label") == ["0 ms"]
-    assert texts(markup, "picture-summary") == ["From pending to queued in 1 move and 0 ms."]
+    assert texts(markup, "picture-summary") == ["From pending to queued in 1 move."]
 
 
 def test_ten_days_are_said_in_days():

@@ -93,7 +93,7 @@ def test_the_table_has_every_phase():
 
     assert first == [
         *("1", "failed", "503", "0 ms"),
-        *("14 ms", "3 ms", "10 ms", "20 ms", "147 ms", "20 ms", "–", "–"),
+        *("14 ms", "3 ms", "10 ms", "20 ms", "147 ms", "20 ms", "–", "–", "–"),
     ]
     assert second[3] == "4 m"
     assert len(first) == 4 + len(PHASES)
@@ -108,7 +108,7 @@ def test_the_ruler_names_a_round_length():
 
 def test_the_summary_spans_all_attempts():
     assert texts(waterfall(_retried(), now=T), "picture-summary") == [
-        "2 attempts within 4 m; the last succeeded."
+        "2 attempts in 4 m from the first start; the last succeeded."
     ]
 
 

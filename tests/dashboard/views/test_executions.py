@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from datetime import timedelta
 
@@ -10,10 +11,12 @@ import pytest
 from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.models import Attempt, DeadLetter, Execution
+from shared.duration_words import duration_text
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.dashboard.kinds import HOSTILE_LOG, allow, started, task_of
 from tests.executions.leasing import accepted, call
-from tests.factories import finish, make_execution, make_task, once, prepare, release
+from tests.factories import finish, make_client, make_execution, make_task, once, prepare, release
+from tests.support.command_calls import call as call_command
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 SECRET = "Bearer s3cr3t-of-the-receiver"
@@ -332,3 +335,49 @@ def test_a_log_that_no_key_opens_does_not_hide_the_execution(browser, alpha, mon
     whole = browser(alpha).get(f"/executions/{execution.pk}/log")
     assert whole.status_code == 409
     assert "It cannot be opened" in whole.text
+
+
+def test_one_duration_is_told_at_every_door(browser, alpha):
+    execution = make_execution(alpha, "RETRYING")
+    due = database_now() - timedelta(seconds=30)
+    Execution.objects.filter(pk=execution.pk).update(due_at=due)
+    [row] = release()
+    at = database_now()
+    finish(
+        row,
+        started_at=at - timedelta(milliseconds=7.2),
+        finished_at=at,
+        timings='{"first_byte": 4.0, "total": 4.5}',
+    )
+    execution.refresh_from_db()
+    shown = make_client(alpha).get(f"/v1/executions/{execution.pk}").json()
+    text = browser(alpha).get(f"/executions/{execution.pk}").text
+    said = call_command("executions", "show", str(execution.pk)).out
+
+    last = shown["attempts"][-1]
+    whole = duration_text(shown["duration_ms"])
+    assert last["duration_ms"] == pytest.approx(7.2, abs=0.001)
+    assert last["timings"]["total_ms"] == 4.5
+    assert execution.finished_at == at
+    assert execution.started_at is not None
+    assert shown["duration_ms"] == pytest.approx(
+        (at - execution.started_at).total_seconds() * 1000, abs=0.001
+    )
+    # The waterfall's row, the attempt's card, the stay in the path, the command.
+    assert re.search(r'class="attempt-spent"[^>]*>7.2 ms<', text)
+    assert re.search(r"</time>, 7.2 ms", text)
+    assert re.search(r'class="edge-label[^>]*>7.2 ms<', text)
+    assert " 7.2 ms " in said
+    # The waterfall's summary, the facts, the command, the list.
+    assert f"2 attempts in {whole} from the first start" in text
+    assert f"<dt>Duration</dt><dd>{whole}</dd>" in text
+    assert f"(took {whole})" in said
+    assert f">{whole}</td>" in browser(alpha).get("/executions").text
+
+
+def test_a_path_tells_no_time_that_began_when_the_row_was_prepared(browser, alpha):
+    execution = make_execution(alpha, "SUCCEEDED")
+
+    text = browser(alpha).get(f"/executions/{execution.pk}").text
+
+    assert re.search(r"From pending to succeeded in \d moves\.", text)

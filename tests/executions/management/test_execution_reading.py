@@ -99,7 +99,7 @@ def test_show_http_prints_the_exchange_with_secrets_masked(failed):
     assert '> {"n":1}' in text
     assert "< 500\n< Content-Type: text/plain\n< Set-Cookie: [redacted]\n" in text
     assert "< first\n< second\n< … (not all of it)\n" in text
-    assert "timings: dns 1.2 ms · total 20.5 ms" in text
+    assert "timings: dns 1.2 ms · whole call 20 ms" in text
     assert "hidden" not in text
 
 

@@ -1,6 +1,7 @@
 """Durations in few words, for labels and tables: ``4.2 ms``, ``1.25 s``, ``2 m 5 s``, ``10 d``.
 
-Every picture and the pages use it; what is below zero, as two clocks may make it, is 0.
+Pages, pictures and commands use it, so that one duration reads the same everywhere. What is below
+zero, as two clocks may make it, is 0.
 """
 
 from __future__ import annotations

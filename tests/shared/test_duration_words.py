@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.pictures.durations import duration_text
+from shared.duration_words import duration_text
 
 _MINUTE, _HOUR, _DAY = 60_000, 3_600_000, 86_400_000
 
