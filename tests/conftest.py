@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
+from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.servers import start_servers
 from tests.support.together import TogetherScheduling
 
@@ -38,6 +39,18 @@ hypothesis_settings.load_profile("punctual")
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherScheduling | None:
     """Keep tests together that share what is slow to make, unless another way is asked for."""
     return TogetherScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_process_is_left() -> Iterator[None]:
+    """Fail a session, of each process of it, that leaves a process of its own running.
+
+    It is made before every other fixture of the session, and so judges after their end.
+    """
+    adopt_orphans()
+    yield
+    left = leftovers()
+    assert not left, "processes of this test session still run: " + "; ".join(left)
 
 
 @pytest.fixture(scope="session")

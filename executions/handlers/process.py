@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from executions.handlers.frames import TO_PROCESS_BYTES, BrokenFrame, frame, read_frame
-from executions.workers.children import child_environment
+from executions.workers.children import child_environment, spawn_leader
 from executions.workers.head_tail import HeadTail
 from executions.workers.output_pipe import OutputPipe
 
@@ -115,7 +115,7 @@ class HandlerProcess:
     async def _spawn(self) -> None:
         ours, theirs = socket.socketpair()
         try:
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await spawn_leader(
                 sys.executable,
                 "-m",
                 "executions.handlers.child",
@@ -125,7 +125,6 @@ class HandlerProcess:
                 stdout=self._output.writable,
                 stderr=self._output.writable,
                 pass_fds=(theirs.fileno(),),
-                start_new_session=True,
                 env=child_environment(),
             )
         except BaseException:

@@ -10,7 +10,12 @@ from typing import Any
 
 import orjson
 
-from executions.workers.children import child_environment, in_memory
+from executions.workers.children import (
+    child_environment,
+    end_leader,
+    in_memory,
+    spawn_leader,
+)
 from executions.workers.endings import Ending, Kind
 from executions.workers.output_pipe import OutputPipe
 
@@ -29,7 +34,7 @@ async def deliver_alone(
 ) -> dict[str, Any] | Ending:
     """Run one attempt in a child and return its outcome, or the ending when the child died.
 
-    A cancel kills the child.
+    A cancel kills the child with all that it has started.
     """
     answer = bytearray()
     output = OutputPipe(lambda data: answer.extend(data[: _ANSWER_BYTES - len(answer)]))
@@ -40,9 +45,7 @@ async def deliver_alone(
     except TimeoutError:
         return Ending(Kind.LOST, "worker_lost", "The process it ran alone in did not end.")
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await end_leader(process)
         output.drain()
         output.close()
     if code != 0:
@@ -57,12 +60,11 @@ async def _spawn(
 ) -> asyncio.subprocess.Process:
     stdin = in_memory(question)
     try:
-        return await asyncio.create_subprocess_exec(
+        return await spawn_leader(
             *program,
             str(os.getpid()),
             stdin=stdin,
             stdout=output.writable,
-            start_new_session=True,
             env=child_environment(),
         )
     except BaseException:

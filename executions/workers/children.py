@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import os
 import signal
 import sys
+from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 
@@ -21,6 +24,30 @@ def child_environment() -> dict[str, str]:
         # Lines of output belong to the run that wrote them.
         "PYTHONUNBUFFERED": "1",
     }
+
+
+async def spawn_leader(*program: str, **options: Any) -> asyncio.subprocess.Process:
+    """Start a program that leads a session of its own.
+
+    A cancel while it is being started ends it with all that it has started meanwhile.
+    """
+    making = asyncio.ensure_future(
+        asyncio.create_subprocess_exec(*program, start_new_session=True, **options)
+    )
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await end_leader(await making)
+        raise
+
+
+async def end_leader(process: asyncio.subprocess.Process) -> None:
+    """Kill a process that leads a session, with all that it has started; wait for its end."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
 
 
 def in_memory(data: bytes) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ from executions.workers.alone import deliver_alone
 from executions.workers.endings import Ending, Kind
 from shared.encryption import seal_json
 from tests.support.entries import capture_of, entry_of
+from tests.support.liveness import lives
 from tests.support.raw_receiver import Conversation, raw_receiver
+from tests.support.waiting import until
 
 BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -57,20 +60,46 @@ async def test_a_process_that_dies_is_a_lost_worker(code):
     assert (ending.kind, ending.error_code) == (Kind.LOST, "worker_lost")
 
 
-async def test_a_process_that_does_not_end_is_killed(monkeypatch):
-    monkeypatch.setattr("executions.workers.alone._MARGIN_SECONDS", 0.1)
+def endless(pids: Path) -> list[str]:
+    """Return a program that never ends, and has started another one that does not either."""
+    return ["/bin/sh", "-c", f"sleep 600 & echo $! $$ > {pids}.new; mv {pids}.new {pids}; wait"]
+
+
+def ended(pids: Path) -> bool:
+    return not any(lives(int(pid)) for pid in pids.read_text().split())
+
+
+async def test_a_process_that_does_not_end_is_killed_with_what_it_has_started(
+    monkeypatch, tmp_path
+):
+    pids = tmp_path / "pids"
+    # Time for the shell, not for what is measured: it ends at no time by itself.
+    monkeypatch.setattr("executions.workers.alone._MARGIN_SECONDS", 2.0)
     entry = webhook(timeout_seconds=0.1)
 
-    ending = await deliver_alone(entry, BATCH, 0.0, ["/bin/sh", "-c", "sleep 600"])
+    ending = await deliver_alone(entry, BATCH, 0.0, endless(pids))
 
     assert isinstance(ending, Ending)
     assert ending.kind is Kind.LOST
+    await asyncio.to_thread(until, lambda: ended(pids))
 
 
-async def test_a_cancel_ends_the_process():
+async def test_a_cancel_ends_the_process_with_what_it_has_started(tmp_path):
+    pids = tmp_path / "pids"
     entry = webhook(timeout_seconds=60)
+    running = asyncio.ensure_future(deliver_alone(entry, BATCH, 0.0, endless(pids)))
+    await asyncio.to_thread(until, pids.exists)
+
+    running.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await asyncio.to_thread(until, lambda: ended(pids))
+
+
+async def test_a_cancel_before_the_process_is_there_leaves_none(tmp_path):
     running = asyncio.ensure_future(
-        deliver_alone(entry, BATCH, 0.0, ["/bin/sh", "-c", "sleep 600"])
+        deliver_alone(webhook(), BATCH, 0.0, endless(tmp_path / "pids"))
     )
     await asyncio.sleep(0)
 

@@ -1,12 +1,20 @@
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from executions.workers.children import child_environment, die_with_parent, in_memory
+from executions.workers.children import (
+    child_environment,
+    die_with_parent,
+    end_leader,
+    in_memory,
+    spawn_leader,
+)
 from tests.support.liveness import lives
 from tests.support.waiting import until
 
@@ -60,3 +68,42 @@ def test_a_process_whose_parent_has_gone_already_ends_at_once(monkeypatch):
     die_with_parent(-1)
 
     assert ended == [1]
+
+
+async def test_a_cancelled_start_leaves_neither_the_process_nor_what_it_has_started(tmp_path):
+    pids = tmp_path / "pids"
+    script = f"sleep 600 & echo $! $$ > {pids}.new; mv {pids}.new {pids}; wait"
+    starting = asyncio.ensure_future(spawn_leader("/bin/sh", "-c", script))
+    await asyncio.sleep(0)
+
+    starting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    # Killed before or after it could write them down.
+    left = pids.read_text().split() if pids.exists() else []
+    for pid in left:
+        await asyncio.to_thread(until, lambda pid=pid: not lives(int(pid)))
+
+
+async def test_a_cancelled_start_of_what_is_no_program_is_a_cancel():
+    starting = asyncio.ensure_future(spawn_leader("/no/such/program"))
+    await asyncio.sleep(0)
+
+    starting.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+
+
+async def test_a_leader_is_ended_with_what_it_has_started(tmp_path):
+    pids = tmp_path / "pids"
+    script = f"sleep 600 & echo $! > {pids}.new; mv {pids}.new {pids}; wait"
+    process = await spawn_leader("/bin/sh", "-c", script)
+    await asyncio.to_thread(until, pids.exists)
+
+    await end_leader(process)
+    await end_leader(process)
+
+    assert process.returncode == -signal.SIGKILL
+    await asyncio.to_thread(until, lambda: not lives(int(pids.read_text())))
