@@ -18,7 +18,7 @@ from celery.signals import beat_init
 from django.db import DatabaseError, connections
 from django_celery_beat.schedulers import DatabaseScheduler
 
-from executions.broker import AT_ONCE, CHECK_ZONES, publish, publish_system_job
+from executions.broker import AT_ONCE, CHECK_ZONES, probe, publish, publish_system_job
 from executions.engine import gate, ledger, materialize, resume, worker_history
 from executions.engine.clocks import database_now
 from executions.engine.dispatch import Dispatcher
@@ -46,7 +46,7 @@ class PunctualScheduler(DatabaseScheduler):
         if kwargs.get("lazy"):
             return
         self.partitions = Partitions()
-        self._dispatcher = Dispatcher(self.partitions, publish, active_signing_secrets)
+        self._dispatcher = Dispatcher(self.partitions, publish, active_signing_secrets, probe)
         self._rescuer = Rescuer(self.partitions)
         self._seen_at_gate = gate.Seen()
         self._listener: Listener | None = None

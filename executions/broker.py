@@ -11,6 +11,8 @@ from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 from kombu.pools import ProducerPool, producers
 
+from shared.redis_client import client
+
 #: The Celery task that takes a batch of executions.
 DELIVER = "executions.deliver"
 #: The Celery task that does a part of a bulk job.
@@ -20,6 +22,7 @@ FOLLOW_CALENDAR = "executions.follow_calendar"
 #: The Celery task that follows a new release of the zone database.
 CHECK_ZONES = "executions.check_zone_rules"
 _SYSTEM_QUEUE = "system"
+_PROBE_KEY = "punctual:probe"
 #: Without these a publisher whose broker is away sleeps for seconds, in steps that grow: long
 #: enough for a scheduler to lose its partitions.
 AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
@@ -33,6 +36,19 @@ def publish(queue: str, message: dict[str, Any]) -> None:
 def publish_system_job(task: str, *arguments: str) -> None:
     """Ask the system worker to run a Celery task; raise as :func:`publish` does."""
     _send(task, _SYSTEM_QUEUE, list(arguments))
+
+
+def probe() -> None:
+    """Raise redis.ConnectionError unless a message could be handed over now.
+
+    Redis has to take a write: one that is full, or a replica, answers every question.
+    """
+    client().set(_PROBE_KEY, 1, ex=60)
+    try:
+        with _producers(current_app.conf.broker_url).acquire(block=True) as producer:
+            producer.connection.ensure_connection(**AT_ONCE)
+    except (OperationalError, redis.RedisError, OSError) as error:
+        raise redis.ConnectionError(str(error)) from error
 
 
 def _send(task: str, queue: str, arguments: list[Any]) -> None:

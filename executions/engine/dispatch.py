@@ -46,13 +46,14 @@ Secrets = Callable[[Sequence[UUID]], dict[UUID, list[bytes]]]
 class Dispatcher:
     """Claims and publishes for one scheduler.
 
-    ``publish(queue, message)`` hands a message to the broker; ``signing_secrets(tenants)``
-    answers each tenant's active secrets, sealed.
+    ``publish(queue, message)`` hands a message to the broker, ``probe()`` raises unless it could;
+    ``signing_secrets(tenants)`` answers each tenant's active secrets, sealed.
     """
 
     partitions: Partitions
     publish: Publish
     signing_secrets: Secrets
+    probe: Callable[[], None] = lambda: None
     offset: ClockOffset = field(default_factory=ClockOffset)
     bands: Bands = field(default_factory=Bands)
     rooms: Rooms = field(default_factory=Rooms)
@@ -62,14 +63,12 @@ class Dispatcher:
 
     def run_once(self) -> Counts:
         """Claim one batch per pool and publish it; claimed is published or handed back."""
-        # Whatever may fail for want of Redis is asked before anything is claimed; also by one that
-        # owns nothing, perhaps because it could not be reached.
-        try:
-            incarnation = guard.current_incarnation()
-        except ConnectionFailed:
-            self.partitions.note_redis(reached=False)
-            raise
-        self.partitions.note_redis(reached=True)
+        with self.partitions.using_redis(self.probe):
+            return self._hand_out()
+
+    def _hand_out(self) -> Counts:
+        # What may fail for want of Redis comes before any claim; also for one that owns nothing.
+        incarnation = guard.current_incarnation()
         self._take_back()
         if not self.partitions.ready:
             return Counts()
@@ -135,6 +134,7 @@ class Dispatcher:
                 published = {row.token for row in part}
                 self._owed = [row for row in self._owed if row.token not in published]
         except ConnectionFailed:
+            self.partitions.note_redis(reached=False)
             log.warning("publish_failed", extra={"count": len(self._owed)})
         finally:
             self._take_back()
@@ -146,6 +146,7 @@ class Dispatcher:
         try:
             holders = guard.void([row.token for row in self._owed])
         except Unavailable:
+            self.partitions.note_redis(reached=False)
             return
         pairs = zip(self._owed, holders, strict=True)
         with transaction.atomic():

@@ -11,13 +11,15 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from executions.engine import refusals
 from shared.conf import conf
 from shared.notify import wake_schedulers_now
+from shared.redis_client import ConnectionFailed
 from shared.sql import rows, run, together
 
 #: A partition that nobody owned for so long has been neglected: its misfire policies apply also
@@ -60,6 +62,7 @@ class Partitions:
         self._share: tuple[tuple[UUID, ...], set[int]] = ((), set())
         self._trusted_until = float("-inf")
         self._cut_off_since: float | None = None
+        self._redis_failures = 0
 
     @property
     def held(self) -> dict[int, int]:
@@ -88,7 +91,10 @@ class Partitions:
         renewed = self._renew(ttl)
         surplus = {p: epoch for p, epoch in renewed.items() if p not in share}
         if surplus:
-            run("leases/release", self._parameters(surplus))
+            # Without Redis it may have claimed what it could not send, nor hand back: whoever takes
+            # such partitions looks after that at once, as after a crash.
+            given_up = "leases/release" if self._reaches_redis else "leases/hand_over"
+            run(given_up, self._parameters(surplus))
         kept = {p: epoch for p, epoch in renewed.items() if p in share}
         missing = share - kept.keys()
         if missing:
@@ -101,11 +107,31 @@ class Partitions:
         refusals.note(refusals.LEASES, lost)
         return self._next_call(share - kept.keys())
 
+    @contextmanager
+    def using_redis(self, probe: Callable[[], None]) -> Iterator[None]:
+        """Note whether Redis is reached in the block: an error that escapes it says no.
+
+        Once it was not, ``probe()`` decides, which raises unless a message could be handed over: an
+        answer to a question is not enough where it was a message that was refused.
+        """
+        failures = self._redis_failures
+        try:
+            if self._cut_off_since is not None:
+                probe()
+            yield
+        except ConnectionFailed:
+            self.note_redis(reached=False)
+            raise
+        if self._redis_failures == failures:
+            self.note_redis(reached=True)
+
     def note_redis(self, *, reached: bool) -> None:
         """Note whether Redis was reached just now: without it partitions are of no use here."""
         if reached:
             self._cut_off_since = None
-        elif self._cut_off_since is None:
+            return
+        self._redis_failures += 1
+        if self._cut_off_since is None:
             self._cut_off_since = time.monotonic()
 
     @property

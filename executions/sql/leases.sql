@@ -41,6 +41,14 @@ SET owner = NULL, expires_at = now()
 FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
 WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
 
+-- name: hand_over
+-- Lets partitions expire at once under the epoch held, with the owner's name: whoever takes them
+-- sees that work in them may be with nobody.
+UPDATE partition_leases l
+SET expires_at = now()
+FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+
 -- name: acquire
 -- Takes unowned or expired partitions, also those of its own that it does not know of, and raises
 -- their epoch, which fences the former owner; answers also since when nobody owned them, and

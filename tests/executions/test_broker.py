@@ -8,7 +8,7 @@ import orjson
 import pytest
 import redis
 
-from executions.broker import DELIVER, RUN_BULK_JOB, publish, publish_system_job
+from executions.broker import DELIVER, RUN_BULK_JOB, probe, publish, publish_system_job
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared.redis_client import client
@@ -42,6 +42,29 @@ def test_bands_do_not_share_a_queue() -> None:
     publish("default.low", {})
 
     assert [client().llen(f"default.{band}") for band in ("high", "normal", "low")] == [1, 0, 1]
+
+
+def test_a_probe_tells_nothing_where_a_message_could_be_handed_over() -> None:
+    probe()
+
+    assert client().keys("default.*") == []
+
+
+def test_a_probe_fails_where_redis_answers_and_takes_no_write() -> None:
+    client().config_set("maxmemory", "1")
+    try:
+        assert client().ping()
+        with pytest.raises(redis.ConnectionError):
+            probe()
+    finally:
+        client().config_set("maxmemory", "0")
+
+
+def test_a_probe_fails_where_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.conf, "broker_url", "redis://127.0.0.1:1/0")
+
+    with pytest.raises(redis.ConnectionError):
+        probe()
 
 
 def test_a_broker_that_is_away_is_told_at_once_and_used_again_when_it_is_back(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from uuid import UUID
 
 import pytest
+from django.db.models.functions import Now
 
 from executions.models import PartitionLease, SchedulerNode
 from tests.factories import every_second, executions_of, make_task, make_tenant
+from tests.support.cut_link import State, cut_link
 from tests.support.processes import Process, Processes
 from tests.support.waiting import until
 
@@ -19,6 +23,12 @@ def owners() -> Counter[UUID]:
     """Return how many partitions each live lease's owner holds."""
     held = PartitionLease.objects.values_list("owner", flat=True)
     return Counter(owner for owner in held if owner is not None)
+
+
+def live_owners() -> Counter[UUID]:
+    """Return how many partitions each owner holds whose lease runs."""
+    running = PartitionLease.objects.filter(expires_at__gt=Now())
+    return Counter(owner for owner in running.values_list("owner", flat=True) if owner)
 
 
 def node_of(process: Process) -> UUID:
@@ -64,6 +74,24 @@ def test_one_that_joins_takes_its_share_and_gives_it_back_when_it_stops(run: Pro
     # Released, not left to expire: no row names the one that has stopped.
     assert owners().keys() == {node_of(first)}
     until(lambda: owners() == {node_of(first): PARTITIONS})
+
+
+@pytest.mark.parametrize("state", ["refused", "silent"])
+def test_one_that_valkey_does_not_answer_hands_its_partitions_over_and_gets_them_back(
+    run: Processes, tmp_path: Path, state: State
+) -> None:
+    address = urlsplit(run.redis_url)
+    with cut_link(unquote(address.path), tmp_path / "valkey.sock") as link:
+        through = urlunsplit(address._replace(path=quote(str(link.path))))
+        first, second = run.start("scheduler"), run.start("scheduler", REDIS_URL=through)
+        kept, cut = node_of(first), node_of(second)
+        until(lambda: owners().keys() == {kept, cut} and owners().total() == PARTITIONS)
+
+        link.become(state)
+        until(lambda: live_owners() == {kept: PARTITIONS}, timeout=30.0)
+        link.become("open")
+
+        until(lambda: live_owners().keys() == {kept, cut}, timeout=30.0)
 
 
 @pytest.mark.slow

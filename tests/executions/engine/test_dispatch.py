@@ -21,7 +21,7 @@ from executions.models import Execution
 from executions.services.triggering import Override, run_task
 from shared.conf import conf
 from shared.exceptions import Unavailable
-from shared.redis_client import INCARNATION_KEY, client, lua
+from shared.redis_client import INCARNATION_KEY, WritesRefused, client, lua
 from tasks.models import TaskRevision
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
@@ -485,6 +485,78 @@ def test_whether_redis_is_reached_is_told_also_by_one_that_owns_nothing(
         idle.run_once()
 
     assert told == [True, False]
+
+
+class Told(list[bool]):
+    """What a dispatcher tells its partitions of Redis."""
+
+    def __init__(self, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        note = dispatcher.partitions.note_redis
+
+        def keep(*, reached: bool) -> None:
+            self.append(reached)
+            note(reached=reached)
+
+        monkeypatch.setattr(dispatcher.partitions, "note_redis", keep)
+
+
+def test_a_broker_that_takes_no_message_counts_as_not_reached(
+    alpha: Tenant, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+):
+    beat("w1")
+    due(dispatcher, alpha, 5)
+    told = Told(dispatcher, monkeypatch)
+
+    def refused(queue: str, message: dict[str, Any]) -> None:
+        raise WritesRefused("READONLY")
+
+    monkeypatch.setattr(dispatcher, "publish", refused)
+    dispatcher.run_once()
+
+    assert told == [False]
+    assert statuses() == ["PENDING"]
+
+
+def test_a_redis_that_fails_in_the_middle_of_a_pass_counts_as_not_reached(
+    alpha: Tenant, dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+):
+    due(dispatcher, alpha, 5)
+    told = Told(dispatcher, monkeypatch)
+
+    def away() -> dict[str, int]:
+        raise redis.ConnectionError("gone")
+
+    monkeypatch.setattr("executions.engine.dispatch.capacity_by_pool", away)
+    with pytest.raises(redis.ConnectionError):
+        dispatcher.run_once()
+
+    assert told == [False]
+
+
+def test_what_was_cut_off_is_reached_again_when_a_message_could_be_handed_over(
+    dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
+):
+    probes: list[int] = []
+
+    def probe() -> None:
+        probes.append(1)
+        if len(probes) == 1:
+            raise WritesRefused("READONLY")
+
+    monkeypatch.setattr(dispatcher, "probe", probe)
+    told = Told(dispatcher, monkeypatch)
+    dispatcher.run_once()
+    assert not probes
+    dispatcher.partitions.note_redis(reached=False)
+
+    with pytest.raises(WritesRefused):
+        dispatcher.run_once()
+    dispatcher.run_once()
+    dispatcher.run_once()
+
+    assert told == [True, False, False, True, True]
+    assert len(probes) == 2
 
 
 def test_retries_come_back_when_they_are_due(alpha: Tenant, dispatcher: Dispatcher):

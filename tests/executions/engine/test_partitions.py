@@ -124,6 +124,33 @@ def test_a_scheduler_that_does_not_reach_redis_hands_its_partitions_over_and_get
 
 
 @pytest.mark.django_db
+def test_who_takes_over_from_one_that_was_cut_off_looks_after_what_that_could_not_send(
+    clock: Time,
+):
+    first, second = Partitions(), Partitions()
+    settled(first, second)
+    given_up = set(first.held)
+    first.note_redis(reached=False)
+    clock.now += module.CUT_OFF_AFTER_SECONDS
+
+    settled(first, second)
+
+    assert second.inherited.keys() == given_up
+
+
+@pytest.mark.django_db
+def test_who_takes_over_from_one_that_stops_has_nothing_to_look_after(clock: Time):
+    first, second = Partitions(), Partitions()
+    settled(first, second)
+
+    first.release_all()
+    settled(second)
+
+    assert len(second.held) == conf().partition_count
+    assert not second.inherited
+
+
+@pytest.mark.django_db
 def test_where_none_reaches_redis_everybody_keeps_its_partitions(clock: Time):
     first, second = Partitions(), Partitions()
     settled(first, second)
