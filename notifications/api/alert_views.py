@@ -55,6 +55,7 @@ class MuteAlertView(PunctualView):
     """Silence one alert."""
 
     scopes = {"POST": "operate"}
+    receipt = frozenset({"id", "muted_until"})
 
     @extend_schema(operation_id="mute_alert", request=MuteBody, responses=AlertDetail)
     @idempotent(required=False)
