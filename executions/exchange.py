@@ -22,6 +22,7 @@ from executions.delivery.headers import (
 from executions.delivery.plan import BODILESS
 from executions.models import Attempt, Execution
 from executions.payloads import response_of, shown_body
+from shared.addresses import as_sent
 from shared.http_headers import is_secret_header
 from shared.instants import format_instant
 from shared.redaction import MASK
@@ -75,7 +76,7 @@ def planned_request(target: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     return {
         "method": target["method"],
-        "url": shown_url(target["url"], target),
+        "url": shown_url(_as_sent(target["url"]), target),
         "headers": {**mask_headers(_own_headers(target, {})), **proof_headers(target)},
     }
 
@@ -110,9 +111,14 @@ def sent_request(
     url = _filled(target, target["url"], {key: quote(known[key], safe="") for key in known})
     return {
         "method": target["method"],
-        "url": shown_url(url, target),
+        "url": shown_url(_as_sent(url), target),
         "headers": {**dict(headers), **proof_headers(target), "webhook-signature": MASK},
     }
+
+
+def _as_sent(url: str) -> str:
+    """Return the URL in the spelling in which it is sent; names of templates stay as written."""
+    return url if names_in(url) else as_sent(url)
 
 
 def with_body(request: dict[str, Any] | None, payload: Any) -> dict[str, Any] | None:

@@ -6,8 +6,6 @@ to, so only its host is shown.
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from django.contrib import admin
 
 from notifications.models import (
@@ -18,6 +16,7 @@ from notifications.models import (
     NotificationPreference,
     PushSubscription,
 )
+from shared.addresses import host_of
 from shared.admin import ProductAdmin
 from tenants.admin import TenantFilter
 
@@ -89,4 +88,4 @@ class PushSubscriptionAdmin(ProductAdmin):
     @admin.display(description="Push service")
     def host(self, subscription: PushSubscription) -> str:
         """Return the host of the endpoint."""
-        return urlsplit(subscription.endpoint).hostname or "-"
+        return host_of(subscription.endpoint) or "-"

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db.models import Q
@@ -19,6 +18,7 @@ from events.models import Event
 from events.outbox import Recorded
 from executions.models import Attempt, Execution
 from notifications.choices import AlertKind
+from shared.addresses import host_of
 from shared.ids import first_id_at, moment_of
 from tasks.models import Task, TaskRevision
 
@@ -181,11 +181,4 @@ def _hosts(executions: Iterable[Mapping[str, Any]]) -> dict[tuple[UUID, int], st
     rows = TaskRevision.objects.filter(wanted).values_list(
         "task_id", "version", "definition__target__url"
     )
-    return {(task, version): _host(url or "") for task, version, url in rows}
-
-
-def _host(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "")[:255]
-    except ValueError:
-        return ""
+    return {(task, version): host_of(url or "") for task, version, url in rows}

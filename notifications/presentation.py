@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, time
 from typing import Any
-from urllib.parse import urlsplit
 
 from notifications.models import Alert, Delivery, NotificationPreference, PushSubscription
+from shared.addresses import host_of
 from shared.instants import format_instant
 
 
@@ -91,7 +91,7 @@ def present_subscription(subscription: PushSubscription) -> dict[str, Any]:
     return {
         "id": str(subscription.id),
         "member": subscription.membership_id,
-        "push_service": urlsplit(subscription.endpoint).hostname or "",
+        "push_service": host_of(subscription.endpoint),
         "user_agent": subscription.user_agent,
         "created_at": format_instant(subscription.created_at),
         "last_used_at": _instant(subscription.last_used_at),

@@ -16,16 +16,27 @@ from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Network,
-    IPv6Address,
     IPv6Network,
-    ip_address,
     ip_network,
 )
 from typing import Any
 from urllib.parse import quote
 
-Address = IPv4Address | IPv6Address
+from shared.hosts import DEFAULT_PORTS, Address, HostError, bracketed, read_host_port
+
 Network = IPv4Network | IPv6Network
+
+__all__ = [
+    "Address",
+    "AllowList",
+    "TargetUrl",
+    "UrlError",
+    "as_sent",
+    "classify",
+    "host_of",
+    "origin_of",
+    "parse_target_url",
+]
 
 MAX_URL_LENGTH = 2048
 
@@ -175,9 +186,9 @@ def parse_target_url(
 
 
 _URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)((?:\?[^#]*)?)(?:#.*)?", re.IGNORECASE)
-_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
-_DEFAULT_PORTS = {"http": 80, "https": 443}
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
+#: What joins letters and emoji, and the tags of flags: without them they are other ones.
+_JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xE0020, 0xE0080))))
 #: The same, and the backslash, in ASCII.
 _BAD_ASCII = re.compile(r"[\x00-\x20\x7f\\]")
 #: Everything of ASCII that may stand in a request target; the rest is percent-encoded.
@@ -191,8 +202,7 @@ def _parse_target_url(url: str, allow: AllowList, allowed_low_ports: tuple[int, 
     if match is None:
         raise UrlError("url_invalid", "The URL must start with http:// or https://.")
     origin = _parse_origin(match[1].lower(), match[2], allow, allowed_low_ports)
-    path_and_query = quote((match[3] or "/") + match[4], safe=_TARGET_SAFE)
-    return TargetUrl(path_and_query=path_and_query, **origin)
+    return TargetUrl(path_and_query=_request_target(match[3], match[4]), **origin)
 
 
 # Few hosts have many paths.
@@ -201,25 +211,26 @@ def _parse_origin(
     scheme: str, written: str, allow: AllowList, allowed_low_ports: tuple[int, ...]
 ) -> dict[str, Any]:
     """Return what a target's URL says before its path; not to be changed."""
-    if "@" in written:
-        raise UrlError("url_invalid", "The URL must not hold credentials.")
-    parts = _AUTHORITY.fullmatch(written)
-    if parts is None:
-        raise UrlError("url_invalid", "The URL has no valid host and port.")
-    literal, name = _parse_host(parts[1])
-    port = int(parts[2]) if parts[2] else _DEFAULT_PORTS[scheme]
-    host = name if literal is None else str(literal)
+    try:
+        literal, host, port = read_host_port(written)
+    except HostError as error:
+        raise UrlError("url_invalid", error.message) from None
+    port = port or DEFAULT_PORTS[scheme]
     _check_port(port, literal, allow, allowed_low_ports)
     if literal is not None and classify(literal) and not allow.allows(literal, port):
         raise UrlError("address_forbidden", "The address of the URL is not public.")
-    bracketed = f"[{host}]" if ":" in host else host
     return {
         "scheme": scheme,
         "host": host,
         "port": port,
-        "authority": bracketed if port == _DEFAULT_PORTS[scheme] else f"{bracketed}:{port}",
+        "authority": _authority(scheme, host, port),
         "literal": literal,
     }
+
+
+def _authority(scheme: str, host: str, port: int) -> str:
+    named = bracketed(host)
+    return named if port == DEFAULT_PORTS[scheme] else f"{named}:{port}"
 
 
 def origin_of(url: str) -> tuple[str, str, int] | None:
@@ -228,16 +239,32 @@ def origin_of(url: str) -> tuple[str, str, int] | None:
     None where it has none. Whether they may be called is not judged.
     """
     match = _URL.fullmatch(url)
-    parts = _AUTHORITY.fullmatch(match[2]) if match else None
-    if match is None or parts is None:
-        return None
-    try:
-        literal, name = _parse_host(parts[1])
-    except UrlError:
+    if match is None:
         return None
     scheme = match[1].lower()
-    port = int(parts[2]) if parts[2] else _DEFAULT_PORTS[scheme]
-    return scheme, name if literal is None else str(literal), port
+    try:
+        found = read_host_port(match[2])
+    except HostError:
+        return None
+    return scheme, found.host, found.port or DEFAULT_PORTS[scheme]
+
+
+def host_of(url: str) -> str:
+    """Return the host that the URL is sent to, in its one spelling; '' where it has none."""
+    origin = origin_of(url)
+    return "" if origin is None else origin[1]
+
+
+def as_sent(url: str) -> str:
+    """Return the URL in the spelling in which it is sent; as it is where it cannot be sent."""
+    match, origin = _URL.fullmatch(url), origin_of(url)
+    if match is None or origin is None:
+        return url
+    return f"{origin[0]}://{_authority(*origin)}{_request_target(match[3], match[4])}"
+
+
+def _request_target(path: str, query: str) -> str:
+    return quote((path or "/") + query, safe=_TARGET_SAFE)
 
 
 def _refuse_bad_characters(url: str) -> None:
@@ -247,7 +274,8 @@ def _refuse_bad_characters(url: str) -> None:
         bad = _BAD_ASCII.search(url) is not None
     else:
         bad = "\\" in url or any(
-            unicodedata.category(char) in _FORBIDDEN_CATEGORIES for char in url
+            unicodedata.category(char) in _FORBIDDEN_CATEGORIES and char not in _JOINERS
+            for char in url
         )
     if bad:
         raise UrlError("url_invalid", "The URL holds white space, a backslash or a control.")
@@ -256,74 +284,7 @@ def _refuse_bad_characters(url: str) -> None:
 def _check_port(
     port: int, literal: Address | None, allow: AllowList, allowed_low_ports: tuple[int, ...]
 ) -> None:
-    if not 1 <= port <= 65535:
-        raise UrlError("url_invalid", "The port of the URL must be 1-65535.")
     if port >= 1024 or port in (80, 443) or port in allowed_low_ports:
         return
     if literal is None or not allow.names_port(literal, port):
         raise UrlError("port_forbidden", f"Port {port} is not allowed.")
-
-
-_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_NAME = re.compile(rf"(?:{_LABEL}\.)*{_LABEL}")
-_NUMERIC_LABEL = re.compile(r"[0-9]+|0x[0-9a-f]*")
-
-
-def _parse_host(written: str) -> tuple[Address | None, str]:
-    """Return (address, "") for every spelling of an address, else (None, ASCII name)."""
-    if written.startswith("["):
-        return _parse_v6(written[1:-1]), ""
-    host = _to_ascii(written).lower().removesuffix(".")
-    if _NUMERIC_LABEL.fullmatch(host.rpartition(".")[2]):
-        return _parse_numeric(host), ""
-    if len(host) > 253 or not _NAME.fullmatch(host):
-        raise UrlError("url_invalid", "The host of the URL is not a valid name.")
-    return None, host
-
-
-def _parse_v6(text: str) -> IPv6Address:
-    try:
-        return IPv6Address(text)
-    except ValueError:
-        raise UrlError("url_invalid", "The host of the URL is not a valid address.") from None
-
-
-def _to_ascii(host: str) -> str:
-    """Encode an international name; characters that only look like ASCII are refused.
-
-    IDNA would turn full-width digits and the ideographic full stop into an IPv4 address.
-    """
-    if host.isascii():
-        return host
-    for char in host:
-        folded = unicodedata.normalize("NFKC", char)
-        if not char.isascii() and ("。" in folded or any(part.isascii() for part in folded)):
-            raise UrlError("url_invalid", "The host of the URL holds look-alike characters.")
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        raise UrlError("url_invalid", "The host of the URL is not a valid name.") from None
-
-
-def _parse_numeric(host: str) -> Address:
-    """Read what ``inet_aton`` would: one to four parts, decimal, octal or hexadecimal."""
-    parts = host.split(".")
-    invalid = UrlError("url_invalid", "The host of the URL is not a valid address.")
-    if len(parts) > 4:
-        raise invalid
-    try:
-        numbers = [_parse_aton_part(part) for part in parts]
-    except ValueError:
-        raise invalid from None
-    last = numbers.pop()
-    if any(number > 255 for number in numbers) or last >= 256 ** (4 - len(numbers)):
-        raise invalid
-    return ip_address(sum(number << 24 - 8 * place for place, number in enumerate(numbers)) + last)
-
-
-def _parse_aton_part(part: str) -> int:
-    if not _NUMERIC_LABEL.fullmatch(part) or len(part) > 16:
-        raise ValueError(part)
-    if part.startswith("0x"):
-        return int(part[2:] or "0", 16)
-    return int(part, 8) if part.startswith("0") else int(part)

@@ -7,12 +7,12 @@ definitions are equal objects whatever form they came in.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from tasks.choices import TaskType
+from tasks.destination_names import name_of_url
 from tasks.masking import mask_target
 
 COMMON_SCHEDULE_DEFAULTS: dict[str, Any] = {
@@ -133,7 +133,6 @@ class Definition:
     depends_on: list[str]
 
 
-_DESTINATION = re.compile(r"[A-Za-z]+://([^/?#]*)")
 _PARTS = tuple(part.name for part in fields(Definition))
 
 
@@ -178,11 +177,8 @@ def pools_called(name: str) -> tuple[str, str]:
 
 
 def destination_of(target: Mapping[str, Any]) -> str:
-    """Return the host, with its port where the URL says one, that a webhook calls; else ''."""
-    if target["kind"] != "webhook":
-        return ""
-    found = _DESTINATION.match(target["url"])
-    return found[1].lower() if found else ""
+    """Return the name of the destination that a webhook calls; '' for other kinds."""
+    return name_of_url(target["url"]) if target["kind"] == "webhook" else ""
 
 
 def runtime_seconds(target: Mapping[str, Any]) -> float:

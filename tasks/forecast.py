@@ -17,7 +17,9 @@ from uuid import UUID
 from django.core.cache import cache
 
 from shared.exceptions import PunctualError
+from shared.hosts import HostError
 from shared.instants import format_instant
+from tasks.destination_names import read_name
 from tasks.forecast_groups import Group, Scope, read_groups, read_one_time
 from tasks.forecast_hot import Contribution, HotSpot, find_hot_spots
 from tasks.models import Task
@@ -79,6 +81,7 @@ def forecast(
 
     Up to a minute old: ``computed_at`` says when it was made.
     """
+    destination = destination and _named(destination)
     key = f"forecast:{tenant_id}:{start and format_instant(start)}:{days}:{destination}:{label}"
     digest = _safe(key)
     kept: Forecast | None = cache.get(digest)
@@ -89,6 +92,14 @@ def forecast(
     made = compute(Scope(tenant_id, stretch.until, destination, label), stretch, now)
     cache.set(digest, made, KEPT_SECONDS)
     return made
+
+
+def _named(destination: str) -> str:
+    """Return the name of the destination that the text spells; what spells none finds nothing."""
+    try:
+        return read_name(destination)
+    except HostError:
+        return destination
 
 
 def present_forecast(found: Forecast, resolution: str) -> dict[str, Any]:

@@ -7,17 +7,17 @@ that a pause finds the same tasks when it begins as each new task finds pauses. 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.db.models import Q
 
 from shared.exceptions import FieldError, InvalidInput
+from shared.hosts import HostError
 from shared.sql import rows
 from tasks.choices import PauseScope
 from tasks.definition import plain_pool, pools_called
+from tasks.destination_names import destination_name, read_host_and_port
 from tasks.field_reader import text_problem
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 from tasks.models import Pause, Task
@@ -28,7 +28,6 @@ _LONGEST = {
     PauseScope.POOL: 63,
     PauseScope.DESTINATION: 260,
 }
-_HOST = re.compile(r"[^\s/?#@\\]+")
 _SAID = {
     PauseScope.LABEL: "the label {}",
     PauseScope.POOL: "the pool {}",
@@ -58,16 +57,29 @@ def own(tenant_id: UUID) -> None:
 def covered(tasks: TaskQuerySet, scope: str, value: str) -> TaskQuerySet:
     """Return those of the tasks that a pause of this scope and value covers.
 
-    A destination without a port is the host on every port; with one it is as in the URL. A pool
-    is the one of that name, whether our own workers run it or others lease from it.
+    A destination without a port is the host on every port; with one it is that port alone, where
+    80 and 443 are one. A pool is the one of that name, whether our own workers run it or others
+    lease from it.
     """
     if scope == PauseScope.LABEL:
         return tasks.labelled(value)
     if scope == PauseScope.POOL:
         return tasks.filter(pool__in=pools_called(value))
     if scope == PauseScope.DESTINATION:
-        return tasks.filter(Q(destination=value) | Q(destination__startswith=f"{value}:"))
+        return _calling(tasks, value)
     return tasks
+
+
+def _calling(tasks: TaskQuerySet, value: str) -> TaskQuerySet:
+    try:
+        host, port = read_host_and_port(value)
+    except HostError:
+        # Of a pause that an older version took.
+        return tasks.filter(destination=value)
+    name = destination_name(host, port)
+    if port is not None:
+        return tasks.filter(destination=name)
+    return tasks.filter(Q(destination=name) | Q(destination__startswith=f"{name}:"))
 
 
 def holders(tenant_id: UUID, task_ids: Collection[UUID]) -> dict[UUID, Pause]:
@@ -122,14 +134,16 @@ def read_value(scope: str, value: str) -> str:
 
 
 def _read_destination(value: str) -> str:
+    """Return the value as it is kept: a port that is written stays, since it says which one."""
     try:
-        parts = urlsplit(f"//{value}")
-        valid = bool(_HOST.fullmatch(value) and parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid or value.endswith(":"):
-        _refuse("invalid", "Give the host, or host:port, as in the URL: api.example.com.")
-    return value.lower()
+        host, port = read_host_and_port(value)
+    except HostError as error:
+        example = "Give the host, or host:port, as in the URL: api.example.com."
+        raise InvalidInput(
+            [FieldError("#/value", "invalid", f"{error.message} {example}")]
+        ) from error
+    name = destination_name(host, None)
+    return name if port is None else f"{name}:{port}"
 
 
 def _refuse(code: str, message: str) -> None:

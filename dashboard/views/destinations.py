@@ -1,6 +1,6 @@
 """Destinations: how each host does that the tenant's webhooks call, its limits and its circuit.
 
-A host stands in the path, with its port where URLs say one.
+A host stands in the path, in any spelling, with its port unless that is 80 or 443.
 """
 
 from __future__ import annotations

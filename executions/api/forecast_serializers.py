@@ -29,7 +29,7 @@ class LoadBucket(Answer):
 class DestinationLoad(Answer):
     """The starts that call one destination."""
 
-    destination = serializers.CharField(help_text="Host, and the port if the URL has one.")
+    destination = serializers.CharField(help_text="Host, with its port unless that is 80 or 443.")
     count = serializers.IntegerField()
 
 

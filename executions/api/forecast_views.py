@@ -42,7 +42,9 @@ class ForecastView(PunctualView):
             "days": integer(f"How many days; {MAX_DAYS} unless given.", minimum=1, maximum=7),
             "resolution": choice(*_RESOLUTIONS, description="Of the buckets.", default="hour"),
             "destination": text(
-                "Only starts that call this host, with the port if the URL has one.", max_length=260
+                "Only starts that call this host, in any spelling; with its port unless that is "
+                "80 or 443.",
+                max_length=260,
             ),
             "label": text(
                 "Only tasks with `key:value`, or with this key.",

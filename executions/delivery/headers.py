@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executions.delivery.signing import sign
+from shared.addresses import as_sent
 from shared.conf import conf
 
 USER_AGENT = "Punctual-Webhooks/1"
@@ -84,4 +85,4 @@ def traceparent(execution_id: str, attempt: int) -> str:
 
 def callback_url_of(execution_id: str) -> str:
     """Return the URL under which a receiver heartbeats and ends the execution."""
-    return f"{conf().public_url.rstrip('/')}/v1/executions/{execution_id}"
+    return as_sent(f"{conf().public_url.rstrip('/')}/v1/executions/{execution_id}")

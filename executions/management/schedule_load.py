@@ -40,7 +40,9 @@ def add_forecast_options(parser: CommandParser) -> None:
         "--resolution", choices=("minute", "hour"), default="hour", help="of the buckets (hour)"
     )
     parser.add_argument(
-        "--destination", metavar="HOST", help="only what calls it, with the port if the URL has one"
+        "--destination",
+        metavar="HOST",
+        help="only what calls it, in any spelling; with its port unless that is 80 or 443",
     )
     parser.add_argument("--label", help="only tasks with key:value, or with this key")
 

@@ -10,7 +10,7 @@ from shared.ids import new_id
 
 
 class Destination(models.Model):
-    """Limits of a host, with its port where URLs say one; hosts without limits have no row.
+    """Limits of a host, with its port unless that is 80 or 443; hosts without limits have no row.
 
     ``max_in_flight`` requests at a time and ``rate_per_second`` starts a second, over all
     workers; null is no limit of its own. Without ``breaker`` its circuit never opens.

@@ -1,18 +1,17 @@
 """Destinations for people: how each host of a tenant's webhooks does, its limits, its circuit.
 
-A destination is a host, with its port where URLs say one, of one tenant: no tenant sees or moves
-another's (D5, D6). Limits are rows; circuits and counts live in Redis and can be lost, which
-closes them. Executions that wait for a destination are parked; they are counted up to a limit.
+A destination is a host, with its port unless that is 80 or 443, of one tenant: no tenant sees or
+moves another's (D5, D6). Every spelling of a host names the same one. Limits are rows; circuits and
+counts live in Redis and can be lost, which closes them. Executions that wait for a destination are
+parked; they are counted up to a limit.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 import redis
@@ -27,10 +26,12 @@ from executions.engine.destination_key import key_of, limits_text, tenant_and_ho
 from executions.models import Destination
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound, Unavailable, VersionMismatch
+from shared.hosts import HostError
 from shared.notify import wake_schedulers_in
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from tasks.choices import TaskStatus
+from tasks.destination_names import read_name
 
 #: Parked executions are counted up to here.
 MOST_PARKED = 100_000
@@ -41,7 +42,6 @@ CALLING = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 LIMITS = ("max_in_flight", "rate_per_second", "breaker")
 
 _UNKNOWN = "There is no such destination."
-_HOST = re.compile(r"[^\s\x00-\x20\x7fA-Z/\\?#@]{1,260}")
 
 _offset = ClockOffset()
 _Row = tuple[str, int, int | None, float | None, bool | None, int | None]
@@ -83,7 +83,7 @@ def list_destinations(
     parameters = {
         "after": after,
         "only": None,
-        "q": given.get("q"),
+        "q": _sought(given.get("q")),
         "limited": given.get("limited"),
         "calling": list(CALLING),
         "limit": limit,
@@ -93,7 +93,7 @@ def list_destinations(
 
 def get_destination(tenant_id: UUID, host: str) -> Shown:
     """Return one destination; raise NotFound for a host that no task calls and nobody limited."""
-    found = _only(tenant_id, [host])
+    found = _only(tenant_id, [_named(host)])
     if not found:
         raise NotFound(_UNKNOWN)
     return found[0]
@@ -129,8 +129,7 @@ def change_limits(
     can name as its host, InvalidInput, VersionMismatch.
     """
     _judge(changes)
-    if not _is_host(host):
-        raise NotFound(_UNKNOWN)
+    host = _named(host)
     # Two may set the first limits at once: the insert judges, the lock lets the second wait.
     Destination.objects.bulk_create(
         [Destination(tenant_id=tenant_id, host=host, version=0)], ignore_conflicts=True
@@ -162,6 +161,7 @@ def reset_circuit(tenant_id: UUID, host: str, *, actor: Actor) -> Shown:
     Raise NotFound, and Unavailable when Redis cannot be asked.
     """
     shown = get_destination(tenant_id, host)
+    host = shown.host
     try:
         circuits.forget(key_of(tenant_id, host))
     except ConnectionFailed as error:
@@ -191,15 +191,22 @@ def _look_again() -> None:
     wake_schedulers_in(0.0)
 
 
-def _is_host(host: str) -> bool:
-    """Return whether a URL can name it, as :func:`~tasks.definition.destination_of` reads it."""
-    if not _HOST.fullmatch(host):
-        return False
+def _named(written: str) -> str:
+    """Return the destination's name; raise NotFound for what no URL can name as its host."""
     try:
-        parts = urlsplit(f"https://{host}/")
-        return bool(parts.hostname) and parts.netloc == host and parts.port != 0
-    except ValueError:
-        return False
+        return read_name(written)
+    except HostError as error:
+        raise NotFound(_UNKNOWN) from error
+
+
+def _sought(part: str | None) -> str | None:
+    """Return a part of a host as names have it; a part in Unicode has to be a whole host."""
+    if part is None or part.isascii():
+        return part and part.lower()
+    try:
+        return read_name(part)
+    except HostError:
+        return part
 
 
 def _judge(changes: Mapping[str, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -16,7 +15,7 @@ from notifications.services.preferences import get_membership
 from notifications.transports.push import check_endpoint
 from notifications.transports.vapid import public_key
 from shared.actor import Actor
-from shared.addresses import UrlError
+from shared.addresses import UrlError, host_of
 from shared.encryption import seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import new_id
@@ -58,7 +57,7 @@ def subscribe(
     subscription.failed_at, subscription.error = None, ""
     subscription.save()
     subscription.refresh_from_db()
-    facts = {"member": member_id, "host": urlsplit(endpoint).hostname}
+    facts = {"member": member_id, "host": host_of(endpoint)}
     audit.record(
         tenant_id,
         actor,
@@ -78,7 +77,7 @@ def unsubscribe(tenant_id: UUID, subscription_id: UUID, *, actor: Actor) -> None
     ).first()
     if found is None:
         raise NotFound("There is no such push subscription.")
-    facts = {"member": found.membership_id, "host": urlsplit(found.endpoint).hostname}
+    facts = {"member": found.membership_id, "host": host_of(found.endpoint)}
     found.delete()
     audit.record(
         tenant_id,

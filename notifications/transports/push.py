@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -87,9 +86,8 @@ def _request(url: TargetUrl, endpoint: str, keys: dict[str, str], message: PushM
         raise TransportError(
             f"The browser's keys cannot be used: {type(error).__name__}", permanent=True
         ) from error
-    parts = urlsplit(endpoint)
     headers = [
-        ("Authorization", authorization(f"{parts.scheme}://{url.authority}")),
+        ("Authorization", authorization(f"{url.scheme}://{url.authority}")),
         ("Content-Encoding", "aes128gcm"),
         ("Content-Type", "application/octet-stream"),
         ("TTL", str(_KEPT_SECONDS[message.urgent])),

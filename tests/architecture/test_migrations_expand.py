@@ -76,6 +76,14 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tasks 0012_paused_tasks": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",
     },
+    "executions 0011_one_name_of_destinations": {
+        "RunSQL": "of its own session only",
+        "RunPython": "old code finds limits and tasks by the same name: all spell it alike",
+    },
+    "tasks 0013_one_name_of_destinations": {
+        "RunSQL": "of its own session only",
+        "RunPython": "old code compares the column with limits, which the same release renames",
+    },
     "tenants 0003_one_index_of_answers": {
         "AlterField idempotencyrecord tenant": "drops an index that the constraint's makes up for",
     },

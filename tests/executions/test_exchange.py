@@ -148,6 +148,16 @@ def test_a_key_in_the_query_is_shown_masked(url: str, shown: str):
     assert request({"auth": auth, "url": url})["url"] == shown
 
 
+def test_the_url_is_shown_as_it_was_sent():
+    url = "HTTPS://Faß.de.:0443/größe/\U0001f680?q=a%20b"
+    sent = "https://xn--fa-hia.de/gr%C3%B6%C3%9Fe/%F0%9F%9A%80?q=a%20b"
+
+    assert request({"url": url})["url"] == sent
+    planned = planned_request({**TARGET, "url": url})
+    assert planned is not None
+    assert planned["url"] == sent
+
+
 def test_templates_are_shown_filled_as_far_as_is_known():
     found = request(
         {

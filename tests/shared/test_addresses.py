@@ -5,7 +5,15 @@ from ipaddress import ip_address
 
 import pytest
 
-from shared.addresses import AllowList, UrlError, classify, parse_target_url
+from shared.addresses import (
+    AllowList,
+    UrlError,
+    as_sent,
+    classify,
+    host_of,
+    origin_of,
+    parse_target_url,
+)
 
 NOTHING = AllowList()
 
@@ -144,6 +152,18 @@ def test_url_is_split_into_the_parts_that_are_sent():
         ("http://8.8.8.8/", "8.8.8.8", "/"),
         ("http://[2606:4700:0::1111]:8080/", "[2606:4700::1111]:8080", "/"),
         ("http://example.com//a/../b", "example.com", "//a/../b"),
+        ("http://example.com:/x", "example.com", "/x"),
+        ("https://EXAMPLE.com.:0443/x", "example.com", "/x"),
+        ("https://faß.de/", "xn--fa-hia.de", "/"),
+        ("https://ｅｘａｍｐｌｅ．com/", "example.com", "/"),
+        ("https://a.b/\U0001f469\u200d\U0001f680", "a.b", "/%F0%9F%91%A9%E2%80%8D%F0%9F%9A%80"),
+        (
+            "https://a.b/\u06cc\u200c\u0647?q=\u2764\ufe0f",
+            "a.b",
+            "/%DB%8C%E2%80%8C%D9%87?q=%E2%9D%A4%EF%B8%8F",
+        ),
+        ("https://a.b/%F0%9F%9A%80/\U0001f680", "a.b", "/%F0%9F%9A%80/%F0%9F%9A%80"),
+        ("https://a.b/#\U0001f680", "a.b", "/"),
     ],
 )
 def test_url_has_one_canonical_form(url, authority, path):
@@ -159,15 +179,14 @@ def test_url_has_one_canonical_form(url, authority, path):
         *("http://", "http:///x", "http://?x", "http://:80/", "file:///etc/passwd"),
         *("http://user@example.com", "http://user:pw@example.com", "http://@example.com"),
         *("http://example.com:0", "http://example.com:65536", "http://example.com:8a"),
-        "http://example.com:",
         *("http://example.com:-1", "http://example.com:999999", "http://example.com:８０"),
         *(" http://example.com", "http://example.com ", "http://exa mple.com"),
         *("http://example.com/a b", "http://example.com/\t", "http://example.com/\n"),
         *("http://example.com/\r\nX: y", "http://example.com/\0", "http://example.com/\u2028"),
         *("http://example.com/\u200b", "http://example.com/\ud800", "http://example.com\\@a.b/"),
         *("http://127.1.1.1:80\\@127.2.2.2:80/", "http://%31%32%37.0.0.1/", "http://a%2eb/"),
-        *("http://127。0。0。1/", "http://127\uff0e0\uff0e0\uff0e1/", "http://１２７.０.０.１/"),
-        *("http://①②⑦.⓪.⓪.①/", "http://example\uff61com/", "http://ｅxample.com/"),
+        *("http://example.com/\u202e", "http://example.com/\ufeff", "http://example.com/\u00a0"),
+        *("http://℀.example/", "http://i❤.ws/", "http://xn--0.com/", "http://a\u200db.com/"),
         *(
             "http://exam\u00adple.com/",
             "http://-a.com",
@@ -197,6 +216,14 @@ def test_url_that_could_be_read_in_two_ways_is_invalid(url):
         *("2130706433", "017700000001", "0x7f000001", "0x7f.1", "0X7F.0x0.0.1", "0", "0x"),
         *("00000000", "[::1]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::127.0.0.1]"),
         *("[64:ff9b::7f00:1]", "169.254.169.254", "0xa9fea9fe", "10.1", "192.168.257"),
+        *(
+            "127。0。0。1",
+            "127\uff0e0\uff0e0\uff0e1",
+            "１２７.０.０.１",
+            "①②⑦.⓪.⓪.①",
+            "２１３０７０６４３３",
+        ),
+        *("127.0.0.1:", "127.0.0.1.:080", "[::1]:", "0x7f。1", "①⑥⑨.254.169.254"),
     ],
 )
 def test_every_spelling_of_a_forbidden_address_is_forbidden(host):
@@ -235,3 +262,21 @@ def test_low_port_of_a_literal_is_allowed_only_by_a_rule_that_names_it():
     with pytest.raises(UrlError) as caught:
         parse_target_url("http://10.0.0.1:81/", AllowList(["10.0.0.0/8"]))
     assert caught.value.code == "port_forbidden"
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        ("HTTPS://EXAMPLE.com.:0443/a b/é#x", "https://example.com/a%20b/%C3%A9"),
+        ("http://0x7f.1:08080?q=ü", "http://127.0.0.1:8080/?q=%C3%BC"),
+        *(("ftp://example.com/", "ftp://example.com/"), ("http://a..b/", "http://a..b/")),
+    ],
+)
+def test_a_url_is_shown_as_it_is_sent_and_as_it_is_where_it_cannot_be(url, sent):
+    assert as_sent(url) == sent
+
+
+def test_origins_are_compared_in_one_spelling():
+    assert origin_of("HTTPS://Faß.de.:0443/x") == origin_of("https://xn--fa-hia.de/y")
+    assert origin_of("http://[::1") is None
+    assert (host_of("http://0x7f.1:9000/"), host_of("nothing")) == ("127.0.0.1", "")

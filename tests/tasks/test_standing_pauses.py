@@ -8,7 +8,7 @@ from executions.services.pauses import Wanted, create_pause
 from shared.exceptions import InvalidInput
 from tasks import standing_pauses
 from tasks.models import Task
-from tests.factories import ACTOR, TARGET, daily, make_task, make_tenant
+from tests.factories import ACTOR, TARGET, daily, make_task, make_tenant, once
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +49,20 @@ def test_a_destination_without_a_port_in_the_url_is_the_host(alpha):
     tasks = Task.objects.for_tenant(alpha.id)
 
     assert list(standing_pauses.covered(tasks, "destination", "api.example.com")) == [task]
-    assert not standing_pauses.covered(tasks, "destination", "api.example.com:443")
+    assert list(standing_pauses.covered(tasks, "destination", "api.example.com:443")) == [task]
+    assert not standing_pauses.covered(tasks, "destination", "api.example.com:8443")
+
+
+@pytest.mark.parametrize(
+    "value", ["API.example.com.", "api.example.com:0443", "api.example.com:80", "api.example.com:"]
+)
+def test_a_pause_that_an_older_version_took_covers_the_same_host(alpha, value):
+    task = make_task(alpha, once(target={"url": "https://api.example.com./x"}))
+    make_task(alpha, once(target={"url": "https://api.example.com:8443/x"}))
+    covered = standing_pauses.covered(Task.objects.all(), "destination", value)
+
+    # Without a port it is the host on every port.
+    assert (task in covered, covered.count()) == (True, 1 if value[-1] in "30" else 2)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +70,9 @@ def test_a_destination_without_a_port_in_the_url_is_the_host(alpha):
     [
         ("destination", "API.Example.com", "api.example.com"),
         ("destination", "[::1]:8080", "[::1]:8080"),
+        ("destination", "Faß.de.:0443", "xn--fa-hia.de:443"),
+        ("destination", "0x7f.1:9000", "127.0.0.1:9000"),
+        ("destination", "api.example.com:", "api.example.com"),
         ("label", "Team:Billing", "Team:Billing"),
         ("pool", "default", "default"),
         ("tenant", "", ""),
@@ -77,7 +93,6 @@ def test_values_are_read_as_they_are_compared(scope, given, read):
         ("pool", "a\0b", "invalid_characters"),
         ("destination", "https://api.example.com", "invalid"),
         ("destination", "api.example.com/x", "invalid"),
-        ("destination", "api.example.com:", "invalid"),
         ("destination", "api.example.com:0", "invalid"),
         ("destination", "api.example.com:99999", "invalid"),
         ("destination", "api.example.com:http", "invalid"),

@@ -77,7 +77,9 @@ def _add_list_options(parser: CommandParser) -> None:
 
 
 def _add_host(parser: CommandParser) -> None:
-    parser.add_argument("host", help="the host, with its port where URLs say one")
+    parser.add_argument(
+        "host", help="the host in any spelling, with its port unless that is 80 or 443"
+    )
     _add_tenant(parser)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.executions.answers import problem
 from tests.executions.services.test_destinations import HOST
 from tests.factories import make_task, once
@@ -19,6 +21,13 @@ def test_a_host_may_hold_a_port_and_an_address(viewer, alpha):
     make_task(alpha, once(target={"url": "https://api.example.com:8443/x"}))
 
     assert viewer.get("/v1/destinations/api.example.com:8443").status_code == 200
+
+
+@pytest.mark.parametrize("written", ["API.Example.com", "api.example.com.", "api.example.com:0443"])
+def test_a_host_is_found_in_every_spelling(viewer, alpha, written):
+    make_task(alpha)
+
+    assert viewer.get(f"/v1/destinations/{written}").json()["host"] == HOST
 
 
 def test_unknown_hosts_and_those_of_other_tenants_are_404(viewer, stranger, alpha):

@@ -48,7 +48,10 @@ def test_destination_and_label_choose(client: ApiClient, alpha: Tenant):
 
     for query in (f"destination={task.destination}", "label=team", "label=team:billing"):
         assert client.get(f"{URL}?{query}").json()["tasks"] == 1
+    for spelling in ("API.Example.com.", "api.example.com:0443"):
+        assert client.get(f"{URL}?destination={spelling}").json()["tasks"] == 1
     assert client.get(f"{URL}?destination=nowhere:1").json()["starts"] == 0
+    assert client.get(f"{URL}?destination=no%20host").json()["starts"] == 0
 
 
 @pytest.mark.parametrize(

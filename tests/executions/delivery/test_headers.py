@@ -108,3 +108,9 @@ def test_a_callback_goes_to_the_public_url(settings):
     settings.PUNCTUAL = replace(conf(), public_url="https://p.example/base/")
 
     assert callback_url_of("x") == "https://p.example/base/v1/executions/x"
+
+
+def test_a_public_url_beyond_ascii_is_sent_in_the_one_spelling_of_its_host(settings):
+    settings.PUNCTUAL = replace(conf(), public_url="https://Faß.example:0443")
+
+    assert callback_url_of("x") == "https://xn--fa-hia.example/v1/executions/x"

@@ -11,7 +11,7 @@ from executions.services import destinations
 from shared import redis_client
 from shared.exceptions import InvalidInput, NotFound, Unavailable, VersionMismatch
 from tests.executions.answers import audited
-from tests.factories import ACTOR, make_execution, make_task, once
+from tests.factories import ACTOR, make_execution, make_task, once, prepare, release
 from tests.support.closed_redis import closed_redis
 from tests.support.scripts import Moved
 
@@ -90,7 +90,7 @@ def test_a_host_may_be_limited_before_a_task_calls_it(alpha, beta):
 
 @pytest.mark.parametrize(
     "host",
-    ["", "a b", "a/b", "me@a.example", "A.example", "a:0", "a:99999", "[::1", "x" * 261, "\x00"],
+    ["", "a b", "a/b", "me@a.example", "a..b", "a:0", "a:99999", "[::1", "x" * 261, "\x00"],
 )
 def test_what_no_url_can_name_as_its_host_has_no_limits(alpha, host):
     with pytest.raises(NotFound):
@@ -223,3 +223,47 @@ def test_a_reset_without_redis_changes_nothing(alpha, monkeypatch):
 
     with pytest.raises(Unavailable):
         destinations.reset_circuit(alpha.id, HOST, actor=ACTOR)
+
+
+SPELLINGS = ["API.Example.com", "api.example.com.", "api.example.com:443", "api.example.com.:00080"]
+
+
+@pytest.mark.parametrize("written", SPELLINGS)
+def test_every_spelling_of_a_host_finds_its_one_destination(alpha, written):
+    make_task(alpha, once(target={"url": f"https://{written}/x"}))
+    made = destinations.change_limits(alpha.id, written, {"max_in_flight": 3}, actor=ACTOR)
+    found = destinations.get_destination(alpha.id, HOST)
+    reset = destinations.reset_circuit(alpha.id, written, actor=ACTOR)
+
+    assert [one.host for one in (made, found, reset)] == [HOST] * 3
+    assert (found.tasks, found.max_in_flight) == (1, 3)
+    assert Destination.objects.get().host == HOST
+    assert audited(HOST, "destination.reset")
+
+
+def test_limits_of_a_host_hold_for_work_in_every_spelling_of_it(alpha):
+    for written in SPELLINGS:
+        make_task(alpha, once(target={"url": f"http://{written.replace(':443', ':80')}/x"}))
+    destinations.change_limits(alpha.id, HOST, {"max_in_flight": 3}, actor=ACTOR)
+    prepare()
+
+    claimed = release()
+
+    assert {(row.destination, row.max_in_flight) for row in claimed} == {(HOST, 3)}
+    assert len(claimed) == len(SPELLINGS)
+
+
+@pytest.mark.parametrize("part", ["faß.de", "XN--FA", "xn--fa-hia.de", "Faß.de."])
+def test_the_list_is_searched_in_every_spelling(alpha, part):
+    make_task(alpha, once(target={"url": "https://faß.de/"}))
+    make_task(alpha, once(target={"url": "https://fass.de/"}))
+
+    found = destinations.list_destinations(alpha.id, {"q": part})
+
+    assert [one.host for one in found] == ["xn--fa-hia.de"]
+
+
+def test_a_search_that_is_no_host_finds_nothing(alpha):
+    make_task(alpha)
+
+    assert not destinations.list_destinations(alpha.id, {"q": "☃"})
