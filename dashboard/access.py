@@ -30,9 +30,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from shared.actor import Actor
 from shared.api.outages import is_outage
 from shared.api.trace import trace_id_of
-from shared.client_address import client_address
 from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput, PunctualError
+from shared.request_actor import actor_of
 from tenants.choices import Role
 from tenants.idempotency import IdempotencyInProgress, answer_once
 from tenants.models import Membership, Tenant
@@ -217,7 +217,7 @@ def _visitor(request: HttpRequest) -> Visitor | None:
         return None
     wanted = request.session.get("tenant_id")
     chosen = next((one for one in memberships if str(one.tenant_id) == wanted), None)
-    actor = Actor(f"user:{user.pk}", client_address(request), trace_id_of(request))
+    actor = actor_of(request, f"user:{user.pk}")
     return Visitor(user, chosen or memberships[0], memberships, actor)
 
 

@@ -27,6 +27,7 @@ from shared.http_headers import is_secret_header
 from shared.instants import format_instant
 from shared.redaction import MASK
 from shared.templates import names_in, render
+from shared.trace_context import context_of
 
 __all__ = [
     "captured_response",
@@ -93,13 +94,15 @@ def sent_request(
     scheduled_for = format_instant(execution.scheduled_for)
     known = {"scheduled_for": scheduled_for, "attempt": str(attempt.number)}
     callback = target["completion"] == "callback"
+    context = context_of(str(execution.id), execution.trace_context)
     facts = AttemptFacts(
         execution_id=str(execution.id),
         task_id=str(execution.task_id),
         attempt=attempt.number,
         scheduled_for=scheduled_for,
         fencing_token=attempt.fencing_token,
-        traceparent=traceparent(str(execution.id), attempt.number),
+        traceparent=traceparent(str(execution.id), attempt.number, context),
+        tracestate=context.state,
         user_headers=list(mask_headers(_own_headers(target, known)).items()),
         execution_token=MASK if callback else None,
         callback_url=callback_url_of(str(execution.id)) if callback else None,

@@ -10,6 +10,7 @@ from executions.captured_logs import log_url
 from executions.choices import Status
 from executions.models import Execution
 from shared.instants import format_instant
+from shared.trace_context import context_of
 from tasks.definition import plain_pool
 from tasks.models import Task
 
@@ -44,7 +45,7 @@ def present_execution(
         "error": error_or_none(execution.error_code, execution.error_message),
         "progress": None,
         "result": None,
-        "trace_id": execution.id.hex,
+        "trace_id": context_of(execution.id.hex, execution.trace_context).trace_id,
         "parent_id": str(execution.parent_id) if execution.parent_id else None,
         **(detail or {}),
     }

@@ -15,6 +15,10 @@ class Actor:
     name: str
     address: str = ""
     trace_id: str = ""
+    #: The trace that what the call makes run continues, as :mod:`shared.trace_context` keeps it.
+    trace: str = ""
+    #: The same where the caller named it; None where it began with the call.
+    callers_trace: str | None = None
 
 
 #: The scheduler itself: automatic pauses, housekeeping.

@@ -216,6 +216,13 @@ def _insertion_of(
         "definitions": of_texts([_json(plain) for plain, _ in parts]),
         "sealed": of_blobs([sealed for _, sealed in parts]),
         "changed_by": of_texts([actor.name for actor in actors]),
+        # A recurring task's executions happen long after the call: each is a trace of its own.
+        "traces": of_texts(
+            [
+                (actor.callers_trace or "") if task.type == TaskType.ONE_TIME else ""
+                for task, actor in zip(tasks, actors, strict=True)
+            ]
+        ),
     }
     return "creation/insert_tasks", {"tenant": tenant_id, "now": now, **columns}
 

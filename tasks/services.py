@@ -96,6 +96,7 @@ def revise_task(
     if changed:
         task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
         _restate(task, standing, now)
+        task.trace_context = actor.callers_trace or task.trace_context
     task.save()
     write_revision(task, definition, actor.name)
     audit.record(

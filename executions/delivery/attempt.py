@@ -30,6 +30,7 @@ from shared import execution_tokens
 from shared.addresses import AllowList, UrlError
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
+from shared.trace_context import from_text
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
 _REMEMBERED_BYTES = 16 * 1024 * 1024
@@ -194,6 +195,8 @@ class Deliverer:
             user_headers=plan.headers,
             content_type=plan.content_type,
         )
+        if entry.get("trace"):
+            facts = _in_trace(facts, entry)
         if plan.terms.callback:
             facts = _with_callback(facts, entry)
         named = entry.get("named") if plan.url is None else None
@@ -229,6 +232,13 @@ def _own_payload(entry: dict[str, Any]) -> list[Any]:
     if entry["payload"] is None:
         return []
     return [open_json(base64.b64decode(entry["payload"]), f"execution:{entry['id']}".encode())]
+
+
+def _in_trace(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
+    """Put the attempt into the trace of the call that made its execution."""
+    context = from_text(entry["trace"])
+    parent = traceparent(entry["id"], entry["attempt"], context)
+    return replace(facts, traceparent=parent, tracestate=context.state)
 
 
 def _with_callback(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from executions.delivery.signing import sign
 from shared.addresses import as_sent
 from shared.conf import conf
+from shared.trace_context import TraceContext
 
 USER_AGENT = "Punctual-Webhooks/1"
 JSON = "application/json"
@@ -36,6 +37,8 @@ class AttemptFacts:
     callback_url: str | None = None
     #: What the job said last, as ASCII JSON.
     progress: str | None = None
+    #: What other tracers say of the trace, where the execution continues one.
+    tracestate: str = ""
     #: Of a body whose definition names none.
     content_type: str = JSON
 
@@ -61,6 +64,8 @@ def build_headers(
         ("X-Scheduler-Fencing-Token", str(facts.fencing_token)),
         ("traceparent", facts.traceparent),
     ]
+    if facts.tracestate and not any(name.lower() == "tracestate" for name, _ in facts.user_headers):
+        headers.append(("tracestate", facts.tracestate))
     if secrets:
         headers.append(("webhook-signature", sign(secrets, message_id, timestamp, body)))
     if facts.execution_token is not None:
@@ -75,12 +80,15 @@ def build_headers(
     return headers
 
 
-def traceparent(execution_id: str, attempt: int) -> str:
-    """Return a W3C traceparent: one trace per execution, one span per attempt."""
-    trace = execution_id.replace("-", "")
+def traceparent(execution_id: str, attempt: int, context: TraceContext | None = None) -> str:
+    """Return a W3C traceparent: one span per attempt, in the trace that the execution continues.
+
+    Without one the execution is a trace of its own.
+    """
+    own = execution_id.replace("-", "")
     # The low half of a UUID is random in versions 4 and 7; zero is no valid span id.
-    span = int(trace[16:], 16) ^ attempt or 1
-    return f"00-{trace}-{span:016x}-01"
+    span = int(own[16:], 16) ^ attempt or 1
+    return (context or TraceContext(own)).traceparent(f"{span:016x}")
 
 
 def callback_url_of(execution_id: str) -> str:

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import Status
+from shared.trace_context import context_of
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,8 @@ class Final(NamedTuple):
     attempt: int
     task_id: UUID
     reason: str
+    #: The trace that it continues, as it is kept.
+    trace_context: str | None
 
 
 class LastAttempt(Protocol):
@@ -73,7 +76,7 @@ def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> N
             "execution_id": str(one.id),
             "task_id": str(one.task_id),
             "tenant_id": str(one.tenant_id),
-            "trace_id": one.id.hex,
+            "trace_id": context_of(one.id.hex, one.trace_context).trace_id,
             "attempt": one.attempt,
             "reason": one.reason,
             "error_code": attempt.error_code,

@@ -78,7 +78,7 @@ def message(
 
 def _entry(row: Claimed, offset: float) -> dict[str, Any]:
     start_by = row.lease_expires_at - timedelta(seconds=1)
-    return {
+    entry = {
         "id": row.id,
         "tenant": row.tenant_id,
         "task": row.task_id,
@@ -100,6 +100,10 @@ def _entry(row: Claimed, offset: float) -> dict[str, Any]:
         "progress": _text_or_none(row.sealed_progress),
         "named": _document(row.named),
     }
+    # Few continue a trace; the others' messages have no word of it.
+    if row.trace_context:
+        entry["trace"] = row.trace_context
+    return entry
 
 
 def _document(part: Any) -> Any:

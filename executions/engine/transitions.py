@@ -84,6 +84,8 @@ class Claimed(NamedTuple):
     max_in_flight: int | None = None
     rate_per_second: float | None = None
     breaker: bool | None = None
+    #: The trace that it continues, None for one of its own.
+    trace_context: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from executions.choices import JOB_ACTIVE, JobStatus
 from executions.querysets import BulkJobQuerySet
 from shared.ids import new_id
+from shared.trace_context import MAX_LENGTH
 
 
 class BulkJob(models.Model):
@@ -41,6 +42,7 @@ class BulkJob(models.Model):
     created_by = models.CharField(max_length=200)
     address = models.CharField(max_length=64, default="")
     trace_id = models.CharField(max_length=32, default="")
+    trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     created_at = models.DateTimeField(db_default=Now())
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 
 from executions.choices import FINAL, LEASED, Status, Trigger
 from executions.querysets import ExecutionQuerySet
+from shared.trace_context import MAX_LENGTH
 from tasks.definition import WEBHOOK_POOL
 
 
@@ -78,6 +79,8 @@ class Execution(models.Model):
     sealed_progress = models.BinaryField(null=True)
     sealed_result = models.BinaryField(null=True)
     parent_id = models.UUIDField(null=True)
+    #: Only of one that continues the trace of the call that made it: null takes no room.
+    trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -152,6 +152,7 @@ def _insert(job: BulkJob, version: int, items: Sequence[Item]) -> None:
             "job": job.id,
             "task": task_of(job),
             "version": version,
+            "trace": job.trace_context,
             "ids": [execution_id for _, execution_id, _ in items],
             "scheduled_for": [at for _, _, at in items],
             # A microsecond apart, so that the order of the instants is the order of their turns.

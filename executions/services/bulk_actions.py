@@ -103,7 +103,7 @@ def order_of(job: BulkJob, now: datetime) -> Order:
     override = None
     if job.sealed_payload is not None:
         override = Override(open_json(bytes(job.sealed_payload), _payload_context(job.id)))
-    actor = Actor(job.created_by, job.address, job.trace_id)
+    actor = Actor(job.created_by, job.address, job.trace_id, job.trace_context or "")
     return Order(job.tenant_id, actor, job.options, override, now)
 
 
@@ -210,12 +210,12 @@ def _purge_letter(order: Order, letter: DeadLetter) -> Applied:
 
 
 def _retry_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
-    made = triggering.begin_retry(*held, order.override, order.now)
+    made = triggering.begin_retry(*held, order.override, order.now, order.actor)
     return Applied(made.execution_id, made.change)
 
 
 def _run_task(order: Order, task: Task) -> Applied:
-    made = triggering.begin_run(task, order.override, order.now)
+    made = triggering.begin_run(task, order.override, order.now, order.actor)
     return Applied(made.execution_id, made.change)
 
 

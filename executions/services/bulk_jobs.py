@@ -156,6 +156,7 @@ def new_job(tenant_id: UUID, kind: str, action: str, name: str, actor: Actor) ->
         created_by=actor.name[:200],
         address=actor.address[:64],
         trace_id=actor.trace_id[:32],
+        trace_context=actor.trace or None,
     )
 
 

@@ -123,7 +123,7 @@ def begin_letter_retry(held: Held, override: Override | None, actor: Actor, now:
             code="execution_not_kept",
         )
     wanted = override or Override(held.payload.whole())
-    letter.retry_execution_id = retry_of(held.original, held.task, wanted, now)
+    letter.retry_execution_id = retry_of(held.original, held.task, wanted, now, actor)
     if override:
         letter.sealed_edit = seal_payload(override.payload, letter.execution_id)
     return Made(letter.retry_execution_id, _resolve(letter, "retried", "", actor, now))

@@ -37,6 +37,7 @@ from shared.exceptions import FieldError, InvalidInput, QuotaExceeded
 from shared.ids import new_id
 from shared.instants import format_instant
 from shared.redaction import redact_text
+from shared.trace_context import from_text
 from tasks.calendars import limits_of
 from tasks.definition import Definition
 from tasks.models import Task
@@ -107,7 +108,8 @@ def send_test_of_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> TestRe
 def _send(tenant_id: UUID, task: Task | None, definition: Definition, actor: Actor) -> TestResult:
     plan = _plan(tenant_id, definition)
     now = database_now()
-    request = _request(plan, _moment(tenant_id, task, definition, plan, now))
+    moment = _moment(tenant_id, task, definition, plan, now)
+    request = _request(plan, _in_trace_of(moment, actor))
     with _one_of_few():
         # Written before anything is sent, so that no call leaves without a trace.
         audit.record(
@@ -178,6 +180,15 @@ def _moment(
         secrets=[parse_secret(open_signing_secret(blob, tenant_id)) for blob in sealed],
         values=template_values(named, scheduled_for, 1),
     )
+
+
+def _in_trace_of(moment: Moment, actor: Actor) -> Moment:
+    """Return the moment in the trace of the call that asks for the test."""
+    if not actor.trace:
+        return moment
+    context, facts = from_text(actor.trace), moment.facts
+    parent = traceparent(facts.execution_id, facts.attempt, context)
+    return replace(moment, facts=replace(facts, traceparent=parent, tracestate=context.state))
 
 
 def _request(plan: Plan, moment: Moment) -> Request:

@@ -53,7 +53,7 @@ def run_task(
     """Run a task now, beside its schedule, also while it is paused."""
     require_portable(override)
     task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
-    made = begin_run(task, override, database_now())
+    made = begin_run(task, override, database_now(), actor)
     wake_for_made()
     audit.record_many(tenant_id, actor, [made.change])
     return made.execution
@@ -71,7 +71,7 @@ def retry_execution(
     require_portable(override)
     original = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
     tasks = lock_tasks([original.task_id])
-    made = begin_retry(original, tasks[original.task_id], override, database_now())
+    made = begin_retry(original, tasks[original.task_id], override, database_now(), actor)
     wake_for_made()
     audit.record_many(tenant_id, actor, [made.change])
     return made.execution
@@ -92,34 +92,38 @@ def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
     return {task.id: task for task in tasks.select_for_update(no_key=True)}
 
 
-def begin_run(task: Task, override: Override | None, now: datetime) -> Made:
+def begin_run(task: Task, override: Override | None, now: datetime, actor: Actor) -> Made:
     """Insert a run of a locked task; the caller wakes and audits, once for all that it makes."""
-    execution_id = _insert(task, Trigger.MANUAL, override, None, now)
+    execution_id = _insert(task, override, None, now, actor)
     return Made(
         execution_id, audit.Change("task.run", "task", task.id, after={"id": str(execution_id)})
     )
 
 
-def begin_retry(original: Execution, task: Task, override: Override | None, now: datetime) -> Made:
+def begin_retry(
+    original: Execution, task: Task, override: Override | None, now: datetime, actor: Actor
+) -> Made:
     """Insert the retry of a locked execution; the caller wakes and audits, as after a run."""
     if original.status not in FINAL:
         raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
     wanted = override or Override(as_readable(partial(payload_of, original)).whole())
-    execution_id = retry_of(original, task, wanted, now)
+    execution_id = retry_of(original, task, wanted, now, actor)
     facts = {"id": str(execution_id)}
     return Made(
         execution_id, audit.Change("execution.retried", "execution", original.id, None, facts)
     )
 
 
-def retry_of(original: Execution, task: Task, override: Override, now: datetime) -> UUID:
+def retry_of(
+    original: Execution, task: Task, override: Override, now: datetime, actor: Actor
+) -> UUID:
     """Insert the retry of an execution of a locked task; return its id. The caller wakes.
 
     Raise Conflict ``task_deleted``: nothing of a deleted task runs.
     """
     if task.deleted_at is not None:
         raise Conflict("The task has been deleted.", code="task_deleted")
-    return _insert(task, Trigger.RETRY, override, original, now)
+    return _insert(task, override, original, now, actor)
 
 
 def wake_for_made() -> None:
@@ -129,11 +133,13 @@ def wake_for_made() -> None:
 
 def _insert(
     task: Task,
-    trigger: Trigger,
     override: Override | None,
     original: Execution | None,
     now: datetime,
+    actor: Actor,
 ) -> UUID:
+    """Insert a run, or the retry of an execution, in the trace of the call that asks for it."""
+    trigger = Trigger.RETRY if original else Trigger.MANUAL
     execution_id = series_id(task.id, now, now, f"{trigger}:{new_id()}")
     if override is not None:
         check_payload_size(override.payload, current_limits().payload_bytes)
@@ -148,5 +154,6 @@ def _insert(
                 seal_payload(override.payload, execution_id) if override is not None else None
             ),
             "parent": original.id if original else None,
+            "trace": actor.trace or None,
         }
     )

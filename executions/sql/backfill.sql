@@ -14,7 +14,7 @@ WITH made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
-        worker, held, gated, series_id, error_code, error_message, created_at
+        worker, held, gated, series_id, error_code, error_message, trace_context, created_at
     )
     SELECT p.id, t.tenant_id, t.id, t.partition, 2, t.pool, t.destination,
            r.version, 'PENDING', '', 'backfill',
@@ -22,7 +22,7 @@ WITH made AS (
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '',
-           '', true, true, %(job)s, '', '', now()
+           '', true, true, %(job)s, '', '', %(trace)s, now()
     FROM tasks t
     JOIN task_revisions r ON r.task_id = t.id AND r.version = %(version)s
     CROSS JOIN unnest(

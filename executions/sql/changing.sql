@@ -97,7 +97,8 @@ WITH made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
-        worker, held, counted, error_code, error_message, sealed_payload, parent_id, created_at
+        worker, held, counted, error_code, error_message, sealed_payload, parent_id, trace_context,
+        created_at
     )
     SELECT %(id)s, t.tenant_id, t.id, t.partition,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
@@ -107,7 +108,7 @@ WITH made AS (
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '', '', false,
            coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
            OR t.schedule ->> 'max_concurrent' IS NOT NULL, '', '',
-           %(sealed_payload)s, %(parent)s, now()
+           %(sealed_payload)s, %(parent)s, %(trace)s, now()
     FROM tasks t JOIN task_revisions r ON r.task_id = t.id AND r.version = %(revision)s
     WHERE t.id = %(task)s
     RETURNING id, tenant_id, task_id

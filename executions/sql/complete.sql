@@ -85,7 +85,8 @@ WITH outcomes AS (
               date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
               CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed,
               CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.task_id END AS final,
-              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.reason END AS final_reason
+              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.reason END AS final_reason,
+              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.trace_context END AS final_trace
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at,
@@ -105,7 +106,8 @@ WITH outcomes AS (
            tenant_id, 'execution.' || lower(status), id, task_id
     FROM moved
 )
-SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed, final, final_reason
+SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed, final, final_reason,
+       final_trace
 FROM moved
 
 -- name: lock_free

@@ -94,7 +94,7 @@ WITH held AS MATERIALIZED (
     WHERE e.id = ANY(ARRAY(SELECT id FROM chosen)) AND e.id >= %(low)s AND e.id < %(high)s
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
-              e.destination, e.lost_count, e.sealed_progress
+              e.destination, e.lost_count, e.sealed_progress, e.trace_context
 ), logged AS (
     INSERT INTO events (id, tenant_id, name, subject_id, task_id)
     SELECT ((SELECT left(uuidv7()::text, 28))
@@ -110,7 +110,7 @@ SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.at
            'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
            'last_success_at', (SELECT t.last_success_at FROM tasks t WHERE t.id = m.task_id)
        ) END,
-       d.max_in_flight, d.rate_per_second, d.breaker, p.parked
+       d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, p.parked
 FROM (SELECT count(*) AS parked FROM put_by) AS p
 LEFT JOIN moved m ON true
 -- OFFSET: each by the index. Joined, a table that was emptied counts as one row until it is

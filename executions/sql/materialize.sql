@@ -38,6 +38,8 @@ WITH planned AS (
 ), owned AS (
     -- By their ids, which are few: joined to each row, they would be read from end to end.
     SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
+           -- Of a task that recurs each execution is a trace of its own.
+           CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
@@ -58,13 +60,14 @@ WITH planned AS (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
         timeout_seconds, incarnation, worker, held, gated, error_code, error_message,
-        span_last, span_count, created_at
+        span_last, span_count, trace_context, created_at
     )
     SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
            o.version, p.status, p.reason,
            'schedule', p.scheduled_for, p.due_at, CASE WHEN p.status = 'SKIPPED' THEN now() END,
            0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited AND p.status = 'PENDING',
-           o.limited AND p.status = 'PENDING', '', '', p.span_last, p.span_count, now()
+           o.limited AND p.status = 'PENDING', '', '', p.span_last, p.span_count,
+           o.trace_context, now()
     FROM planned p JOIN owned o ON o.id = p.task_id
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id, status

@@ -22,11 +22,11 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
+from shared import request_actor
 from shared.actor import Actor
 from shared.admin.keyset import KeysetChangeList
 from shared.admin.site import console_path
 from shared.admin.verbs import chosen_keys
-from shared.client_address import client_address
 from shared.exceptions import PunctualError
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ else:
 
 def actor_of(request: HttpRequest) -> Actor:
     """Return the person behind the request as the audit log names it."""
-    trace_id = str(getattr(request, "trace_id", ""))
-    return Actor(f"user:{request.user.pk}", client_address(request), trace_id)
+    return request_actor.actor_of(request, f"user:{request.user.pk}")
 
 
 def link(path: str, text: Any) -> str:

@@ -29,7 +29,11 @@ class TraceMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Continue the caller's ``traceparent``; answer with ``X-Trace-Id``."""
-        trace = continue_trace(request.META.get("HTTP_TRACEPARENT", ""))
+        headers = request.META
+        trace = continue_trace(
+            headers.get("HTTP_TRACEPARENT", ""), headers.get("HTTP_TRACESTATE", "")
+        )
+        request.trace = trace  # type: ignore[attr-defined]  # read by actor_of
         request.trace_id = trace.trace_id  # type: ignore[attr-defined]  # read by trace_id_of
         request.traceparent = trace.traceparent  # type: ignore[attr-defined]  # handed on by services
         # Threads are used again: nothing of an earlier request may show on this one's lines.

@@ -1,7 +1,7 @@
 """W3C trace context of a request: continue the caller's trace or begin one.
 
-``TraceMiddleware`` sets ``request.trace_id`` and ``request.traceparent``; problems, audit
-entries and executions read them.
+``TraceMiddleware`` sets ``request.trace``, ``request.trace_id`` and ``request.traceparent``;
+problems, audit entries and executions read them.
 """
 
 from __future__ import annotations
@@ -11,35 +11,47 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
+from shared.trace_context import TraceContext, read_state
+
 # Version 00 has exactly four fields; later versions may have more, which are ignored.
 _TRACEPARENT = re.compile(r"([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The trace id, our own span's id and the flags to hand on."""
+    """The trace and our own span's id."""
 
-    trace_id: str
+    context: TraceContext
     span_id: str
-    flags: str = "01"
+    #: Whether the caller named the trace.
+    continued: bool = False
+
+    @property
+    def trace_id(self) -> str:
+        """Return the id of the trace."""
+        return self.context.trace_id
 
     @property
     def traceparent(self) -> str:
         """Return the header for requests made on behalf of this one."""
-        return f"00-{self.trace_id}-{self.span_id}-{self.flags}"
+        return self.context.traceparent(self.span_id)
 
 
-def continue_trace(header: str) -> Trace:
-    """Return the trace that the header names, or a new one where it names none validly."""
+def continue_trace(header: str, state: str = "") -> Trace:
+    """Return the trace that the headers name, or a new one where they name none validly."""
     found = _TRACEPARENT.fullmatch(header.strip())
     span_id = secrets.token_hex(8)
     if not found:
-        return Trace(secrets.token_hex(16), span_id)
+        return _new_trace(span_id)
     version, trace_id, parent_id, flags, more = found.groups()
     invalid = version == "ff" or (version == "00" and more) or not int(trace_id, 16)
     if invalid or not int(parent_id, 16):
-        return Trace(secrets.token_hex(16), span_id)
-    return Trace(trace_id, span_id, flags)
+        return _new_trace(span_id)
+    return Trace(TraceContext(trace_id, flags, read_state(state)), span_id, continued=True)
+
+
+def _new_trace(span_id: str) -> Trace:
+    return Trace(TraceContext(secrets.token_hex(16)), span_id)
 
 
 def trace_id_of(request: Any) -> str:

@@ -25,9 +25,8 @@ from rest_framework.views import APIView
 from shared.actor import Actor
 from shared.api.authentication import Credentials
 from shared.api.query import Parameter, read_query
-from shared.api.trace import trace_id_of
-from shared.client_address import client_address
 from shared.exceptions import FieldError, Forbidden, InvalidInput
+from shared.request_actor import actor_of
 
 _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
 
@@ -90,7 +89,7 @@ class PunctualView(APIView):
     @property
     def actor(self) -> Actor:
         """Return the caller as the audit log names it."""
-        return Actor(self.caller.name, client_address(self.request), trace_id_of(self.request))
+        return actor_of(self.request, self.caller.name)
 
     def read_body(
         self, serializer_class: type[BaseSerializer[Any]], **options: Any

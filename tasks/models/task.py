@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from shared.ids import new_id
+from shared.trace_context import MAX_LENGTH
 from tasks.querysets import TaskQuerySet
 
 
@@ -36,6 +37,8 @@ class Task(models.Model):
     labels = models.JSONField(default=dict)
     pool = models.CharField(max_length=63, db_default="default", default="default")
     destination = models.CharField(max_length=260, db_default="", default="")
+    #: Only of a one-time task whose caller named a trace: its executions continue it.
+    trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     next_run_at = models.DateTimeField(null=True)
     occurrence_count = models.PositiveBigIntegerField(default=0)
     paused_at = models.DateTimeField(null=True)

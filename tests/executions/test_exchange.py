@@ -44,7 +44,8 @@ def test_a_request_that_is_still_to_be_made_shows_what_is_known():
 
 
 def request(target: dict[str, Any] | None = None, **parts: Any) -> dict[str, Any]:
-    execution = Execution(id=ID, task_id=UUID(int=2), scheduled_for=AT)
+    trace = parts.pop("trace_context", None)
+    execution = Execution(id=ID, task_id=UUID(int=2), scheduled_for=AT, trace_context=trace)
     facts = {"number": 2, "fencing_token": 77, "started_at": AT, "finished_at": AT}
     attempt = Attempt(execution_id=ID, **{**facts, **parts})
     found = sent_request(TARGET | (target or {}), execution, attempt)
@@ -182,3 +183,12 @@ def test_a_raw_body_has_the_type_of_a_text():
     found = request({"body_format": "raw", "headers": {}})
 
     assert found["headers"]["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_the_trace_is_shown_that_was_sent():
+    own, continued = sent(), sent(trace_context="4bf92f3577b34da6a3ce929d0e0e4736-00 rojo=1")
+
+    assert own["traceparent"].split("-")[1] == ID.hex
+    assert "tracestate" not in own
+    assert continued["traceparent"].split("-")[1] == "4bf92f3577b34da6a3ce929d0e0e4736"
+    assert continued["tracestate"] == "rojo=1"

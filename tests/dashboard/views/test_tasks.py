@@ -162,6 +162,14 @@ def test_running_now_leads_to_the_new_execution(browser, alpha):
     assert audited(alpha) == [("task.run", user_of(client))]
 
 
+def test_running_now_continues_the_trace_of_the_page(browser, alpha):
+    task, client = make_task(alpha, daily()), browser(alpha)
+
+    answer = client.post(f"/tasks/{task.pk}/run", {"payload": "1", "payload_before": "1"})
+
+    assert Execution.objects.get(task=task).trace_context == f"{answer['X-Trace-Id']}-01"
+
+
 def test_cancelling_and_deleting_end_a_task(browser, alpha):
     task, client = make_task(alpha, daily()), browser(alpha)
 

@@ -174,3 +174,11 @@ def test_a_call_under_a_key_in_use_is_409_and_sends_nothing(
     assert [answer.status_code for answer in meanwhile] == [409]
     assert meanwhile[0].json()["code"] == "idempotency_in_progress"
     assert len(receiver.requests) == 1
+
+
+def test_a_test_continues_the_trace_of_its_call(client: ApiClient, receiver: HttpReceiver):
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+    shown = client.post(PATH, body(receiver), traceparent=f"00-{trace}-00f067aa0ba902b7-00").json()
+
+    assert shown["request"]["headers"]["traceparent"].split("-")[1::2] == [trace, "00"]

@@ -399,3 +399,15 @@ def test_what_is_remembered_is_bounded_by_its_size() -> None:
     assert [kept.get(key) for key in ("a", "b", "c", "huge")] == [None, None, None, None]
     kept.keep("d", "d", 10)
     assert kept.get("d") == "d"
+
+
+async def test_an_attempt_continues_the_trace_of_the_call_that_made_its_execution() -> None:
+    client, given = Client(), entry()
+    given["trace"] = "4bf92f3577b34da6a3ce929d0e0e4736-00 rojo=1"
+
+    await deliver(client, given)
+
+    headers = dict(client.requests[0].headers)
+    assert headers["traceparent"].startswith("00-4bf92f3577b34da6a3ce929d0e0e4736-")
+    assert headers["traceparent"].endswith("-00")
+    assert headers["tracestate"] == "rojo=1"

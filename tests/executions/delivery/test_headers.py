@@ -5,12 +5,14 @@ import time
 import uuid
 from dataclasses import replace
 
+import pytest
 from standardwebhooks import Webhook
 
 from executions.delivery.headers import AttemptFacts, build_headers, callback_url_of, traceparent
 from executions.delivery.signing import parse_secret, sign
 from shared.conf import conf
 from shared.http_headers import RESERVED_HEADERS
+from shared.trace_context import TraceContext
 from tenants.signing import new_signing_secret
 
 FACTS = AttemptFacts(
@@ -98,6 +100,24 @@ def test_attempts_share_a_trace_and_differ_in_span():
     assert re.fullmatch(r"00-[0-9a-f]{32}-[0-9a-f]{16}-01", first)
     assert first.split("-")[1] == second.split("-")[1] == execution_id.hex
     assert first.split("-")[2] != second.split("-")[2]
+
+
+def test_an_attempt_is_a_span_in_the_trace_that_its_execution_continues():
+    own, context = str(uuid.uuid4()), TraceContext("4bf92f3577b34da6a3ce929d0e0e4736", "00")
+
+    found = traceparent(own, 1, context)
+
+    assert found.split("-")[1::2] == [context.trace_id, "00"]
+    assert found.split("-")[2] == traceparent(own, 1).split("-")[2]
+
+
+@pytest.mark.parametrize(("own", "sent"), [([], ["a=b"]), ([("TraceState", "x=y")], ["x=y"])])
+def test_the_state_of_a_trace_is_sent_unless_the_user_says_another(own, sent):
+    facts = replace(FACTS, tracestate="a=b", user_headers=own)
+
+    headers = build_headers(facts, secrets=[], timestamp=1, body=b"")
+
+    assert [value for name, value in headers if name.lower() == "tracestate"] == sent
 
 
 def test_span_is_never_zero():

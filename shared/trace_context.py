@@ -1,0 +1,57 @@
+"""W3C trace context as it travels with work: from a call through the ledger to the webhook.
+
+Kept as one text where an execution continues the trace of the call that made it. One without it
+begins a trace of its own, whose id is the execution's: nothing is kept for it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+#: Of the text that is kept: id and flags, and the longest state.
+MAX_LENGTH = 560
+#: What the standard asks to be handed on; a longer state is dropped as a whole.
+_MOST_STATE = 512
+_SAMPLED = "01"
+_MEMBER = re.compile(r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,256}")
+_MOST_MEMBERS = 32
+
+
+class TraceContext(NamedTuple):
+    """A trace that work belongs to, whether it is sampled, and what other tracers say of it."""
+
+    #: 32 hexadecimal digits.
+    trace_id: str
+    flags: str = _SAMPLED
+    #: The header ``tracestate``, '' for none.
+    state: str = ""
+
+    def traceparent(self, span_id: str) -> str:
+        """Return the header of a request that is the span."""
+        return f"00-{self.trace_id}-{span_id}-{self.flags}"
+
+    def to_text(self) -> str:
+        """Return the text that is kept."""
+        return f"{self.trace_id}-{self.flags} {self.state}".rstrip()
+
+
+def from_text(text: str) -> TraceContext:
+    """Return what :meth:`TraceContext.to_text` gave."""
+    ids, _, state = text.partition(" ")
+    trace_id, _, flags = ids.partition("-")
+    return TraceContext(trace_id, flags, state)
+
+
+def context_of(execution_id: str, kept: str | None) -> TraceContext:
+    """Return the trace of an execution: the one it continues, or its own."""
+    return from_text(kept) if kept else TraceContext(execution_id.replace("-", ""))
+
+
+def read_state(header: str) -> str:
+    """Return a ``tracestate`` that may be handed on, '' for one that breaks its rules."""
+    members = [member for part in header.split(",") if (member := part.strip(" \t"))]
+    if len(members) > _MOST_MEMBERS or not all(map(_MEMBER.fullmatch, members)):
+        return ""
+    state = ",".join(members)
+    return state if len(state) <= _MOST_STATE else ""
