@@ -128,6 +128,7 @@ urlpatterns = [
     ),
     path("settings/zones", zones.zones, name="zones"),
     path("settings/try", settings.try_channel, name="settings_try"),
+    path("settings/confirm", settings.confirm_address, name="settings_confirm"),
     path("settings/push", settings.push_subscribe, name="push_subscribe"),
     path(
         "settings/push/<uuid:subscription_id>/remove",

@@ -70,7 +70,14 @@ class DeliveryAdmin(ProductAdmin):
 class NotificationPreferenceAdmin(ProductAdmin):
     """What each member wants to hear of, how, and when not."""
 
-    list_display = ("membership", "email_address", "timezone", "muted_until", "updated_at")
+    list_display = (
+        "membership",
+        "email_address",
+        "confirmed_email_address",
+        "timezone",
+        "muted_until",
+        "updated_at",
+    )
     list_prefetch = ("membership",)
 
 

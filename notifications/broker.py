@@ -8,8 +8,15 @@ from executions.broker import publish_system_job
 
 #: The Celery task that sends one delivery.
 SEND = "notifications.send"
+#: The Celery task that asks an address to confirm that it is a member's.
+CONFIRM = "notifications.confirm"
 
 
 def wake_sender(delivery_id: UUID) -> None:
     """Publish the wake-up; raise redis.ConnectionError at once when the broker is away."""
     publish_system_job(SEND, str(delivery_id))
+
+
+def wake_confirmation(member_id: int) -> None:
+    """Publish that a member's new address is to be asked; raise as ``wake_sender`` does."""
+    publish_system_job(CONFIRM, str(member_id))

@@ -8,8 +8,10 @@ import redis
 from celery import shared_task
 from django.db import DatabaseError
 
-from notifications.broker import SEND
+from notifications.broker import CONFIRM, SEND
+from notifications.services.addresses import send_confirmation
 from notifications.services.deliveries import send_delivery
+from notifications.transports.errors import TransportError
 
 
 @shared_task(
@@ -23,3 +25,16 @@ from notifications.services.deliveries import send_delivery
 def send(delivery_id: str) -> None:
     """Send one delivery; retries here are for our own servers, those of messages are rows."""
     send_delivery(UUID(delivery_id))
+
+
+@shared_task(
+    name=CONFIRM,
+    autoretry_for=(DatabaseError, redis.RedisError, TransportError),
+    retry_backoff=5,
+    retry_jitter=True,
+    max_retries=8,
+    ignore_result=True,
+)
+def confirm(member_id: str) -> None:
+    """Ask a member's new address to confirm; a mail server that is away is tried again."""
+    send_confirmation(int(member_id))

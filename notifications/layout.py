@@ -14,6 +14,7 @@ from notifications.plain_text import one_line
 from notifications.transports.email import Mail
 from notifications.transports.push import PushMessage
 from shared.conf import conf
+from shared.ids import new_id
 
 _TITLE_WIDTH, _BODY_WIDTH = 120, 240
 
@@ -30,6 +31,27 @@ def mail_of(content: Content, to: str, message_id: str, thread: UUID) -> Mail:
         message_id=message_id,
         thread_id=f"<alert.{thread}@{host}>",
         unsubscribe_url=content.unsubscribe_url,
+    )
+
+
+def confirmation_mail(to: str, link: str, *, member: str, tenant: str) -> Mail:
+    """Return the e-mail that asks an address to confirm that it wants a member's messages."""
+    subject = "Confirm your address for messages of Punctual"
+    context = {
+        "subject": subject,
+        "link": link,
+        "member": one_line(member, 80),
+        "tenant": one_line(tenant, 80),
+    }
+    marker = new_id()
+    host = urlsplit(conf().public_url).hostname or "localhost"
+    return Mail(
+        to=to,
+        subject=subject,
+        text=render_to_string("notifications/confirm_address.txt", context),
+        html=render_to_string("notifications/confirm_address.html", context),
+        message_id=f"<{marker}@{host}>",
+        thread_id=f"<confirm.{marker}@{host}>",
     )
 
 

@@ -7,6 +7,7 @@ the button on its page or the mail program's own unsubscribe.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.core import signing
@@ -14,7 +15,7 @@ from django.core import signing
 from shared.conf import conf
 from shared.exceptions import NotFound
 
-UNSUBSCRIBE, MUTE = "unsubscribe", "mute"
+UNSUBSCRIBE, MUTE, CONFIRM = "unsubscribe", "mute", "confirm"
 _SALT = "notifications.links"
 #: Mail is kept for long, but a link that anybody with the mail may use is not good for ever.
 _MAX_AGE_SECONDS = 180 * 24 * 3600
@@ -26,6 +27,10 @@ class SignedLink:
 
     membership_id: int
     alert_id: UUID | None
+
+
+#: A link that lets an address be used is for the person who is waiting for it.
+_CONFIRM_WITHIN_SECONDS = 3 * 24 * 3600
 
 
 def page(path: str) -> str:
@@ -40,10 +45,27 @@ def signed_page(action: str, membership_id: int, alert_id: UUID | None = None) -
     return page(f"/notifications/{action}/{token}")
 
 
+def signed_address(membership_id: int, address: str) -> str:
+    """Return the full address of the page that confirms the member's address."""
+    token = signing.dumps([membership_id, address], salt=f"{_SALT}.{CONFIRM}")
+    return page(f"/notifications/{CONFIRM}/{token}")
+
+
 def read_token(action: str, token: str) -> SignedLink:
     """Return what the token stands for; raise NotFound for a made-up, changed or old one."""
+    member, alert = _read(action, token, _MAX_AGE_SECONDS)
+    return SignedLink(int(member), UUID(alert) if alert else None)
+
+
+def read_address_token(token: str) -> tuple[int, str]:
+    """Return the member and the address; raise NotFound for a made-up, changed or old token."""
+    member, address = _read(CONFIRM, token, _CONFIRM_WITHIN_SECONDS)
+    return int(member), str(address)
+
+
+def _read(action: str, token: str, max_age: int) -> tuple[Any, Any]:
     try:
-        member, alert = signing.loads(token, salt=f"{_SALT}.{action}", max_age=_MAX_AGE_SECONDS)
-        return SignedLink(int(member), UUID(alert) if alert else None)
+        first, second = signing.loads(token, salt=f"{_SALT}.{action}", max_age=max_age)
     except (signing.BadSignature, ValueError, TypeError) as error:
         raise NotFound("This link is not valid any more.") from error
+    return first, second

@@ -36,7 +36,7 @@ class Recipient:
     @property
     def address(self) -> str:
         """Return the address for e-mail, or nothing."""
-        return self.preference.email_address or self.membership.user.email or ""
+        return self.preference.effective_address
 
 
 def preference_of(membership: Membership) -> NotificationPreference:

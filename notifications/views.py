@@ -1,4 +1,4 @@
-"""Pages behind the signed links of messages: unsubscribe and mute, without a login.
+"""Pages behind the signed links of messages: unsubscribe, mute, confirm; without a login.
 
 Opening a page changes nothing, since mail scanners open links; its button does, and so does the
 mail program's own unsubscribe (RFC 8058), which posts without a cookie. The signed token is the
@@ -14,9 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from notifications.links import MUTE, UNSUBSCRIBE, SignedLink, read_token
+from notifications.links import MUTE, UNSUBSCRIBE, SignedLink, read_address_token, read_token
 from notifications.models import Alert
 from notifications.plain_text import one_line
+from notifications.services.addresses import confirm_address
 from notifications.services.alerts import mute_alert_for_member
 from notifications.services.preferences import unsubscribe_email
 from shared.client_address import client_address
@@ -64,6 +65,24 @@ def mute(request: HttpRequest, token: str) -> HttpResponse:
     except NotFound as error:
         return _gone(request, error)
     return _page(request, "Muted", "You hear nothing of this alert for one hour.")
+
+
+@csrf_exempt
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: HttpRequest, token: str) -> HttpResponse:
+    """Ask, and on POST let the member's messages go to the address of the link."""
+    try:
+        member_id, address = read_address_token(token)
+        if request.method != "POST":
+            text = f"Messages about failed tasks then go to {one_line(address)}."
+            return _page(request, "Use this address?", text, "Confirm")
+        with transaction.atomic(durable=True):
+            confirm_address(member_id, address, caller=client_address(request))
+    except NotFound as error:
+        return _gone(request, error)
+    text = f"Messages about failed tasks now go to {one_line(address)}."
+    return _page(request, "Address confirmed", text)
 
 
 def _title(link: SignedLink) -> str:

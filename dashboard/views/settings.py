@@ -6,6 +6,7 @@ Below them stand the settings of the tenant, which its admins may change.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import time
 from typing import Any
 from uuid import UUID
@@ -21,12 +22,13 @@ from notifications.choices import AlertKind, Channel
 from notifications.models import Delivery, PushSubscription
 from notifications.presentation import present_delivery, present_preference, present_subscription
 from notifications.recipients import preference_of
+from notifications.services.addresses import ask_again
 from notifications.services.preferences import update_preference
 from notifications.services.push_subscriptions import subscribe, unsubscribe
 from notifications.services.trials import send_trial
 from notifications.transports.errors import TransportError
 from notifications.transports.vapid import public_key
-from shared.exceptions import FieldError, InvalidInput, NotFound
+from shared.exceptions import FieldError, InvalidInput, NotFound, PunctualError
 from tasks.schedules.zones import zone_names
 from tenants.choices import Role
 from tenants.services import change_tenant
@@ -89,8 +91,10 @@ def save(request: ConsoleRequest) -> Done:
         "quiet_except_final": "quiet_except_final" in form,
     }
     member = visitor.membership.pk
-    update_preference(visitor.tenant.pk, member, changes, actor=visitor.actor)
-    return Done("Saved.")
+    kept = update_preference(visitor.tenant.pk, member, changes, actor=visitor.actor)
+    if kept.is_confirmed:
+        return Done("Saved.")
+    return Done(f"Saved. {kept.email_address} is used once the link in a message to it is opened.")
 
 
 @action(Role.ADMIN)
@@ -137,11 +141,26 @@ def try_channel(request: ConsoleRequest) -> HttpResponse:
     channel = request.POST.get("channel", "")
     if channel not in Channel.values:
         raise InvalidInput([FieldError("#/channel", "invalid", "Choose a channel.")])
+    visitor = request.visitor
+    return _sent(request, lambda: send_trial(visitor.membership, channel, actor=visitor.actor))
+
+
+@page(Role.VIEWER)
+def confirm_address(request: ConsoleRequest) -> HttpResponse:
+    """Ask the visitor's new address once more to confirm that it is theirs."""
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    return _sent(request, lambda: ask_again(request.visitor.membership))
+
+
+def _sent(request: ConsoleRequest, send: Callable[[], str]) -> HttpResponse:
+    """Send, and lead back to the settings with a message that says what came of it."""
     try:
-        where = send_trial(request.visitor.membership, channel, actor=request.visitor.actor)
-        messages.success(request, f"Sent to {where}.")
+        messages.success(request, f"Sent to {send()}.")
     except TransportError as error:
         messages.error(request, f"It did not get through: {error}")
+    except PunctualError as error:
+        messages.error(request, error.message)
     return redirect("dashboard:settings")
 
 

@@ -68,6 +68,10 @@ class PreferenceSerializer(serializers.Serializer[object]):
     push_events = serializers.ListField(child=serializers.ChoiceField(choices=AlertKind.values))
     console_events = serializers.ListField(child=serializers.ChoiceField(choices=AlertKind.values))
     email_address = serializers.CharField(allow_null=True)
+    email_address_confirmed = serializers.BooleanField(
+        help_text="Whether `email_address` is used; until its owner confirms it, "
+        "`effective_email_address` is."
+    )
     effective_email_address = serializers.CharField(allow_null=True)
     timezone = serializers.CharField()
     quiet_from = serializers.CharField(allow_null=True)

@@ -25,6 +25,8 @@ class NotificationPreference(models.Model):
 
     Quiet hours run from ``quiet_from`` to ``quiet_to`` in ``timezone``, also over midnight, and
     hold back e-mail and push, final failures only without ``quiet_except_final``.
+    ``email_address`` is used once its owner has confirmed it; ``confirmed_email_address`` is the
+    last one that was.
     """
 
     membership = models.OneToOneField(
@@ -34,6 +36,7 @@ class NotificationPreference(models.Model):
     push_events = ArrayField(models.CharField(max_length=13), default=all_failures, blank=True)
     console_events = ArrayField(models.CharField(max_length=13), default=all_failures, blank=True)
     email_address = models.EmailField(null=True, blank=True)
+    confirmed_email_address = models.EmailField(null=True, blank=True)
     timezone = models.CharField(max_length=63, default="UTC")
     quiet_from = models.TimeField(null=True, blank=True)
     quiet_to = models.TimeField(null=True, blank=True)
@@ -59,6 +62,18 @@ class NotificationPreference(models.Model):
                 | Q(quiet_from__isnull=False, quiet_to__isnull=False),
             ),
         ]
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether messages go where the member wants: the account's own address needs no proof."""
+        known = (None, self.confirmed_email_address, self.membership.user.email)
+        return self.email_address in known
+
+    @property
+    def effective_address(self) -> str:
+        """Return where e-mail goes: an address that is confirmed, or nowhere."""
+        wanted = self.email_address if self.is_confirmed else self.confirmed_email_address
+        return wanted or self.membership.user.email or ""
 
     def __str__(self) -> str:
         return f"preferences of member {self.membership_id}"

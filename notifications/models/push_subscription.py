@@ -16,7 +16,7 @@ class PushSubscription(models.Model):
     membership = models.ForeignKey(
         "tenants.Membership", on_delete=models.CASCADE, related_name="push_subscriptions"
     )
-    endpoint = models.CharField(max_length=2048, unique=True)
+    endpoint = models.CharField(max_length=2048)
     p256dh = models.CharField(max_length=100)
     sealed_auth = SealedField()
     user_agent = models.CharField(max_length=300, default="")
@@ -27,6 +27,12 @@ class PushSubscription(models.Model):
 
     class Meta:
         db_table = "push_subscriptions"
+        constraints = [
+            # Of each member: nobody can take a browser away by naming its endpoint.
+            models.UniqueConstraint(
+                fields=["membership", "endpoint"], name="one_push_subscription_per_browser"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.id} of member {self.membership_id}"

@@ -33,12 +33,13 @@ from notifications.composition import Content, compose, compose_bundle
 from notifications.layout import mail_of, push_of
 from notifications.models import Alert, Delivery, PushSubscription
 from notifications.recipients import Recipient, kept_back, recipient_of
+from notifications.services.push_subscriptions import open_auth
 from notifications.transports.email import send_email
 from notifications.transports.errors import TransportError
 from notifications.transports.push import PushMessage, SubscriptionGone, send_push
 from shared.actor import SYSTEM
 from shared.conf import conf
-from shared.encryption import DecryptionFailed, open_sealed
+from shared.encryption import DecryptionFailed
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ def push_to_browser(subscription: PushSubscription, message: PushMessage) -> Non
     now = database_now()
     row = PushSubscription.objects.filter(pk=subscription.pk)
     try:
-        auth = open_sealed(subscription.sealed_auth, f"push:{subscription.pk}".encode()).decode()
+        auth = open_auth(subscription)
         send_push(subscription.endpoint, subscription.p256dh, auth, message)
     except DecryptionFailed as error:
         raise TransportError(error.message, permanent=True) from error

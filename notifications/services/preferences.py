@@ -16,6 +16,7 @@ from events import audit
 from notifications.choices import AlertKind
 from notifications.models import NotificationPreference
 from notifications.recipients import preference_of
+from notifications.services.addresses import ask_to_confirm
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound
 from tasks.schedules.zones import find_zone
@@ -53,7 +54,10 @@ def list_preferences(tenant_id: UUID) -> list[NotificationPreference]:
 def update_preference(
     tenant_id: UUID, member_id: int, changes: Mapping[str, Any], *, actor: Actor
 ) -> NotificationPreference:
-    """Change a member's preference; raise NotFound, or InvalidInput with every bad field."""
+    """Change a member's preference; a new address is asked to confirm that it is theirs.
+
+    Raise NotFound, InvalidInput with every bad field, TooManyMessages, Unavailable.
+    """
     membership = get_membership(tenant_id, member_id)
     # The lock on the member lets two first changes follow each other.
     Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
@@ -62,6 +66,8 @@ def update_preference(
     for name, value in changes.items():
         setattr(preference, name, _normal(name, value))
     _check(preference, changes)
+    if preference.email_address is None:
+        preference.confirmed_email_address = None
     preference.updated_at = clock.now()
     preference.save()
     after = {name: getattr(preference, name) for name in CHANGEABLE}
@@ -76,6 +82,8 @@ def update_preference(
             before={name: before[name] for name in changed},
             after={name: after[name] for name in changed},
         )
+    if "email_address" in changed and not preference.is_confirmed:
+        ask_to_confirm(preference)
     return preference
 
 

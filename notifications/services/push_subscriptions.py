@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hmac
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -16,9 +17,10 @@ from notifications.transports.push import check_endpoint
 from notifications.transports.vapid import public_key
 from shared.actor import Actor
 from shared.addresses import UrlError, host_of
-from shared.encryption import seal
+from shared.encryption import DecryptionFailed, open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import new_id
+from tenants.models import Membership
 
 _MOST_PER_MEMBER = 20
 _POINT_BYTES, _AUTH_BYTES = 65, 16
@@ -35,28 +37,26 @@ def subscribe(
     user_agent: str = "",
     actor: Actor,
 ) -> PushSubscription:
-    """Add a browser, or renew the keys of one that is known.
+    """Add a browser of the member, or renew the keys of one that is known.
 
-    An endpoint belongs to one browser: when another member subscribes with it, it is theirs.
+    Other members keep theirs under the same endpoint: who knows an endpoint has not proved that
+    the browser is its own. Who proves it by the browser's keys takes the browser over from
+    colleagues of the tenant, as people at one machine do.
+
     Raise InvalidInput, NotFound, or Conflict ``push_not_configured``, ``too_many_subscriptions``.
     """
     membership = get_membership(tenant_id, member_id)
     if not public_key():
         raise Conflict("This installation has no push key.", code="push_not_configured")
     _check(endpoint, p256dh, auth)
-    known = PushSubscription.objects.select_for_update().filter(endpoint=endpoint).first()
-    others = PushSubscription.objects.filter(membership=membership)
-    if known is None and others.count() >= _MOST_PER_MEMBER:
-        message = f"A member has at most {_MOST_PER_MEMBER} browsers."
-        raise Conflict(message, code="too_many_subscriptions")
-    subscription = known or PushSubscription(id=new_id(), endpoint=endpoint)
-    subscription.membership = membership
+    subscription = _known_or_new(membership, endpoint)
     subscription.p256dh = p256dh
-    subscription.sealed_auth = seal(auth.encode(), f"push:{subscription.id}".encode())
+    subscription.sealed_auth = seal(auth.encode(), _context(subscription))
     subscription.user_agent = user_agent[:300]
     subscription.failed_at, subscription.error = None, ""
     subscription.save()
     subscription.refresh_from_db()
+    _take_over(subscription, tenant_id, auth, actor)
     facts = {"member": member_id, "host": host_of(endpoint)}
     audit.record(
         tenant_id,
@@ -77,16 +77,59 @@ def unsubscribe(tenant_id: UUID, subscription_id: UUID, *, actor: Actor) -> None
     ).first()
     if found is None:
         raise NotFound("There is no such push subscription.")
-    facts = {"member": found.membership_id, "host": host_of(found.endpoint)}
-    found.delete()
-    audit.record(
-        tenant_id,
-        actor,
-        "push_subscription.removed",
-        "push_subscription",
-        subscription_id,
-        before=facts,
+    _remove(found, tenant_id, actor)
+
+
+def open_auth(subscription: PushSubscription) -> str:
+    """Return the browser's shared secret; raise DecryptionFailed where no key opens it."""
+    return open_sealed(subscription.sealed_auth, _context(subscription)).decode()
+
+
+def _known_or_new(membership: Membership, endpoint: str) -> PushSubscription:
+    # The race: two first calls of a member would both add the browser.
+    Membership.objects.select_for_update(no_key=True).get(pk=membership.pk)
+    own = PushSubscription.objects.filter(membership=membership)
+    known = own.select_for_update().filter(endpoint=endpoint).first()
+    if known is None and own.count() >= _MOST_PER_MEMBER:
+        message = f"A member has at most {_MOST_PER_MEMBER} browsers."
+        raise Conflict(message, code="too_many_subscriptions")
+    return known or PushSubscription(id=new_id(), membership=membership, endpoint=endpoint)
+
+
+def _take_over(subscription: PushSubscription, tenant_id: UUID, auth: str, actor: Actor) -> None:
+    """Remove the same browser, proved by its keys, from other members of the tenant."""
+    same = PushSubscription.objects.select_for_update(of=("self",)).filter(
+        membership__tenant_id=tenant_id,
+        endpoint=subscription.endpoint,
+        p256dh=subscription.p256dh,
     )
+    for other in same.exclude(pk=subscription.pk):
+        if _is_same_browser(other, auth):
+            _remove(other, tenant_id, actor, reason="another member uses the browser")
+
+
+def _is_same_browser(subscription: PushSubscription, auth: str) -> bool:
+    try:
+        return hmac.compare_digest(open_auth(subscription), auth)
+    except DecryptionFailed:
+        return False  # what cannot be opened proves nothing
+
+
+def _remove(subscription: PushSubscription, tenant_id: UUID, actor: Actor, **facts: str) -> None:
+    before = {
+        "member": subscription.membership_id,
+        "host": host_of(subscription.endpoint),
+        **facts,
+    }
+    key = subscription.pk
+    subscription.delete()
+    audit.record(
+        tenant_id, actor, "push_subscription.removed", "push_subscription", key, before=before
+    )
+
+
+def _context(subscription: PushSubscription) -> bytes:
+    return f"push:{subscription.pk}".encode()
 
 
 def _check(endpoint: str, p256dh: str, auth: str) -> None:

@@ -11,6 +11,7 @@ from events import audit
 from notifications.choices import Channel
 from notifications.composition import Content
 from notifications.layout import mail_of
+from notifications.limits import count_test
 from notifications.links import UNSUBSCRIBE, page, signed_page
 from notifications.live import publish_alert
 from notifications.models import PushSubscription
@@ -28,11 +29,17 @@ _TITLE = "Punctual can reach you"
 _TEXT = "This is a test message; nothing has failed."
 
 
-def send_trial(membership: Membership, channel: str, *, actor: Actor) -> str:
-    """Send a test message and return where it went; raise TransportError, or NotFound."""
+def send_trial(membership: Membership, channel: str, *, actor: Actor, limited: bool = True) -> str:
+    """Send a test message and return where it went.
+
+    Raise TransportError, NotFound, and where members ask (``limited``) TooManyMessages,
+    Unavailable.
+    """
     recipient = recipient_of(membership.pk)
     if recipient is None:
         raise NotFound("The member is not active.")
+    if limited:
+        count_test(membership.pk)
     with transaction.atomic():
         facts = {"channel": channel}
         audit.record(

@@ -226,6 +226,14 @@ OPERATIONS: tuple[Operation, ...] = (
         foreign=400,
         seen_with="admin",
     ),
+    # The browser that another member has already: nobody loses it.
+    _op(
+        "create_push_subscription",
+        "POST /v1/push-subscriptions",
+        "admin",
+        body={"member": "{own_member}", **_PUSH},
+        seen_with="admin",
+    ),
     _op(
         "delete_push_subscription",
         "DELETE /v1/push-subscriptions/{subscription_id}",

@@ -170,7 +170,9 @@ def _job(tenant: Tenant) -> Any:
 def _member(tenant: Tenant) -> Membership:
     member = make_member(tenant)
     address = f"{SEEN_BY_ADMINS}@example.com"
-    NotificationPreference.objects.create(membership=member, email_address=address)
+    NotificationPreference.objects.create(
+        membership=member, email_address=address, confirmed_email_address=address
+    )
     subscribe(
         tenant.id,
         member.pk,

@@ -83,6 +83,7 @@ CONSOLE = {
     "settings_tenant": Doors("PATCH /v1/me", "tenant set"),
     "settings_idempotency": Doors("PATCH /v1/me", "tenant set"),
     "settings_try": Doors(command="notify test", why="a key has no member whom it could reach"),
+    "settings_confirm": Doors(why="the address is given anew, which asks it again"),
     "push_subscribe": Doors("POST /v1/push-subscriptions", why="only a browser has a subscription"),
     "push_unsubscribe": Doors("DELETE /v1/push-subscriptions/{subscription_id}", "notify browsers"),
 }

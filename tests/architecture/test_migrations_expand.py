@@ -84,6 +84,15 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "of its own session only",
         "RunPython": "old code compares the column with limits, which the same release renames",
     },
+    "notifications 0002_confirmed_addresses": {
+        "RunSQL": "fills a column that old code does not know",
+    },
+    "notifications 0003_one_browser_of_each_member": {
+        "AddConstraint pushsubscription one_push_subscription_per_browser": "old code lets an "
+        "endpoint stand once in the whole table, and there are few rows",
+        "AlterField pushsubscription endpoint": "drops a rule and its index; old code looks for an "
+        "endpoint among few rows",
+    },
     "tenants 0003_one_index_of_answers": {
         "AlterField idempotencyrecord tenant": "drops an index that the constraint's makes up for",
     },

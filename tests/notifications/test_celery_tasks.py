@@ -21,3 +21,14 @@ def test_the_function_sends_the_delivery_it_is_told(monkeypatch: pytest.MonkeyPa
 @pytest.mark.django_db(transaction=True)
 def test_a_wake_up_for_what_is_gone_does_nothing() -> None:
     celery_tasks.send(str(new_id()))
+
+
+def test_the_function_asks_the_address_of_the_member_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(celery_tasks, "send_confirmation", asked.append)
+
+    celery_tasks.confirm("7")
+
+    assert asked == [7]

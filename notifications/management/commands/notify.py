@@ -41,7 +41,7 @@ def _test(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     membership = _membership(options["member"], options["tenant"])
     channel = options["channel"]
     try:
-        where = send_trial(membership, channel, actor=COMMAND)
+        where = send_trial(membership, channel, actor=COMMAND, limited=False)
     except TransportError as error:
         document = {"channel": channel, "sent": False, "error": error.message}
         command.emit(options, document, [f"not sent: {error.message}"])
@@ -122,7 +122,7 @@ def _membership(name: str, tenant: str | None) -> Membership:
     found = Membership.objects.filter(
         Q(user__username__iexact=name)
         | Q(user__email__iexact=name)
-        | Q(notification_preference__email_address__iexact=name)
+        | Q(notification_preference__confirmed_email_address__iexact=name)
     ).select_related("user", "tenant")
     if tenant:
         found = found.filter(tenant=get_tenant(tenant))
@@ -165,7 +165,11 @@ def _add_preferences_options(parser: CommandParser) -> None:
             choices=AlertKind.values,
             help=f"what reaches the member by {channel}; nothing after it is none of it",
         )
-    parser.add_argument("--address", dest="email_address", help="e-mail address; '' the account's")
+    parser.add_argument(
+        "--address",
+        dest="email_address",
+        help="e-mail address, which is asked to confirm; '' the account's",
+    )
     parser.add_argument("--timezone", help="IANA name, for the quiet hours")
     parser.add_argument("--quiet-hours", metavar="FROM-TO", help="such as 22:00-07:00, or none")
 

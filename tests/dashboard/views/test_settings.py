@@ -44,7 +44,7 @@ def test_every_member_keeps_their_own_preferences(browser, alpha):
         "quiet_to": "07:00",
     }
 
-    assert said(client, "/settings/save", fields, "/settings") == "Saved."
+    assert said(client, "/settings/save", fields, "/settings").startswith("Saved. ada@example.com")
 
     kept = NotificationPreference.objects.get()
     assert kept.membership == membership_of(client)
@@ -245,3 +245,27 @@ def test_stricter_idempotency_is_not_an_operators_to_ask_for(browser, alpha):
 
     assert client.post("/settings/idempotency", {"idempotency_seconds": "86400"}).status_code == 403
     assert "idempotency_seconds" not in client.get("/settings").text
+
+
+def test_an_address_that_waits_is_shown_and_can_be_asked_again(browser, alpha, monkeypatch):
+    client = browser(alpha, role="viewer")
+    assert "waits to be confirmed" not in client.get("/settings").text
+    said(client, "/settings/save", {"email_address": "ada@example.com"}, "/settings")
+    monkeypatch.setattr("dashboard.views.settings.ask_again", lambda member: "ada@example.com")
+
+    page = client.get("/settings").text
+
+    assert "An address waits to be confirmed" in page
+    assert "E-mail goes nowhere until" in page
+    assert said(client, "/settings/confirm") == "Sent to ada@example.com."
+    assert client.get("/settings/confirm").status_code == 405
+
+
+def test_too_many_test_messages_are_a_message(browser, alpha, monkeypatch):
+    monkeypatch.setattr("notifications.services.trials.publish_alert", lambda *_, **__: None)
+    client = browser(alpha, role="viewer")
+
+    messages = [said(client, "/settings/try", {"channel": "console"}) for _ in range(6)]
+
+    assert messages[4].startswith("Sent to")
+    assert "At most 5 test messages" in messages[5]

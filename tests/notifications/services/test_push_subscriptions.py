@@ -11,6 +11,7 @@ from notifications.services import push_subscriptions
 from notifications.services.push_subscriptions import subscribe, unsubscribe
 from shared.encryption import open_sealed
 from shared.exceptions import Conflict, InvalidInput, NotFound
+from tenants.models import Membership
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
 from tests.support.push_sink import PushSink
@@ -31,14 +32,67 @@ def test_a_browsers_secret_is_sealed_and_not_audited() -> None:
     assert "browser-1" not in (entry.after or "")
 
 
-def test_a_known_browser_gets_its_new_keys_and_its_new_member() -> None:
+def browsers_of(*members: Membership) -> list[int]:
+    found = PushSubscription.objects.filter(membership__in=members)
+    return sorted(found.values_list("membership_id", flat=True))
+
+
+def test_a_known_browser_gets_its_new_keys() -> None:
     tenant = make_tenant()
-    first, second = make_member(tenant), make_member(tenant, "bob")
-    subscribe(tenant.id, first.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+    member, sink = make_member(tenant), PushSink()
+    first = subscribe(tenant.id, member.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
 
-    subscribe(tenant.id, second.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+    second = subscribe(tenant.id, member.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
 
-    assert PushSubscription.objects.get().membership == second
+    assert second.pk == first.pk
+    assert PushSubscription.objects.get().p256dh == sink.keys["p256dh"]
+
+
+@pytest.mark.parametrize("same_keys", [True, False])
+def test_a_browser_is_not_taken_from_its_owner_by_another_tenant(same_keys: bool) -> None:
+    alpha, beta = make_tenant("Alpha"), make_tenant("Beta")
+    owner, other, sink = make_member(alpha), make_member(beta, "bob"), PushSink()
+    subscribe(alpha.id, owner.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+    before = PushSubscription.objects.filter(membership=owner).values().get()
+
+    keys = sink.keys if same_keys else PushSink().keys
+    subscribe(beta.id, other.pk, endpoint=ENDPOINT, actor=ACTOR, **keys)
+
+    assert PushSubscription.objects.filter(membership=owner).values().get() == before
+    assert browsers_of(owner, other) == sorted([owner.pk, other.pk])
+
+
+def test_who_knows_only_the_endpoint_takes_nothing_from_a_colleague() -> None:
+    tenant = make_tenant()
+    owner, other = make_member(tenant), make_member(tenant, "bob")
+    subscribe(tenant.id, owner.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+
+    subscribe(tenant.id, other.pk, endpoint=ENDPOINT, actor=ACTOR, **PushSink().keys)
+
+    assert browsers_of(owner, other) == sorted([owner.pk, other.pk])
+
+
+def test_a_colleague_at_the_same_browser_takes_it_over_and_that_is_audited() -> None:
+    tenant, sink = make_tenant(), PushSink()
+    owner, other = make_member(tenant), make_member(tenant, "bob")
+    subscribe(tenant.id, owner.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+
+    subscribe(tenant.id, other.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+
+    assert browsers_of(owner, other) == [other.pk]
+    entry = AuditEntry.objects.get(action="push_subscription.removed")
+    assert "another member uses the browser" in (entry.before or "")
+
+
+def test_a_secret_that_no_key_opens_proves_nothing() -> None:
+    tenant, sink = make_tenant(), PushSink()
+    owner, other = make_member(tenant), make_member(tenant, "bob")
+    subscribe(tenant.id, owner.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+    PushSubscription.objects.update(sealed_auth=b"\x01")
+
+    subscribe(tenant.id, other.pk, endpoint=ENDPOINT, actor=ACTOR, **sink.keys)
+
+    assert browsers_of(owner, other) == sorted([owner.pk, other.pk])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from notifications.limits import MOST_TESTS, TooManyMessages
+from notifications.models import NotificationPreference
 from notifications.services import trials
 from notifications.services.push_subscriptions import subscribe
 from notifications.services.trials import send_trial
@@ -70,3 +72,29 @@ def test_a_test_toast_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_inactive_member_is_not_found() -> None:
     with pytest.raises(NotFound):
         send_trial(make_member(make_tenant(), is_active=False), "email", actor=ACTOR)
+
+
+def test_tests_are_few_unless_the_operator_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trials, "publish_alert", lambda tenant, **alert: None)
+    member = make_member(make_tenant())
+    for _ in range(MOST_TESTS):
+        send_trial(member, "console", actor=ACTOR)
+
+    for channel in ("console", "email", "push"):
+        with pytest.raises(TooManyMessages):
+            send_trial(member, channel, actor=ACTOR)
+
+    send_trial(member, "console", actor=ACTOR, limited=False)
+
+
+def test_a_test_mail_does_not_go_to_an_address_that_nobody_has_confirmed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    member = make_member(make_tenant())
+    NotificationPreference.objects.create(membership=member, email_address="other@example.com")
+    sink = SmtpSink()
+    with smtp_server(sink) as port:
+        use_smtp(monkeypatch, port)
+        assert send_trial(member, "email", actor=ACTOR) == "ada@example.com"
+
+    assert sink.envelopes == [["ada@example.com"]]

@@ -1,0 +1,52 @@
+"""How many messages a member may cause by hand: tests, and requests to confirm an address.
+
+Counted in Redis; where it is away none is sent, since nothing else bounds them.
+"""
+
+from __future__ import annotations
+
+from shared import windowed_counts
+from shared.exceptions import QuotaExceeded, Unavailable
+from shared.redis_client import ConnectionFailed
+
+#: Test messages of a member within the window, over all channels.
+MOST_TESTS, TEST_SECONDS = 5, 600
+#: Requests to confirm an address, within a day: of a member, and to one address.
+MOST_REQUESTS, MOST_TO_ADDRESS, REQUEST_SECONDS = 10, 3, 24 * 3600
+
+
+class TooManyMessages(QuotaExceeded):
+    """Too many messages were asked for; try again later."""
+
+    code = "too_many_messages"
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+def count_test(member_id: int) -> None:
+    """Count a test message of the member; raise TooManyMessages, Unavailable."""
+    [tests] = _count([f"test-message:{member_id}"], TEST_SECONDS)
+    if tests > MOST_TESTS:
+        text = f"At most {MOST_TESTS} test messages within {TEST_SECONDS // 60} minutes. Wait."
+        raise TooManyMessages(text, TEST_SECONDS)
+
+
+def count_request(member_id: int, address: str) -> None:
+    """Count a request to confirm an address; raise TooManyMessages, Unavailable."""
+    names = [f"confirm-of:{member_id}", f"confirm-to:{address.casefold()}"]
+    of_member, to_address = _count(names, REQUEST_SECONDS)
+    if of_member > MOST_REQUESTS or to_address > MOST_TO_ADDRESS:
+        text = (
+            f"At most {MOST_TO_ADDRESS} messages a day ask one address to confirm, and at most "
+            f"{MOST_REQUESTS} for one member. Use a link that was sent, or try again tomorrow."
+        )
+        raise TooManyMessages(text, REQUEST_SECONDS)
+
+
+def _count(names: list[str], seconds: int) -> list[int]:
+    try:
+        return windowed_counts.count(names, seconds)
+    except ConnectionFailed as error:
+        raise Unavailable("Messages cannot be counted at this moment; none is sent.") from error
