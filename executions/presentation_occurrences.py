@@ -21,6 +21,7 @@ def present_occurrence(entry: Entry) -> dict[str, Any]:
     """Return one instant as the API answers it."""
     return {
         "scheduled_for": format_instant(entry.at),
+        "due_at": instant_or_none(entry.due_at),
         "status": entry.status,
         "reason": entry.reason or None,
         "execution_id": str(entry.execution_id) if entry.execution_id else None,

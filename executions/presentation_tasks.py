@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import Min
@@ -29,10 +29,19 @@ from tasks.presentation import (
 )
 from tasks.revisions import read_readable
 from tasks.schedules.base import MICROSECOND
+from tasks.schedules.jitter import due_at, jitter_of
 
 LATEST = 10
 #: More than the horizon, so that a coming instant is met in today's or tomorrow's table.
 _AHEAD = timedelta(days=1)
+_NONE = timedelta()
+
+
+class Coming(NamedTuple):
+    """A coming instant of a task, and when it starts: jitter lies between."""
+
+    at: datetime
+    due_at: datetime
 
 
 def present_tasks(tasks: Sequence[Task]) -> list[dict[str, Any]]:
@@ -65,11 +74,12 @@ def paused_by(task: Task, pauses: Mapping[UUID, Pause]) -> dict[str, Any]:
     return present_paused_by(pauses.get(task.pause_id) if task.pause_id else None)
 
 
-def upcoming(tasks: Sequence[Task]) -> dict[UUID, datetime | None]:
-    """Return the soonest coming instant of each task that is in the ledger already.
+def upcoming(tasks: Sequence[Task]) -> dict[UUID, Coming | None]:
+    """Return the soonest coming start of each task that its own cursor does not tell.
 
-    The task's own cursor stands behind what is prepared, up to the horizon ahead. Of tasks with
-    calendars the first instant that is not excluded is given, None where there is none.
+    The cursor stands behind what is prepared, up to the horizon ahead, and knows no jitter: what
+    is prepared and waits for its share of that comes first. Of tasks with calendars the first
+    instant that is not excluded is given, None where there is none.
     """
     now = database_now()
     prepared = (
@@ -77,22 +87,34 @@ def upcoming(tasks: Sequence[Task]) -> dict[UUID, datetime | None]:
             task_id__in=[task.id for task in tasks],
             status__in=[Status.PENDING, Status.QUEUED],
             trigger=Trigger.SCHEDULE,
-            scheduled_for__gt=now,
+            due_at__gt=now,
         )
-        .scheduled_between(now, now + _AHEAD)
+        .scheduled_between(now - max(map(_jitter_of, tasks), default=_NONE), now + _AHEAD)
         .values("task_id")
-        .annotate(soonest=Min("scheduled_for"))
+        # No share of a task's jitter reaches its next instant: both are of one row.
+        .annotate(at=Min("scheduled_for"), due_at=Min("due_at"))
     )
-    soonest = {row["task_id"]: row["soonest"] for row in prepared}
+    soonest = {row["task_id"]: Coming(row["at"], row["due_at"]) for row in prepared}
     return _open_cursors(tasks, soonest) | soonest
 
 
+def _jitter_of(task: Task) -> timedelta:
+    return timedelta(seconds=jitter_of(task.schedule))
+
+
 def _open_cursors(
-    tasks: Sequence[Task], soonest: Mapping[UUID, datetime]
-) -> dict[UUID, datetime | None]:
-    """Return when tasks with calendars run next: their cursors may stand at excluded instants."""
-    found: dict[UUID, datetime | None] = {}
-    named = [task for task in tasks if task.schedule.get("calendars") and task.id not in soonest]
+    tasks: Sequence[Task], soonest: Mapping[UUID, Coming]
+) -> dict[UUID, Coming | None]:
+    """Return when tasks with calendars or jitter run next, which their cursors do not tell.
+
+    A cursor may stand at an excluded instant, and never says what jitter adds to it.
+    """
+    found: dict[UUID, Coming | None] = {}
+    named = [
+        task
+        for task in tasks
+        if task.id not in soonest and (task.schedule.get("calendars") or _jitter_of(task))
+    ]
     read = spec_reader((task.tenant_id, task.schedule) for task in named)
     for task in named:
         if task.next_run_at is None:
@@ -102,14 +124,19 @@ def _open_cursors(
         except InvalidInput:
             continue  # Its text says what is wrong.
         following = next(spec.walk_open(task.next_run_at - MICROSECOND), None)
-        found[task.id] = following.at if following else None
+        found[task.id] = None
+        if following is not None:
+            due = due_at(spec, following.at, str(task.id), jitter_of(task.schedule))
+            found[task.id] = Coming(following.at, due)
     return found
 
 
-def next_execution(task: Task, soonest: Mapping[UUID, datetime | None]) -> dict[str, Any]:
+def next_execution(task: Task, soonest: Mapping[UUID, Coming | None]) -> dict[str, Any]:
     """Return the fields that say when the task runs next."""
-    moment = next_moment(task, soonest.get(task.id, task.next_run_at))
-    return dict(present_next(moment, task.schedule["timezone"]))
+    cursor = task.next_run_at and Coming(task.next_run_at, task.next_run_at)
+    coming = soonest.get(task.id, cursor)
+    moment = next_moment(task, coming.at if coming else None)
+    return dict(present_next(moment, task.schedule["timezone"], coming.due_at if coming else None))
 
 
 def present_latest(task: Task, now: datetime) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
 from tasks.schedules.base import Spec
+from tasks.schedules.jitter import jitter_of
 from tasks.schedules.minutes import Spread
 
 #: Distinct schedules that one forecast reads, the largest groups first.
@@ -79,7 +80,7 @@ class Group:
     @property
     def jitter_seconds(self) -> float:
         """Return the jitter that all of them have."""
-        return float(self.schedule.get("jitter_seconds") or 0)
+        return jitter_of(self.schedule)
 
     @property
     def spread(self) -> Spread:

@@ -20,10 +20,13 @@ from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, shown_parts
 from tasks.schedules import spec
 from tasks.schedules.calendars import CalendarDays
+from tasks.schedules.jitter import gaps_from, in_words, jitter_of
 from tasks.schedules.zones import find_zone
 
 _TO_THE_SECOND = len("2026-11-20T08:00:00")
 _ANY = "1970-01-01T00:00:00Z"
+#: The fields that say when a task runs next: nominal in UTC and in its zone, and when it starts.
+NEXT_EXECUTION = ("next_execution", "next_execution_local", "next_execution_due_at")
 
 
 class ShownTask(Protocol):
@@ -73,7 +76,8 @@ def present_task(
 ) -> dict[str, Any]:
     """Return the task as the API answers it; ``extra`` adds fields or replaces them.
 
-    What is inside may be the definition's own and is not to be changed.
+    What is inside may be the definition's own and is not to be changed. A task with jitter needs
+    ``extra`` to say when its next execution is due.
     """
     schedule = definition.schedule
     return {
@@ -120,14 +124,19 @@ def next_moment(task: ShownTask, moment: datetime | None) -> datetime | None:
     return None if task.status == TaskStatus.PAUSED else moment
 
 
-def present_next(moment: datetime | None, timezone: str) -> dict[str, str | None]:
-    """Return ``next_execution`` in UTC and ``next_execution_local`` in the task's zone."""
+def present_next(
+    moment: datetime | None, timezone: str, due_at: datetime | None = None
+) -> dict[str, str | None]:
+    """Return ``next_execution`` in UTC and in the task's zone, and when it is due.
+
+    ``due_at`` differs from the moment only by jitter.
+    """
     if moment is None:
-        return {"next_execution": None, "next_execution_local": None}
-    return {
-        "next_execution": format_instant(moment),
-        "next_execution_local": format_local(moment, find_zone(timezone).info),
-    }
+        return dict.fromkeys(NEXT_EXECUTION)
+    at = format_instant(moment)
+    local = format_local(moment, find_zone(timezone).info)
+    due = at if due_at is None else format_instant(due_at)
+    return dict(zip(NEXT_EXECUTION, (at, local, due), strict=True))
 
 
 def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) -> str:
@@ -136,7 +145,8 @@ def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) ->
     if definition.type == TaskType.ONE_TIME:
         # The words name the second, and neither task nor creation: all due in it share them.
         run_at = f"{schedule['run_at'][:_TO_THE_SECOND]}Z" if schedule["run_at"] else None
-        return _text(definition.type, orjson.dumps({**schedule, "run_at": run_at}), "", _ANY)
+        said = _text(definition.type, orjson.dumps({**schedule, "run_at": run_at}), "", _ANY)
+        return said + in_words(jitter_of(schedule), (), task_id=seed)
     return _text(definition.type, orjson.dumps(schedule), seed, format_instant(anchor))
 
 
@@ -152,7 +162,9 @@ def _text(task_type: str, schedule: bytes, seed: str, anchor: str) -> str:
     except InvalidInput as refused:
         # Stored under an older zone database or rule: the task is shown, with what is wrong.
         return "; ".join(error.message for error in refused.errors) or refused.message
-    return str(parsed.text)
+    jitter = jitter_of(found) if seed else 0
+    gaps = gaps_from(parsed, parse_instant(anchor)) if jitter else ()
+    return f"{parsed.text}{in_words(jitter, gaps, task_id=seed)}"
 
 
 def _last_execution(task: ShownTask) -> dict[str, Any] | None:

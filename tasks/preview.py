@@ -18,6 +18,7 @@ from tasks.limits import Book, no_calendars
 from tasks.payloads import require_object
 from tasks.schedules import spec
 from tasks.schedules.base import Spec
+from tasks.schedules.jitter import due_until, in_words, jitter_of
 from tasks.schedules.zones import find_zone
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
 from tasks.validation_schedule import (
@@ -49,14 +50,17 @@ def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict
         raise InvalidInput(found)
     days = tuple(calendars(schedule["calendars"]).values())
     parsed = spec.parse(task_type, schedule, anchor=ceil_millisecond(now), calendars=days)
-    zone = find_zone(schedule["timezone"]).info
+    zone, jitter = find_zone(schedule["timezone"]).info, jitter_of(schedule)
     occurrences = islice(parsed.walk(start), _bounded(parsed, schedule, start, count))
     return {
-        "text": parsed.text,
+        "text": parsed.text + in_words(jitter, (), task_id=""),
         "occurrences": [
             {
                 "utc": format_instant(occurrence.at),
                 "local": format_local(occurrence.at, zone),
+                # Where in between, the id decides that the task gets when it is made.
+                "due_from": format_instant(occurrence.at),
+                "due_until": format_instant(due_until(parsed, occurrence.at, jitter)),
                 "notes": list(occurrence.notes),
             }
             for occurrence in occurrences

@@ -51,6 +51,7 @@ READ_ONLY_FIELDS = (
     "version",
     "next_execution",
     "next_execution_local",
+    "next_execution_due_at",
     "schedule_text",
     "last_execution",
     "created_at",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from tasks.forecast import DAY_MINUTES, KEPT_SECONDS, MAX_DAYS, forecast
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.base import MICROSECOND, Occurrence, Spec
+from tasks.schedules.jitter import due_at, gaps_from, in_words, jitter_of
 from tasks.schedules.minutes import MINUTE, Spread, Stretch, count_minutes
 from tasks.services import require_pausable, require_resumable, spec_of
 from tasks.validation import StatusChange, parse_patch
@@ -43,10 +44,31 @@ _MOST_TASKS = 50_000
 class _Plan:
     """A schedule of the task, old or new, with the instants that it may still have."""
 
+    task_id: str
     spec: Spec
     schedule: Mapping[str, Any]
     now: datetime
     next: list[Occurrence]
+
+    @property
+    def text(self) -> str:
+        """The schedule in words, with the task's share of the jitter."""
+        gaps = gaps_from(self.spec, self.now)
+        return self.spec.text + in_words(self._jitter_seconds, gaps, task_id=self.task_id)
+
+    def due_at(self, at: datetime) -> datetime:
+        """Return when the occurrence of a nominal time is due."""
+        return due_at(self.spec, at, self.task_id, self._jitter_seconds)
+
+    @property
+    def latest_share(self) -> timedelta:
+        """How far after its time an occurrence may be due: less than the way to the next one."""
+        gaps = [later.at - one.at for one, later in pairwise(self.next)]
+        return min(timedelta(seconds=self._jitter_seconds), max(gaps, default=_YEAR))
+
+    @property
+    def _jitter_seconds(self) -> float:
+        return jitter_of(self.schedule)
 
     def has(self, moment: datetime) -> bool:
         """Return whether the schedule runs at a moment."""
@@ -90,14 +112,15 @@ def compare(task: Task, definition: Definition, *, now: datetime) -> dict[str, A
         {
             "utc": format_instant(occurrence.at),
             "local": format_local(occurrence.at, zone),
+            "due_at": format_instant(after.due_at(occurrence.at)),
             "notes": list(occurrence.notes),
             "change": "kept" if before.has(occurrence.at) else "added",
         }
         for occurrence in after.next
     ]
     return {
-        "text": after.spec.text,
-        "text_before": before.spec.text,
+        "text": after.text,
+        "text_before": before.text,
         "occurrences": shown,
         "removed": [format_instant(at) for at in _removed(before, after)],
         "runs_per_day": {
@@ -111,7 +134,7 @@ def compare(task: Task, definition: Definition, *, now: datetime) -> dict[str, A
 def _plan(task: Task, task_type: str, schedule: Mapping[str, Any], now: datetime) -> _Plan:
     spec = _spec(task, task_type, schedule)
     allowed = _allowed(task, schedule, now)
-    return _Plan(spec, schedule, now, list(islice(spec.walk_open(now), allowed)))
+    return _Plan(str(task.id), spec, schedule, now, list(islice(spec.walk_open(now), allowed)))
 
 
 def _spec(task: Task, task_type: str, schedule: Mapping[str, Any]) -> Spec:
@@ -189,7 +212,7 @@ def _busiest_minute(
     if _is_too_large(task.tenant_id):
         return None
     load = forecast(task.tenant_id, now=now)
-    minutes = {one.at.replace(second=0, microsecond=0) for one in after.next}
+    minutes = {after.due_at(one.at).replace(second=0, microsecond=0) for one in after.next}
     found = {
         minute: load.at(minute) - (_own(before, minute) if _is_counted(task) else 0)
         for minute in sorted(minutes)
@@ -213,8 +236,9 @@ def _is_too_large(tenant_id: UUID) -> bool:
 
 
 def _own(before: _Plan, minute: datetime) -> int:
-    walk = before.spec.walk_open(minute - MICROSECOND)
-    return sum(1 for _ in takewhile(lambda one: one.at < minute + MINUTE, walk))
+    walk = before.spec.walk_open(minute - before.latest_share - MICROSECOND)
+    near = takewhile(lambda one: one.at < minute + MINUTE, walk)
+    return sum(minute <= before.due_at(one.at) < minute + MINUTE for one in near)
 
 
 def _is_counted(task: Task) -> bool:

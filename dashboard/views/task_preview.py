@@ -121,6 +121,9 @@ def _fire(occurrence: Mapping[str, Any]) -> dict[str, Any]:
         "at": parse_instant(occurrence["utc"]),
         "local_day": occurrence["local"][:10],
         "local_time": occurrence["local"][11:19],
+        # Of a task that is there the time, of a new one the end of the range.
+        "due_at": parse_instant(occurrence.get("due_at", occurrence["utc"])),
+        "due_until": parse_instant(occurrence.get("due_until", occurrence["utc"])),
         "notes": [NOTE_TEXTS.get(note, note) for note in occurrence["notes"]],
     }
 

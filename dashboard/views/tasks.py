@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +16,13 @@ from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
-from executions.choices import Status, Trigger
+from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.explain.evidence import end_of_pause, standing_pause_of
 from executions.models import Execution
 from executions.presentation_tasks import present_tasks
 from executions.services import changing
+from executions.services.task_fires import fires_of
 from executions.services.triggering import run_task
 from executions.stats.history import run_strips
 from shared.api.query import choice, choices, text
@@ -33,7 +33,7 @@ from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.zones import find_zone
-from tasks.services import Pause, spec_of
+from tasks.services import Pause
 from tasks.standing_pauses import describe
 from tasks.validation import StatusChange
 from tenants.choices import Role
@@ -100,7 +100,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         {
             "task": shown,
             "called": describe_target(shown["target"], found.destination),
-            "fires": _next_fires(found, resumes_at),
+            "fires": _fires(found),
             "resumes_at": resumes_at,
             "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
             "runs": present_listed(list(runs[:_FIRES])),
@@ -196,40 +196,20 @@ def _bar(run: Any) -> RunBar:
     return RunBar(str(Status(run.status)), run.scheduled_for, run.duration_ms, url)
 
 
-def _next_fires(found: Task, resumes_at: datetime | None) -> list[dict[str, Any]]:
-    """Return the coming instants by the schedule; none of a task that does not fire.
-
-    Those of a paused task come behind the end of its pause.
-    """
-    is_paused = found.status == TaskStatus.PAUSED
-    if found.status != TaskStatus.SCHEDULED and not (is_paused and resumes_at):
-        return []
+def _fires(found: Task) -> list[dict[str, Any]]:
+    """Return the coming starts, each with its wall time in the task's zone."""
     zone = find_zone(found.schedule["timezone"]).info
-    now = database_now()
-    try:
-        walk = spec_of(found).walk(max(now, resumes_at) if is_paused and resumes_at else now)
-        left = min(_FIRES, _left(found, now))
-        return [
-            # Naive, since templates would turn it into the visitor's zone.
-            {
-                "at": one.at,
-                "local": one.at.astimezone(zone).replace(tzinfo=None),
-                "notes": list(one.notes),
-            }
-            for one in islice(walk, left)
-        ]
-    except InvalidInput:
-        return []  # stored under an older rule; the schedule's text on the page says what is wrong
-
-
-def _left(found: Task, now: datetime) -> int:
-    """Return how many instants ``max_occurrences`` leaves, those that are prepared included."""
-    limit = found.schedule.get("max_occurrences")
-    if limit is None:
-        return _FIRES
-    prepared = Execution.objects.for_tenant(found.tenant_id).scheduled_between(now, None)
-    ahead = prepared.filter(task_id=found.pk, trigger=Trigger.SCHEDULE).count()
-    return max(0, int(limit) - found.occurrence_count + ahead)
+    return [
+        # Naive, since templates would turn it into the visitor's zone.
+        {
+            "at": one.at,
+            "due_at": one.due_at,
+            "local": one.at.astimezone(zone).replace(tzinfo=None),
+            "due_local": one.due_at.astimezone(zone).replace(tzinfo=None),
+            "notes": list(one.notes),
+        }
+        for one in fires_of(found, _FIRES, now=database_now())
+    ]
 
 
 def _one_of(given: str, known: tuple[str, ...]) -> str:

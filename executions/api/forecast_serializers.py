@@ -110,6 +110,7 @@ class ComparedOccurrence(Answer):
 
     utc = StrictDateTimeField()
     local = StrictDateTimeField()
+    due_at = StrictDateTimeField(help_text="When it starts: its time, and its share of jitter.")
     notes = serializers.ListField(child=serializers.CharField())
     change = serializers.ChoiceField(choices=["kept", "added"])
 

@@ -26,6 +26,10 @@ class OccurrenceSerializer(Answer):
     """One expected instant, and what became or will become of it."""
 
     scheduled_for = StrictDateTimeField()
+    due_at = StrictDateTimeField(
+        allow_null=True,
+        help_text="When it starts or was due: its time, jitter included; null if it does not run.",
+    )
     status = serializers.ChoiceField(choices=STATUSES)
     reason = serializers.CharField(allow_null=True)
     execution_id = serializers.UUIDField(allow_null=True)

@@ -30,7 +30,8 @@ def task_answer(
         # What cannot be opened may be paused, and a pause that is done is no failure.
         definition, is_whole = read_readable([task])[task.id]
         extra = {**present_missing(is_whole), **extra}
-    if status != 201:  # a new task has nothing in the ledger yet
+    # A new task has nothing in the ledger yet: its cursor tells the next instant but for jitter.
+    if status != 201 or task.schedule.get("jitter_seconds"):
         extra = {**next_execution(task, upcoming([task])), **extra}
     extra = {**paused_by(task, standing_pauses_of([task])), **extra}
     shown = present_task(task, definition, extra=extra)

@@ -11,7 +11,12 @@ from rest_framework.response import Response
 
 from executions.api.task_serializers import BulkAnswer, BulkBody, BulkCreateSerializer
 from executions.engine.clocks import database_now
-from executions.presentation_tasks import paused_by, standing_pauses_of
+from executions.presentation_tasks import (
+    next_execution,
+    paused_by,
+    standing_pauses_of,
+    upcoming,
+)
 from shared.api.problems import log_unexpected, problem_of
 from shared.api.renderers import dump_json
 from shared.api.views import PunctualView
@@ -53,6 +58,8 @@ class BulkCreateView(PunctualView):
 
     def _show(self, task: Task, definition: Definition) -> Fragment:
         extra = paused_by(task, standing_pauses_of([task]))
+        if task.schedule.get("jitter_seconds"):
+            extra |= next_execution(task, upcoming([task]))
         shown = present_task(task, definition, extra=extra)
         if not self.may_see:
             shown = {name: shown[name] for name in PunctualView.receipt}

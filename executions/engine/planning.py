@@ -19,7 +19,7 @@ from shared.exceptions import PunctualError
 from shared.sql import json_value
 from tasks.calendars import SpecOf, spec_reader
 from tasks.schedules.base import CALENDAR_EXCLUDED
-from tasks.schedules.jitter import jitter_ms
+from tasks.schedules.jitter import due_at, jitter_of
 from tasks.schedules.misfire import REPLAYED, Plan, plan
 from tasks.schedules.spec import Spec
 
@@ -205,16 +205,14 @@ class _Replay:
 def _rows(
     task: UUID, spec: Spec, schedule: Mapping[str, Any], planned: Plan, replay: _Replay
 ) -> list[Row]:
-    jitter = schedule.get("jitter_seconds") or 0
+    jitter = jitter_of(schedule)
     found = []
     for row in planned.rows:
         due = row.at
         if row.run and row.reason in _REPLAYED:
             due = replay.next_due()
         elif jitter and row.run:
-            following = spec.next_after(row.at)
-            gap = (following.at - row.at).total_seconds() if following else None
-            due += timedelta(milliseconds=jitter_ms(str(task), jitter, gap))
+            due = due_at(spec, row.at, str(task), jitter)
         status = Status.PENDING if row.run else Status.SKIPPED
         found.append(Row(task, row.at, due, status, row.reason))
     return found + [

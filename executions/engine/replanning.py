@@ -17,6 +17,7 @@ from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.schedules.base import Spec
+from tasks.schedules.jitter import jitter_of
 from tasks.services import Standing, spec_of
 
 _JUST_BEFORE = timedelta(microseconds=1)
@@ -137,7 +138,7 @@ def _staying_ahead(
 
 
 def _jitter(task: Task) -> float:
-    return float(task.schedule.get("jitter_seconds") or 0)
+    return jitter_of(task.schedule)
 
 
 def _state_met(task: Task, anew: Task, spec: Spec) -> str:

@@ -29,7 +29,7 @@ from shared.exceptions import NotFound
 from shared.sql import rows
 from tasks.models import Pause, Task
 from tasks.schedules.base import Occurrence, Spec
-from tasks.schedules.jitter import jitter_ms
+from tasks.schedules.jitter import due_at, jitter_of
 from tenants.models import Tenant
 
 _REDIS_FAULTS = (redis.RedisError, OSError)
@@ -150,20 +150,13 @@ class Situation:
         """When it is due: its time, jitter included, or that of its next attempt."""
         if self.row is not None:
             return self.row.due_at
-        return self.at + timedelta(milliseconds=self._jitter())
+        jitter = jitter_of(self.task.schedule)
+        return due_at(self.spec, self.at, str(self.task.pk), jitter) if self.spec else self.at
 
     @property
     def due(self) -> bool:
         """Whether its time has come."""
         return self.due_at <= self.now
-
-    def _jitter(self) -> int:
-        spread = self.task.schedule.get("jitter_seconds") or 0
-        if not spread or self.spec is None:
-            return 0
-        following = self.spec.next_after(self.at)
-        gap = (following.at - self.at).total_seconds() if following else None
-        return jitter_ms(str(self.task.pk), float(spread), gap)
 
     # --- around it ----------------------------------------------------------------------------
 

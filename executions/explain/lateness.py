@@ -8,6 +8,7 @@ from executions.explain.answer import told
 from executions.explain.evidence import Situation
 from executions.explain.reasons import REASONS
 from executions.explain.schedule_checks import ON_TIME
+from tasks.schedules.jitter import jitter_of
 
 _MADE_UP_FOR = {
     "misfire": "it made up for an instant that was missed while no scheduler ran",
@@ -45,7 +46,7 @@ def why_late(found: Situation) -> str:
 
 
 def _jitter(found: Situation) -> timedelta:
-    return timedelta(seconds=float(found.task.schedule.get("jitter_seconds") or 0))
+    return timedelta(seconds=jitter_of(found.task.schedule))
 
 
 def _waited_in_ledger(found: Situation, stretch: str) -> str:

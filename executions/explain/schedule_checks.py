@@ -11,6 +11,7 @@ from executions.explain.answer import Check, Fix, capitalised, spell, told
 from executions.explain.evidence import Situation
 from executions.explain.timetable import last_before, next_after, occurrence_at
 from tasks.schedules.base import CALENDAR_EXCLUDED, CALENDAR_ROLLED, DST_GAP, DST_OVERLAP
+from tasks.schedules.jitter import jitter_of
 
 _BY_HAND = {
     Trigger.MANUAL: "it was asked for by hand, beside the schedule",
@@ -83,7 +84,7 @@ def due(found: Situation) -> Check:
 
 def _spread(found: Situation) -> str:
     """Say why it is due later than its time: by jitter, or since it had to wait its turn."""
-    later, most = found.due_at - found.at, found.task.schedule.get("jitter_seconds") or 0
+    later, most = found.due_at - found.at, jitter_of(found.task.schedule)
     if later <= timedelta() or not found.scheduled:
         return ""
     if later.total_seconds() < most:

@@ -31,6 +31,7 @@ _OPTIONS = {
     "working_day": "--working-day",
     "calendars": "--calendar",
     "calendar_policy": "--calendar-policy",
+    "jitter_seconds": "--jitter",
 }
 
 
@@ -58,6 +59,9 @@ def add_preview_options(parser: CommandParser) -> None:
     parser.add_argument("--calendar", action="append", metavar="NAME", help="repeatable")
     parser.add_argument(
         "--calendar-policy", choices=CALENDAR_POLICIES, help="what a calendar excludes (skip)"
+    )
+    parser.add_argument(
+        "--jitter", metavar="SECONDS", type=float, help="over how much starts are spread (0)"
     )
     parser.add_argument("--tenant", help="whose calendars: name or id")
 
@@ -90,6 +94,7 @@ def _body(options: Mapping[str, Any]) -> dict[str, Any]:
         "working_day": options["working_day"],
         "calendars": options["calendar"],
         "calendar_policy": options["calendar_policy"],
+        "jitter_seconds": options["jitter"],
     }
     return {key: value for key, value in given.items() if value is not None}
 
@@ -120,4 +125,10 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
     for occurrence in found["occurrences"]:
         local = datetime.fromisoformat(occurrence["local"])
         notes = "".join(f"  {NOTE_TEXTS.get(note, note)}" for note in occurrence["notes"])
-        yield f"  {local:%a %Y-%m-%d %H:%M:%S %z}  {occurrence['utc']}{notes}"
+        yield f"  {local:%a %Y-%m-%d %H:%M:%S %z}  {occurrence['utc']}{_until(occurrence)}{notes}"
+
+
+def _until(occurrence: Mapping[str, Any]) -> str:
+    """Return up to when it may start, where jitter moves it."""
+    until: str = occurrence["due_until"]
+    return "" if until == occurrence["due_from"] else f" to {until}"

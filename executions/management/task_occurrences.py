@@ -51,10 +51,17 @@ def _lines(command: PunctualCommand, found: Sequence[Mapping[str, Any]]) -> list
     rows = [
         (
             one["scheduled_for"].replace("T", " ").removesuffix("Z"),
+            _due(one),
             one["status"],
             one["execution_id"][-ID_TAIL:] if one["execution_id"] else None,
             " ".join([one["reason"] or "", *one["notes"]]).strip() or None,
         )
         for one in found
     ]
-    return table(("for (UTC)", "status", "execution", "reason"), rows, command.paint)
+    return table(("for (UTC)", "due", "status", "execution", "reason"), rows, command.paint)
+
+
+def _due(one: Mapping[str, Any]) -> str | None:
+    """Return the time of day at which it is due where that is not its own time."""
+    due: str | None = one["due_at"]
+    return None if due is None or due == one["scheduled_for"] else due[11:].removesuffix("Z")

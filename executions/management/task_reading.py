@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -11,13 +10,14 @@ from django.core.management.base import CommandParser
 from executions.engine.clocks import database_now
 from executions.management.finding import ID_TAIL, find_task, tasks_of
 from executions.presentation_tasks import present_tasks
+from executions.services.task_fires import fires_of
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict
 from shared.instants import format_local
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
-from tasks.services import spec_of
+from tasks.schedules.zones import find_zone
 from tasks.validation import LONG_FIELDS
 
 NAME_WIDTH = 33
@@ -125,10 +125,10 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
     )
     for name, value in facts:
         yield f"{name:<9} {shown(value)}"
-    if task.status in (TaskStatus.SCHEDULED, TaskStatus.PAUSED):
-        spec = spec_of(task)
-        for found in islice(spec.walk(database_now()), _FIRES):
-            yield f"{'next':<9} {format_local(found.at, spec.zone.info)} {zone}"
+    info = find_zone(zone).info
+    for fire in fires_of(task, _FIRES, now=database_now()):
+        spread = f" (for {format_local(fire.at, info)})" if fire.due_at != fire.at else ""
+        yield f"{'next':<9} {format_local(fire.due_at, info)} {zone}{spread}"
 
 
 def _chosen(options: Mapping[str, Any]) -> TaskQuerySet:
@@ -153,7 +153,7 @@ def _pages(found: TaskQuerySet) -> Iterator[list[Task]]:
 def _list_lines(command: PunctualCommand, tasks: list[dict[str, Any]], *, wide: bool) -> list[str]:
     rows = []
     for task in tasks:
-        moment = (task["next_execution"] or "-")[:19].replace("T", " ")
+        moment = (task["next_execution_due_at"] or "-")[:19].replace("T", " ")
         tail = task["id"] if wide else task["id"][-ID_TAIL:]
         name = task["name"] if wide else shown(task["name"], NAME_WIDTH)
         rows.append((tail, task["status"], moment, name))

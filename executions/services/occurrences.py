@@ -27,6 +27,7 @@ from shared.sql import rows
 from tasks.choices import OnResume, TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import CALENDAR_EXCLUDED, MICROSECOND, Occurrence
+from tasks.schedules.jitter import due_at, jitter_of
 
 #: An instant that has no row yet.
 EXPECTED = "EXPECTED"
@@ -49,7 +50,10 @@ _REASON_IN_PAUSE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One expected instant; one of ``count`` instants up to ``last`` when a span is one line."""
+    """One expected instant; one of ``count`` instants up to ``last`` when a span is one line.
+
+    ``due_at`` is when it starts, None where it does not run.
+    """
 
     at: datetime
     status: str
@@ -58,6 +62,7 @@ class Entry:
     notes: tuple[str, ...] = ()
     last: datetime | None = None
     count: int = 1
+    due_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +167,8 @@ def _decided(
 def _entry(timetable: Timetable, row: Sequence[Any]) -> Entry:
     execution_id, at, status, reason, revision = row[:5]
     found = occurrence_at(timetable.of(revision), at)
-    return Entry(at, status, reason, execution_id, found.notes if found else ())
+    due = None if status == Status.SKIPPED else row[7]
+    return Entry(at, status, reason, execution_id, found.notes if found else (), due_at=due)
 
 
 def _line(row: Sequence[Any], place: Place) -> Entry:
@@ -195,8 +201,12 @@ def _expected(
     start = max(place.start, task.next_run_at) - MICROSECOND
     resumes_at = end_of_pause(task, standing_pause_of(task))
     ahead = takewhile(lambda found: found.at <= place.until, spec.walk(start))
+    jitter = jitter_of(task.schedule)
     for found in islice(ahead, left):
-        yield Entry(found.at, EXPECTED, _why_not(task, found, resumes_at, now), notes=found.notes)
+        why_not = _why_not(task, found, resumes_at, now)
+        runs = why_not in ("", NOT_PREPARED)
+        due = due_at(spec, found.at, str(task.pk), jitter) if runs else None
+        yield Entry(found.at, EXPECTED, why_not, notes=found.notes, due_at=due)
 
 
 def _why_not(task: Task, found: Occurrence, resumes_at: datetime | None, now: datetime) -> str:

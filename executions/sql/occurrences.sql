@@ -2,7 +2,7 @@
 -- A task's rows of the ledger within a range, oldest first; a row's id begins with its instant,
 -- so the bounds keep other days out. A span that began in the range's first millisecond reaches
 -- into it. Index executions_of_task_idx.
-SELECT e.id, e.scheduled_for, e.status, e.reason, e.revision, e.span_last, e.span_count
+SELECT e.id, e.scheduled_for, e.status, e.reason, e.revision, e.span_last, e.span_count, e.due_at
 FROM executions e
 WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.id < %(high)s AND e.trigger = 'schedule'
   AND (e.scheduled_for >= %(since)s OR e.span_last >= %(since)s)

@@ -94,24 +94,43 @@ ORDER BY r.started_at, r.id
 -- instant that has passed waits for its scheduler and comes no more; tasks with calendars are
 -- looked at one by one, since a calendar may exclude their next instant. Index
 -- tasks_next_of_tenant_idx.
-SELECT t.id, t.name, t.next_run_at FROM tasks t
+SELECT t.id, t.name, t.next_run_at, t.type, t.schedule, t.created_at FROM tasks t
 WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at >= now()
   AND t.deleted_at IS NULL
   AND coalesce(t.schedule -> 'calendars', '[]'::jsonb) = '[]'::jsonb
 ORDER BY t.next_run_at, t.id LIMIT %(limit)s
 
 -- name: next_prepared
--- The soonest instants of a tenant that are in the ledger and have not come. Index
--- executions_of_tenant_idx, from now on.
-SELECT p.task_id, t.name, p.due_at, p.id
-FROM (
-    SELECT e.id, e.task_id, e.due_at FROM executions e
+-- The soonest instants of a tenant that are in the ledger and have not come: those whose time is
+-- ahead, by index executions_of_tenant_idx from now on, and those whose time has passed and that
+-- wait for their share of a jitter, among the first of all tenants by index executions_due_idx,
+-- and with a worker by index executions_leased_idx.
+WITH ahead AS (
+    SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM executions e
     WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > now()
+      AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > %(moment)s
     ORDER BY e.id LIMIT %(limit)s
-) AS p
+), spread AS (
+    SELECT first.id, first.task_id, first.scheduled_for, first.due_at
+    FROM unnest(ARRAY[0, 1, 2]) AS b (band)
+    CROSS JOIN LATERAL (
+        SELECT e.* FROM executions e
+        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+          AND NOT e.held AND NOT e.parked AND e.band = b.band AND e.due_at > %(moment)s
+        ORDER BY e.due_at LIMIT %(scan)s
+    ) AS first
+    WHERE first.tenant_id = %(tenant)s AND first.id < %(now)s AND first.trigger = 'schedule'
+      AND first.attempt = 0
+), handed AS (
+    SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM executions e
+    WHERE e.id >= %(low)s AND e.id < %(now)s AND e.status = 'QUEUED'
+      AND e.tenant_id = %(tenant)s AND e.trigger = 'schedule' AND e.attempt = 0
+      AND e.due_at > %(moment)s
+)
+SELECT p.task_id, t.name, p.scheduled_for, p.due_at, p.id
+FROM (SELECT * FROM ahead UNION ALL SELECT * FROM spread UNION ALL SELECT * FROM handed) AS p
 JOIN tasks t ON t.id = p.task_id
-ORDER BY p.due_at, p.id
+ORDER BY p.due_at, p.id LIMIT %(limit)s
 
 -- name: latest_runs
 -- The latest executions of each of some tasks, oldest first. Index executions_of_task_idx, as

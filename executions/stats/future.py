@@ -14,25 +14,35 @@ from executions.engine import ledger
 from executions.engine.clocks import database_now
 from shared.exceptions import InvalidInput
 from shared.ids import first_id_at
-from shared.sql import rows
+from shared.sql import json_value, rows
 from tasks.calendars import spec_reader
 from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND
+from tasks.schedules.jitter import due_at, jitter_of
+from tasks.schedules.spec import parse
 
 #: Tasks with calendars whose next instant is looked for, the soonest by their cursors.
 _MOST_WITH_CALENDARS = 200
 #: How far ahead an instant is looked for that no calendar excludes.
 _AHEAD = timedelta(days=366)
+#: Tasks whose next instants are looked at, the soonest by their cursors.
+_LOOKED_AT = 40
+#: Rows of each band, the first due, among which those are looked for that jitter moves.
+_SCANNED = 500
 
 
 @dataclass(frozen=True, slots=True)
 class NextFire:
-    """A coming instant; ``execution_id`` is set once it is in the ledger."""
+    """A coming instant ``at``, and when it starts, which jitter moves later.
+
+    ``execution_id`` is set once it is in the ledger.
+    """
 
     task_id: UUID
     task_name: str
     at: datetime
+    due_at: datetime
     execution_id: UUID | None = None
 
 
@@ -43,15 +53,35 @@ def next_fires(tenant_id: UUID, limit: int = 20) -> list[NextFire]:
     not fire; nor do instants that a calendar excludes, or that have passed.
     """
     now = database_now()
-    parameters = {"tenant": tenant_id, "limit": limit}
-    prepared = rows(
-        "statistics/next_prepared",
-        {**parameters, "now": first_id_at(now), "high": ledger.high_id(now)},
-    )
+    bounds = {
+        "moment": now,
+        "now": first_id_at(now),
+        "low": ledger.floor_id(),
+        "high": ledger.high_id(now),
+        "scan": _SCANNED,
+    }
+    prepared = rows("statistics/next_prepared", {"tenant": tenant_id, "limit": limit, **bounds})
     found = [NextFire(*row) for row in prepared]
-    found += [NextFire(*row) for row in rows("statistics/next_of_tasks", parameters)]
+    found += _of_tasks(tenant_id, limit)
     found += _of_tasks_with_calendars(tenant_id, now)
-    return sorted(found, key=lambda fire: (fire.at, fire.task_id))[:limit]
+    return sorted(found, key=lambda fire: (fire.due_at, fire.task_id))[:limit]
+
+
+def _of_tasks(tenant_id: UUID, limit: int) -> Iterator[NextFire]:
+    """Yield the next instants that are not in the ledger yet.
+
+    More than are shown: jitter may put what comes first behind what comes later.
+    """
+    parameters = {"tenant": tenant_id, "limit": max(limit, _LOOKED_AT)}
+    for task_id, name, at, kind, stored, made in rows("statistics/next_of_tasks", parameters):
+        due, schedule = at, json_value(stored)
+        if jitter_of(schedule):
+            try:
+                spec = parse(kind, schedule, seed=str(task_id), anchor=made)
+            except InvalidInput:
+                continue  # its page says what is wrong
+            due = due_at(spec, at, str(task_id), jitter_of(schedule))
+        yield NextFire(task_id, name, at, due)
 
 
 def _of_tasks_with_calendars(tenant_id: UUID, now: datetime) -> Iterator[NextFire]:
@@ -69,4 +99,5 @@ def _of_tasks_with_calendars(tenant_id: UUID, now: datetime) -> Iterator[NextFir
         after = max(task.next_run_at - MICROSECOND, now)
         following = next(spec.walk_open(after, after + _AHEAD), None)
         if following is not None:
-            yield NextFire(task.id, task.name, following.at)
+            due = due_at(spec, following.at, str(task.id), jitter_of(task.schedule))
+            yield NextFire(task.id, task.name, following.at, due)

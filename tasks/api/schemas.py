@@ -214,6 +214,8 @@ _PLACE: Schema = {
     "version": {"type": "integer", "minimum": 1},
     "next_execution": INSTANT_OR_NULL,
     "next_execution_local": INSTANT_OR_NULL,
+    "next_execution_due_at": INSTANT_OR_NULL
+    | {"description": "When the next execution starts: its time, and the task's share of jitter."},
     "schedule_text": {"type": "string"},
     "last_execution": _LAST_EXECUTION,
     "created_at": INSTANT,
@@ -266,10 +268,16 @@ _OCCURRENCE: Schema = closed(
     {
         "utc": INSTANT,
         "local": INSTANT,
+        "due_from": INSTANT
+        | {"description": "When it starts at the earliest: its time, which jitter moves later."},
+        "due_until": INSTANT
+        | {"description": "Before when it starts, as its id decides; without jitter the same."},
         "notes": {"type": "array", "items": {"type": "string"}},
     },
     "utc",
     "local",
+    "due_from",
+    "due_until",
     "notes",
 )
 _MOVE: Schema = {

@@ -44,8 +44,9 @@ def test_the_next_run_is_the_soonest_that_is_prepared(alpha):
     cursor = reload(task).next_run_at
     assert cursor is not None
     assert soonest is not None
-    assert soonest < cursor
-    assert soonest in [row.scheduled_for for row in executions_of(task)]
+    assert soonest.at < cursor
+    assert soonest.at in [row.scheduled_for for row in executions_of(task)]
+    assert soonest.due_at == soonest.at
 
 
 def test_the_latest_are_those_that_have_come_then_the_soonest_ahead(alpha):

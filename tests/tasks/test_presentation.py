@@ -42,6 +42,7 @@ def test_a_task_is_answered_in_the_long_form_with_where_it_stands():
         "version": 3,
         "next_execution": "2026-11-21T07:00:00.000Z",
         "next_execution_local": "2026-11-21T08:00:00.000+01:00",
+        "next_execution_due_at": "2026-11-21T07:00:00.000Z",
         "schedule_text": "",
         "last_execution": None,
         "created_at": "2026-11-20T08:00:00.123Z",
@@ -120,6 +121,7 @@ def test_present_next_shows_the_instant_in_the_tasks_zone():
     assert present_next(NOW, "Asia/Tokyo") == {
         "next_execution": "2026-11-20T08:00:00.123Z",
         "next_execution_local": "2026-11-20T17:00:00.123+09:00",
+        "next_execution_due_at": "2026-11-20T08:00:00.123Z",
     }
 
 

@@ -41,6 +41,7 @@ def test_past_and_future_are_one_list_in_order(client: ApiClient, alpha: Tenant)
     assert [one["execution_id"] for one in found] == [str(row.id) for row in rows] + [None] * 3
     assert found[0] == {
         "scheduled_for": since,
+        "due_at": since,
         "status": "PENDING",
         "reason": None,
         "execution_id": str(rows[0].id),

@@ -24,9 +24,27 @@ def test_the_next_instants_are_shown_for_either_form(client, body):
     shown = answer.json()
     assert shown["text"]
     assert shown["occurrences"] == [
-        {"utc": "2026-11-20T07:00:00.000Z", "local": "2026-11-20T08:00:00.000+01:00", "notes": []},
-        {"utc": "2026-11-21T07:00:00.000Z", "local": "2026-11-21T08:00:00.000+01:00", "notes": []},
+        {
+            "utc": f"2026-11-{day}T07:00:00.000Z",
+            "local": f"2026-11-{day}T08:00:00.000+01:00",
+            "due_from": f"2026-11-{day}T07:00:00.000Z",
+            "due_until": f"2026-11-{day}T07:00:00.000Z",
+            "notes": [],
+        }
+        for day in (20, 21)
     ]
+
+
+def test_with_jitter_the_range_is_shown_in_which_a_task_without_an_id_starts(client):
+    schedule = {**DAILY["schedule"], "jitter_seconds": 300}
+    asked = {"schedule": schedule, "from": "2026-11-20T00:00:00Z", "count": 1}
+
+    shown = preview(client, asked).json()
+
+    assert shown["text"].endswith(", spread over up to 300 s")
+    [first] = shown["occurrences"]
+    assert first["utc"] == first["due_from"] == "2026-11-20T07:00:00.000Z"
+    assert first["due_until"] == "2026-11-20T07:05:00.000Z"
 
 
 def test_instants_are_strictly_after_from(client):

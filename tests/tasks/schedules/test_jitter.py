@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.ids import new_id
-from tasks.schedules.jitter import jitter_ms
+from tasks.schedules.jitter import due_at, due_until, gaps_from, in_words, jitter_ms
+from tasks.schedules.spec import parse
 
 
 def test_no_jitter_unless_asked_for():
@@ -46,3 +50,67 @@ def test_a_jitter_larger_than_the_interval_fills_the_interval():
 
     assert min(drawn) < 100
     assert 9900 < max(drawn) < 10_000
+
+
+DAILY = parse("RECURRING", {"cron_expression": "0 8 * * *"})
+EIGHT = datetime(2026, 11, 20, 8, tzinfo=UTC)
+TASK = str(UUID(int=7))
+
+
+def test_an_occurrence_is_due_at_its_time_and_the_tasks_share():
+    share = jitter_ms(TASK, 300, 86_400)
+    assert 0 < share < 300_000
+
+    assert due_at(DAILY, EIGHT, TASK, 300) == EIGHT + timedelta(milliseconds=share)
+    assert due_at(DAILY, EIGHT, TASK, 0) == EIGHT
+
+
+@pytest.mark.parametrize(
+    ("schedule", "jitter", "seconds"),
+    [
+        ({"cron_expression": "0 8 * * *"}, 300, 300),
+        ({"every": "PT10S", "start_at": "2026-11-20T08:00:00Z"}, 300, 10),
+        ({"cron_expression": "0 8 * * *", "end_at": "2026-11-20T09:00:00Z"}, 300, 300),
+        ({"cron_expression": "0 8 * * *"}, 0, 0),
+    ],
+)
+def test_every_task_is_due_before_the_end_of_the_range(
+    schedule: dict[str, Any], jitter: float, seconds: float
+):
+    spec = parse("RECURRING", schedule)
+
+    until = due_until(spec, EIGHT, jitter)
+
+    assert until == EIGHT + timedelta(seconds=seconds)
+    due = [due_at(spec, EIGHT, str(UUID(int=n)), jitter) for n in range(200)]
+    assert all(EIGHT <= one < until for one in due) or jitter == 0
+
+
+def test_the_words_say_the_range_and_the_share_of_a_task():
+    gaps = gaps_from(DAILY, EIGHT)
+    share = jitter_ms(TASK, 300, None) / 1000
+
+    assert in_words(0, gaps, task_id=TASK) == ""
+    assert in_words(300, gaps, task_id="") == ", spread over up to 300 s"
+    said = in_words(300, gaps, task_id=TASK)
+    assert said.startswith(", spread over up to 300 s: this task ")
+    assert f"{share:.1f}".removesuffix(".0") in said
+
+
+def test_the_words_name_no_share_where_it_differs_from_instant_to_instant():
+    uneven = parse("RECURRING", {"cron_expression": "0,1 * * * *"})
+
+    said = in_words(600, gaps_from(uneven, EIGHT), task_id=TASK)
+
+    assert said == ", spread over up to 600 s"
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 30, 300, 90_000]))
+def test_the_words_say_what_happens(number: int, jitter: float):
+    every = parse("RECURRING", {"every": "PT1M", "start_at": "2026-11-20T08:00:00Z"})
+    task = str(UUID(int=number))
+
+    said = in_words(jitter, gaps_from(every, EIGHT), task_id=task)
+    real = (due_at(every, EIGHT, task, jitter) - EIGHT).total_seconds()
+
+    assert f"this task {real:.1f} s later".replace(".0 s", " s") in said
