@@ -83,10 +83,14 @@ class ConsoleRequest(HttpRequest):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an action did, in a sentence, and where to go on (by default back)."""
+    """What an action did, in a sentence, and where to go on (by default back).
+
+    Not ``settled``: what was asked for has only begun, and may fail on the page that follows.
+    """
 
     message: str
     url: str = ""
+    settled: bool = True
 
 
 View = Callable[..., HttpResponse]
@@ -236,7 +240,8 @@ def _act(request: HttpRequest, act: Act, captured: dict[str, Any]) -> HttpRespon
 
     def run() -> HttpResponse:
         done = act(request, **captured)
-        messages.success(request, done.message)
+        tell = messages.success if done.settled else messages.info
+        tell(request, done.message)
         return redirect(done.url or back)
 
     try:

@@ -7,8 +7,8 @@ from typing import Any
 
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
 from executions.presentation import instant_or_none
-from executions.services import backfill_steps
 from executions.services.backfill import Plan
+from executions.services.bulk_results import count_results
 from executions.services.bulk_scope import Scope
 from shared.instants import format_instant, format_local
 from tasks.models import Task
@@ -50,9 +50,8 @@ def _has_payload(job: BulkJob) -> bool:
 
 
 def present_job_detail(job: BulkJob) -> dict[str, Any]:
-    """Return a job as its own page shows it: with how far the executions of a backfill are."""
-    counts = backfill_steps.count_executions(job) if backfill_steps.is_backfill(job) else None
-    return {**present_bulk_job(job), "executions": counts}
+    """Return a job as its own page shows it: with what came of the executions that it made."""
+    return {**present_bulk_job(job), "executions": count_results(job)}
 
 
 def present_backfill_plan(plan: Plan) -> dict[str, Any]:

@@ -115,12 +115,25 @@ class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
     called = "dead letter"
 
     def filtered(self, filters: Mapping[str, Any]) -> DeadLetterQuerySet:
-        """Return what the filters leave: resolved, task, error_signature, q, ids.
+        """Return what the filters leave: resolved, resolution, task, error_signature, q, ids.
 
         One that is absent or None leaves all; every list and every bulk job reads them here.
         """
         exact = {"resolved": "resolved", "task": "task_id", "error_signature": "error_signature"}
-        return _filtered(self, filters, exact)
+        found = _filtered(self, filters, exact)
+        if filters.get("resolution") is not None:
+            # Open letters have none; saying so finds the others by dead_letters_open_idx.
+            found = found.filter(resolved=True, resolution=filters["resolution"])
+        return found
+
+    def resolutions(self, newest: int) -> list[str]:
+        """Return the words by which the newest resolved letters were resolved, in order.
+
+        Index dead_letters_open_idx: at most so many letters are looked at.
+        """
+        looked_at = self.filter(resolved=True).order_by("-id").values("pk")[:newest]
+        words = self.filter(pk__in=looked_at).order_by("resolution")
+        return list(words.values_list("resolution", flat=True).distinct())
 
     def matching(self, text: str) -> DeadLetterQuerySet:
         """Return letters whose task's name or labels, error or note contains the text."""

@@ -12,8 +12,11 @@ _WIDTH, _HEIGHT = 100.0, 24.0
 _NEARLY_FULL = 0.9
 
 
-def sparkline(values: Sequence[int], *, label: str) -> SafeString:
-    """Return a line of counts, oldest first; ``label`` says of what, like "Failures in 24 h"."""
+def sparkline(values: Sequence[int], *, label: str, name: str | None = None) -> SafeString:
+    """Return a line of counts, oldest first; ``label`` says of what, like "Failures in 24 h".
+
+    ``name`` is that of its numbers on the page, by which a recount finds them.
+    """
     summary = _summary(values, label)
     points = _points(values)
     floor = number(_HEIGHT - 1)
@@ -33,6 +36,7 @@ def sparkline(values: Sequence[int], *, label: str) -> SafeString:
             "preserveAspectRatio": "none",
             "role": "img",
             "aria-label": summary,
+            "data-number": name,
         },
         tag("title", {}, summary),
         *shapes,

@@ -18,10 +18,11 @@ from executions.choices import JOB_ACTIVE
 from executions.presentation_jobs import (
     present_bulk_job,
     present_item,
-    present_job_detail,
     present_sample,
 )
 from executions.services import bulk_jobs as services
+from executions.services.backfill_steps import is_backfill
+from executions.services.bulk_results import count_results, with_open_executions
 from executions.services.bulk_scope import ACTIONS, FILTERS
 from shared.exceptions import FieldError, Forbidden, InvalidInput
 from shared.instants import format_instant, parse_instant
@@ -93,7 +94,7 @@ def bulk_create(request: ConsoleRequest) -> Done:
         expected_count=count,
     )
     url = reverse("dashboard:bulk_job", args=[job.pk])
-    return Done("It has begun; this page shows how far it is.", url)
+    return Done("Requested. Progress below.", url, settled=False)
 
 
 def require_typed(request: ConsoleRequest, verb: str) -> int:
@@ -131,7 +132,7 @@ def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
         item["url"] = reverse(place, args=[item["id"]]) if place else ""
         item["at"] = parse_instant(item["at"]) if item["at"] else None
     [shown] = _presented([job])
-    made = present_job_detail(job)["executions"]
+    made = count_results(job)
     waits = bool(made and made["pending"])
     return render(
         request,
@@ -143,9 +144,12 @@ def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
             "is_active": job.status in JOB_ACTIVE,
             "made": made,
             "made_ended": _ended(made) if made else 0,
+            "made_in_all": sum(made.values()) if made else 0,
+            "is_backfill": is_backfill(job),
             "made_moves": waits or bool(made and made["running"]),
-            "may_cancel": job.status in JOB_ACTIVE or waits,
-            "task_id": job.filters.get("task") if made else None,
+            # What a retry has made is cancelled as executions are.
+            "may_cancel": job.status in JOB_ACTIVE or (waits and is_backfill(job)),
+            "task_id": job.filters.get("task") if is_backfill(job) else None,
             "filter_text": pretty(shown["filter"]),
             "options_text": pretty(shown["options"]) if shown["options"] else "",
         },
@@ -165,7 +169,9 @@ def _ended(made: dict[str, int]) -> int:
 
 def _presented(jobs: list[Any]) -> list[dict[str, Any]]:
     shown = [present_bulk_job(job) for job in jobs]
+    still = {str(job_id) for job_id in with_open_executions(jobs)}
     for one in shown:
+        one["state"] = "made, not all ended" if one["id"] in still else one["status"].lower()
         one["noun"] = _NOUNS[one["kind"]]
         one["verb"] = _VERBS.get(one["action"], one["action"].title())
         one["decided"] = one["total"] - one["remaining"]

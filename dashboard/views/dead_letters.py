@@ -16,6 +16,7 @@ from dashboard.payload_form import pretty, read_override
 from executions.captured_logs import log_url
 from executions.models import DeadLetter, Execution
 from executions.presentation_letters import present_letter
+from executions.querysets import DeadLetterQuerySet
 from executions.services import dead_letters as services
 from executions.stats.history import dead_letter_sparklines
 from shared.api.query import choice, text, uuid
@@ -25,12 +26,16 @@ from tenants.choices import Role
 _PARAMETERS = {
     "state": choice("open", "resolved", "archived", default="open"),
     "task": uuid(),
+    "resolution": text(max_length=40),
     "error_signature": text(),
     "q": text(),
     "view": choice("groups", "letters", default="groups"),
 }
+_NARROWING = ("task", "error_signature", "q", "resolution")
 _GROUPS = 50
-_RESOLUTIONS = ("fixed", "not_needed", "done_elsewhere")
+#: Resolved letters, the newest ones, whose words the list offers as a filter; and such words.
+_LOOKED_AT = 20_000
+_WORDS = 50
 
 
 @page(Role.VIEWER)
@@ -38,21 +43,23 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
     """Show open dead letters by cause, or the letters themselves."""
     query = read_filters(request, _PARAMETERS)
     tenant = request.visitor.tenant.pk
-    found = DeadLetter.objects.for_tenant(tenant).filtered(
-        {name: query[name] for name in ("task", "error_signature", "q")}
-    )
+    letters = DeadLetter.objects.for_tenant(tenant)
+    found = letters.filtered({name: query[name] for name in _NARROWING})
     found = found.filter(resolved=query["state"] != "open")
-    if query["state"] != "open":
-        archived = found.filter(resolution="archived")
-        found = archived if query["state"] == "archived" else found.exclude(resolution="archived")
+    if query["state"] == "archived":
+        found = found.filter(resolution="archived")
+    elif query["state"] == "resolved":
+        found = found.exclude(resolution="archived")
     by_cause = query["view"] == "groups" and query["state"] == "open"
     by_cause = by_cause and not query["error_signature"]
     listed: dict[str, Any] = (
         {"groups": _groups(tenant, found)}
         if by_cause
-        else read_page(found, query, present=_with_tasks, order=("-created_at", "-id"))
+        else read_page(
+            found, query, present=_with_tasks, order=("-created_at", "-id"), counted=True
+        )
     )
-    narrowed = {name: query[name] for name in ("task", "error_signature", "q") if query[name]}
+    narrowed = {name: query[name] for name in _NARROWING if query[name]}
     return render(
         request,
         "dashboard/dead_letters.html",
@@ -61,6 +68,7 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
             "query": query,
             "by_cause": by_cause,
             "narrowed": narrowed,
+            "words": _resolutions(letters, query) if query["state"] == "resolved" else [],
             "task": Task.objects.filter(tenant_id=tenant, pk=query["task"]).first()
             if query["task"]
             else None,
@@ -86,7 +94,7 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
             "payload_text": pretty(shown["payload"]),
             "log_of": found.execution_id if execution and log_url(execution) else None,
             "edit_text": pretty(shown["edit"]["payload"]) if shown["edit"] else "",
-            "resolutions": [(name, name.replace("_", " ")) for name in _RESOLUTIONS],
+            "resolutions": [(name, name.replace("_", " ")) for name in services.USUAL_RESOLUTIONS],
         },
     )
 
@@ -98,7 +106,7 @@ def retry(request: ConsoleRequest, letter_id: UUID) -> Done:
     override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
     made = services.retry_dead_letter(visitor.tenant.pk, letter_id, override, actor=visitor.actor)
     url = reverse("dashboard:execution", args=[made.pk])
-    return Done("It runs again; the dead letter is resolved as retried.", url)
+    return Done("Retry requested. The dead letter is resolved as retried.", url, settled=False)
 
 
 @action(Role.OPERATOR)
@@ -135,6 +143,13 @@ def purge(request: ConsoleRequest, letter_id: UUID) -> Done:
 
 def _note(request: ConsoleRequest) -> str:
     return read_text(request, "note", longest=1000)
+
+
+def _resolutions(letters: DeadLetterQuerySet, query: dict[str, Any]) -> list[str]:
+    """Return the words that the list offers as a filter, the chosen one among them."""
+    chosen = {query["resolution"]} if query["resolution"] else set()
+    known = [word for word in letters.resolutions(_LOOKED_AT) if word != "archived"]
+    return sorted({*known[:_WORDS], *chosen})
 
 
 def _groups(tenant: Any, found: Any) -> list[dict[str, Any]]:

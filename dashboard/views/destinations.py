@@ -102,7 +102,7 @@ def reset(request: ConsoleRequest, host: str) -> Done:
     """Close the circuit and forget its last minute."""
     visitor = request.visitor
     shown = services.reset_circuit(visitor.tenant.pk, host, actor=visitor.actor)
-    return Done("The circuit is closed. What waited goes on.", _url(shown.host))
+    return Done("Circuit reset. Waiting executions are sent at once.", _url(shown.host))
 
 
 def _url(host: str) -> str:

@@ -144,7 +144,9 @@ def cancel(request: ConsoleRequest, execution_id: UUID) -> Done:
     visitor = request.visitor
     cancelled = cancel_execution(visitor.tenant.pk, execution_id, actor=visitor.actor)
     stopping = cancelled.status == Status.RUNNING
-    return Done("Cancelling; whoever runs it is told to end." if stopping else "Cancelled.")
+    if stopping:
+        return Done("Cancel requested. The worker is told to end it.", settled=False)
+    return Done("Cancelled.")
 
 
 @action(Role.OPERATOR)
@@ -153,7 +155,7 @@ def retry(request: ConsoleRequest, execution_id: UUID) -> Done:
     visitor = request.visitor
     override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
     made = retry_execution(visitor.tenant.pk, execution_id, override, actor=visitor.actor)
-    return Done("It runs again: this is the new execution.", _url(made.pk))
+    return Done("Retry requested. This is the new execution.", _url(made.pk), settled=False)
 
 
 def _payload(found: Execution, shown: dict[str, Any]) -> Any:

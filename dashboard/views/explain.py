@@ -20,7 +20,7 @@ from executions.explain.explanation import explain_execution, explain_task
 from executions.explain.reasons import meaning_of
 from executions.models import Execution
 from executions.presentation_occurrences import present_line
-from executions.services.occurrences import EXPECTED, place_of, read_occurrences
+from executions.services.occurrences import EXPECTED, place_of, read_lines, read_occurrences
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant
 from tasks.models import Task
@@ -60,7 +60,8 @@ def task_occurrences(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         cursor=_text(request, "cursor") or None,
         now=now,
     )
-    found = read_occurrences(task, place, PAGE_ROWS, now=now, spans_as_lines=not expanded)
+    read = read_occurrences if expanded else read_lines
+    found = read(task, place, PAGE_ROWS, now=now)
     rows = [present_line(entry) for entry in found.entries]
     words = sorted({row["reason"] for row in rows if row["reason"]})
     return render(

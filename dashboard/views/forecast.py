@@ -78,7 +78,7 @@ def spread_create(request: ConsoleRequest) -> Done:
         expected_count=int(_number(request.POST.get("expected_count", ""))),
     )
     url = reverse("dashboard:bulk_job", args=[job.pk])
-    return Done("It has begun; this page shows how far it is.", url)
+    return Done("Requested. Progress below.", url, settled=False)
 
 
 def _rows(found: Forecast, hour: datetime | None, destination: str | None) -> list[DayRow]:

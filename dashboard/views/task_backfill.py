@@ -92,7 +92,7 @@ def begin(request: ConsoleRequest, task_id: UUID) -> Done:
         expected_count=count,
     )
     url = reverse("dashboard:bulk_job", args=[job.pk])
-    return Done("It has begun; this page shows how far it is.", url)
+    return Done("Requested. Progress below.", url, settled=False)
 
 
 #: What the form offers; nothing chosen leaves it to the task.

@@ -152,14 +152,14 @@ def run(request: ConsoleRequest, task_id: UUID) -> Done:
     visitor = request.visitor
     override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
     made = run_task(visitor.tenant.pk, task_id, override, actor=visitor.actor)
-    return Done("It runs now.", reverse("dashboard:execution", args=[made.pk]))
+    return Done("Run requested. Its state is below.", _execution_url(made.pk), settled=False)
 
 
 @action(Role.OPERATOR)
 def cancel(request: ConsoleRequest, task_id: UUID) -> Done:
     """Stop future fires and cancel what has not started."""
     changing.cancel_task(request.visitor.tenant.pk, task_id, actor=request.visitor.actor)
-    return Done("Cancelled. It fires no more; what runs goes on.")
+    return Done("Cancelled. No further runs. Executions already running continue.")
 
 
 @action(Role.ADMIN)
@@ -192,8 +192,12 @@ def _holder_of(paused_by: dict[str, Any] | None) -> str:
 
 
 def _bar(run: Any) -> RunBar:
-    url = reverse("dashboard:execution", args=[run.id])
+    url = _execution_url(run.id)
     return RunBar(str(Status(run.status)), run.scheduled_for, run.duration_ms, url)
+
+
+def _execution_url(execution_id: UUID) -> str:
+    return reverse("dashboard:execution", args=[execution_id])
 
 
 def _fires(found: Task) -> list[dict[str, Any]]:

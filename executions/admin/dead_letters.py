@@ -9,7 +9,13 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from executions.admin.lookups import ErrorCodeFilter, found_by_task, task_link, task_name
+from executions.admin.lookups import (
+    ErrorCodeFilter,
+    ResolutionFilter,
+    found_by_task,
+    task_link,
+    task_name,
+)
 from executions.models import DeadLetter
 from executions.services.dead_letters import (
     archive_dead_letter,
@@ -80,7 +86,7 @@ class DeadLetterAdmin(ProductAdmin):
         "short_id", "task_name", "error_signature", "attempt_count", "created_at", "resolved",
         "resolution", "console",
     )  # fmt: skip
-    list_filter = ("resolved", ErrorCodeFilter, TenantFilter)
+    list_filter = ("resolved", ResolutionFilter, ErrorCodeFilter, TenantFilter)
     list_prefetch = ("task",)
     list_scopes = {"tenant": "tenant_id", "task__id__exact": "task_id"}
     search_fields = ("=id",)

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from executions.services.dead_letters import RESERVED_RESOLUTIONS, USUAL_RESOLUTIONS
 from shared.admin import link
 from shared.admin.keyset import newest, uuid_or_none
 from tasks.models import Task
@@ -54,6 +55,24 @@ def task_name(row: Any) -> str:
 def task_link(row: Any) -> str:
     """Return the task's name, linked to its page."""
     return link(reverse("admin:tasks_task_change", args=[row.task_id]), task_name(row))
+
+
+class ResolutionFilter(admin.SimpleListFilter):
+    """Dead letters by the word that says how they were settled."""
+
+    title = "resolution"
+    parameter_name = "resolution"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
+        """Return the usual words; any other is taken from the address bar."""
+        return [
+            (word, word.replace("_", " ")) for word in (*RESERVED_RESOLUTIONS, *USUAL_RESOLUTIONS)
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the letters that were resolved so."""
+        chosen = self.value()
+        return queryset if chosen is None else queryset.filter(resolved=True, resolution=chosen)
 
 
 class ErrorCodeFilter(admin.SimpleListFilter):

@@ -52,12 +52,16 @@ class _Statuses(StrictListField):
 
 
 class LetterFilter(StrictSerializer):
-    """Which dead letters: open ones unless ``resolved`` is true; an empty object means all."""
+    """Which dead letters; an empty object means all that are open.
+
+    Open ones unless ``resolved`` is true or ``resolution`` says by which word they were resolved.
+    """
 
     task = StrictUUIDField(required=False)
     error_signature = StrictCharField(required=False, max_length=_MAX_TEXT)
     q = StrictCharField(required=False, max_length=_MAX_TEXT)
     resolved = StrictBooleanField(required=False)
+    resolution = StrictCharField(required=False, max_length=40)
     ids = _Ids(required=False)
 
 
@@ -209,8 +213,11 @@ class BulkJobResult(Answer):
     result_id = serializers.UUIDField(allow_null=True)
 
 
-class BackfillCounts(Answer):
-    """How many executions of a backfill are in which state; those that wait are pending."""
+class MadeExecutions(Answer):
+    """How many of the executions that a job made are in which state; those that wait are pending.
+
+    `gone` are past their retention. Of a large job the latest 10,000 are counted.
+    """
 
     pending = serializers.IntegerField()
     running = serializers.IntegerField()
@@ -218,13 +225,16 @@ class BackfillCounts(Answer):
     failed = serializers.IntegerField()
     cancelled = serializers.IntegerField()
     skipped = serializers.IntegerField()
+    gone = serializers.IntegerField()
 
 
 class BulkJobDetail(BulkJobSerializer):
     """A bulk job with the rows that it has not done."""
 
-    executions = BackfillCounts(
-        allow_null=True, help_text="Of a backfill, whose `done` are the executions made so far."
+    executions = MadeExecutions(
+        allow_null=True,
+        help_text="Of a backfill, a retry or a run, whose `done` are the executions made so far; "
+        "null of other jobs.",
     )
     results = BulkJobResult(many=True)
     pagination = Pagination()

@@ -45,6 +45,10 @@ class DeadLettersView(PunctualView):
         "GET": {
             **LIST_PARAMETERS,
             "resolved": boolean("Only resolved or only open ones."),
+            "resolution": text(
+                "Resolved by exactly this word: `retried`, `archived`, or a person's.",
+                max_length=40,
+            ),
             "task": uuid("Of this task."),
             "error_signature": text("Of exactly this cause."),
             "q": text("In the task's name or labels, the error or the note."),

@@ -16,7 +16,7 @@ from shared.commands import wrong_use
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)/(s|m|h)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
-_FILTERS = ("task", "signature", "q")
+_FILTERS = ("task", "signature", "q", "resolved_as")
 
 
 def add_letter_filters(parser: CommandParser) -> None:
@@ -25,6 +25,9 @@ def add_letter_filters(parser: CommandParser) -> None:
     parser.add_argument("--task", metavar="ID", help="of this task: its id, or the end of it")
     parser.add_argument("--signature", metavar="CAUSE", help="of exactly this cause")
     parser.add_argument("--q", metavar="TEXT", help="with this text in task, error or note")
+    parser.add_argument(
+        "--resolved-as", metavar="WORD", help="resolved by this word: retried, archived, fixed, …"
+    )
 
 
 def add_action_options(parser: CommandParser, action: str) -> None:
@@ -70,7 +73,7 @@ def require_one_choice(options: Mapping[str, Any]) -> None:
     if options["all"] and filters:
         raise wrong_use("--all", "it takes everything; leave the filters out.")
     if not options["ids"] and not filters and not options["all"]:
-        raise wrong_use("ids", "say which: ids, --task, --signature, --q, or --all.")
+        raise wrong_use("ids", "say which: ids, --task, --signature, --q, --resolved-as, or --all.")
     job_options(options)
 
 

@@ -18,6 +18,7 @@ from executions.choices import JOB_ACTIVE, JobStatus
 from executions.models import BulkJob
 from executions.presentation_jobs import present_bulk_job, present_scope
 from executions.services.bulk_jobs import Scope, count_matching, create_bulk_job
+from executions.services.bulk_results import count_results, results_text
 from shared.actor import COMMAND
 from shared.commands import (
     FAILED,
@@ -144,7 +145,7 @@ def follow(command: PunctualCommand, job: BulkJob, wait_seconds: float) -> BulkJ
                 _pause()
                 job.refresh_from_db()
                 decided = job.done_count + job.skipped_count + job.failed_count
-                bar.update(decided, note=_counts(job))
+                bar.update(decided, note=counts(job))
     except KeyboardInterrupt:
         command.note(f"It goes on. {how_to_follow(job)}")
         raise
@@ -152,9 +153,12 @@ def follow(command: PunctualCommand, job: BulkJob, wait_seconds: float) -> BulkJ
 
 
 def summary(job: BulkJob) -> str:
-    """Return the last line: what came of every item."""
+    """Return the last line: what came of every item, and of the executions that were made."""
     ending = "" if job.status == JobStatus.COMPLETED else f" ({job.status.lower()})"
-    return f"{_counts(job)}{ending}"
+    made = count_results(job)
+    return f"{counts(job)}{ending}" + (
+        f"; of the executions made: {results_text(made)}" if made and any(made.values()) else ""
+    )
 
 
 def leave_by_result(command: PunctualCommand, job: BulkJob) -> None:
@@ -187,7 +191,8 @@ def _pause() -> None:
     threading.Event().wait(_POLL_SECONDS)
 
 
-def _counts(job: BulkJob) -> str:
+def counts(job: BulkJob) -> str:
+    """Return what came of the items."""
     return f"done {job.done_count}, skipped {job.skipped_count}, failed {job.failed_count}"
 
 

@@ -95,4 +95,6 @@ def _choice(options: Mapping[str, Any]) -> tuple[Tenant, dict[str, Any]]:
         filters["error_signature"] = options["signature"]
     if options["q"]:
         filters["q"] = options["q"]
+    if options["resolved_as"] is not None:
+        filters["resolution"] = options["resolved_as"]
     return chosen_tenant(named), filters

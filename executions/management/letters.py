@@ -34,6 +34,7 @@ def matching(options: Mapping[str, Any]) -> DeadLetterQuerySet:
     return found.filtered(
         {
             "resolved": options["resolved"],
+            "resolution": options["resolved_as"],
             "task": task,
             "error_signature": options["signature"],
             "q": options["q"],

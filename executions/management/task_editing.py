@@ -1,6 +1,7 @@
 """``manage.py tasks create``, ``edit``, ``rollback``: by options, or by the API's JSON.
 
-What ``export`` prints, ``create --file`` takes; many are created all or none.
+What ``export`` prints, ``create --file`` takes, any number of times: a task that is there already
+stays as it is. Many are created all or none.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import CommandParser
 from django.db import transaction
@@ -17,7 +19,7 @@ from executions.engine.clocks import database_now
 from executions.management import task_body
 from executions.management.files import read_json
 from executions.management.finding import ID_TAIL, find_task
-from executions.management.task_reading import documents
+from executions.management.task_reading import definition_in, documents
 from executions.management.tenancy import chosen_tenant
 from executions.services import changing
 from shared.actor import COMMAND
@@ -28,6 +30,7 @@ from tasks.bulk import MAX_TASKS, Call, Created, create_all
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus
 from tasks.definition import Definition, to_long
+from tasks.export_keys import keep_keys, take_keys, tasks_by_key
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import spec_of
@@ -76,26 +79,79 @@ def _add_editing_options(parser: CommandParser) -> None:
 def create_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Create one task from options, or all tasks of a file."""
     by_option = options["file"] is None
-    bodies = [given_body(options)] if by_option else _bodies(given_body(options))
+    given = [given_body(options)] if by_option else _bodies(given_body(options))
+    bodies, keys = ([*given], [None]) if by_option else _keyed(given)
     tenant = chosen_tenant(options["tenant"])
     dry = options["dry_run"]
     with transaction.atomic(durable=True):
-        call = Call(tenant.id, COMMAND, database_now(), limits_of(tenant.id))
+        there = tasks_by_key(tenant.id, keys)
+        new = [place for place, key in enumerate(keys) if key not in there]
         try:
-            made = list(create_all(bodies, call))
+            tasks = _create(tenant.id, [bodies[place] for place in new])
         except InvalidInput as error:
             raise task_body.spoken(error, by_option=len(bodies) == 1 and by_option) from error
-        tasks = [result.task for result in made if isinstance(result, Created)]
+        keep_keys(tasks, [keys[place] for place in new])
         found = documents(tasks)
         if dry:
             transaction.set_rollback(True)
     if dry:
         # Nothing has these ids.
         found = [{**document, "id": None} for document in found]
+    same = _unchanged(there, {key: body for key, body in zip(keys, bodies, strict=True) if key})
     lines = (line for task in tasks for line in _made_lines(task, dry=dry))
-    command.emit(options, {"dry_run": dry, "tasks": found}, lines)
+    command.emit(
+        options,
+        {"dry_run": dry, "tasks": found, "unchanged": same},
+        [*lines, *(_unchanged_line(one) for one in same)],
+    )
+    _conclude(command, tasks, same, dry=dry)
+
+
+def _keyed(given: list[Any]) -> tuple[list[Any], list[UUID | None]]:
+    try:
+        return take_keys(given)
+    except InvalidInput as error:
+        raise task_body.spoken(error, by_option=False) from error
+
+
+def _create(tenant_id: UUID, bodies: list[Any]) -> list[Task]:
+    call = Call(tenant_id, COMMAND, database_now(), limits_of(tenant_id))
+    return [made.task for made in create_all(bodies, call) if isinstance(made, Created)]
+
+
+def _unchanged(there: Mapping[UUID, Task], given: Mapping[UUID, Any]) -> list[dict[str, Any]]:
+    """Return the tasks that are there already, and whether what was given differs from them."""
+    there = {key: there[key] for key in given if key in there}  # in the order of the file
+    shown_tasks = documents(list(there.values()))
+    return [
+        {
+            "key": str(key),
+            "id": document["id"],
+            "name": document["name"],
+            "differs": "missing" in document or _differs(there[key], document, given[key]),
+        }
+        for key, document in zip(there, shown_tasks, strict=True)
+    ]
+
+
+def _differs(task: Task, document: Mapping[str, Any], given: Any) -> bool:
+    """Return whether a body says something else than its task; secrets may be masked or not."""
+    whole = to_long(read_definition(task), secrets=True)
+    return given not in (definition_in(document), whole)
+
+
+def _unchanged_line(one: Mapping[str, Any]) -> str:
+    differs = " and differs; it stays as it is" if one["differs"] else ""
+    return f"is there already{differs}: {one['id']}  {shown(one['name'], 40)}"
+
+
+def _conclude(
+    command: PunctualCommand, tasks: list[Task], same: list[dict[str, Any]], *, dry: bool
+) -> None:
     if dry:
         command.note("nothing was created: --dry-run")
+    elif same:
+        command.note(f"{len(tasks)} created, {len(same)} there already")
     elif len(tasks) == 1:
         tail = str(tasks[0].id)[-ID_TAIL:]
         command.note(f"Try it: manage.py tasks run {tail} --wait")

@@ -15,6 +15,7 @@ from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict
 from shared.instants import format_local
 from tasks.choices import TaskStatus, TaskType
+from tasks.export_keys import FIELD, key_of
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
 from tasks.schedules.zones import find_zone
@@ -85,15 +86,18 @@ def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     Raise Conflict for one that is not whole: made again, it would have no payload.
     """
     definitions = [
-        _definition(task) for page in _pages(_chosen(options)) for task in documents(page)
+        {FIELD: str(key_of(task)), **definition_in(document)}
+        for page in _pages(_chosen(options))
+        for task, document in zip(page, documents(page), strict=True)
     ]
     command.emit({**options, "json": True}, {"tasks": definitions}, [])
     command.note(
-        f"{len(definitions)} tasks; make them again with `manage.py tasks create --file -`"
+        f"{len(definitions)} tasks; `manage.py tasks create --file -` creates what is missing"
     )
 
 
-def _definition(document: Mapping[str, Any]) -> dict[str, Any]:
+def definition_in(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the definition that a task's document holds; raise Conflict for one not whole."""
     if "missing" in document:
         raise Conflict(f"Task {document['id']}: {document['missing']}")
     return {key: document[key] for key in LONG_FIELDS}

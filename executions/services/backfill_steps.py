@@ -31,7 +31,7 @@ CHUNK = 1000
 _MILLISECOND = timedelta(milliseconds=1)
 _MICROSECOND = timedelta(microseconds=1)
 #: How the states of executions are told of a job.
-_SHOWN: Mapping[str, str] = {
+SHOWN_STATES: Mapping[str, str] = {
     Status.PENDING: "pending",
     Status.QUEUED: "pending",
     Status.RETRYING: "pending",
@@ -123,9 +123,9 @@ def cancel_waiting(job: BulkJob) -> int:
 
 def count_executions(job: BulkJob) -> dict[str, int]:
     """Return how many of the job's executions are pending, running, succeeded and so on."""
-    counts = dict.fromkeys(_SHOWN.values(), 0)
+    counts = dict.fromkeys(SHOWN_STATES.values(), 0)
     for status, count in rows("backfill/count_by_status", _of_job(job)):
-        counts[_SHOWN[status]] += count
+        counts[SHOWN_STATES[status]] += count
     return counts
 
 

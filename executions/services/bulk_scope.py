@@ -36,7 +36,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 #: Every kind of job: those that filters choose the rows of, and the instants of a backfill.
 KINDS = (*ACTIONS, "occurrences")
 FILTERS: Mapping[str, tuple[str, ...]] = {
-    "dead_letters": ("task", "error_signature", "q", "ids", "resolved"),
+    "dead_letters": ("task", "error_signature", "q", "ids", "resolved", "resolution"),
     "tasks": ("status", "type", "label", "q", "ids"),
     "executions": ("status", "task", "since", "until", "q", "ids"),
 }
@@ -81,12 +81,13 @@ def matching(
 
     The action leaves out what it can never do: cancelling takes unfinished executions only,
     retrying finished ones, which are the FAILED ones unless a state or ids are named. Dead
-    letters are the open ones unless the filter says otherwise.
+    letters are the open ones unless the filter says otherwise, by ``resolved`` or ``resolution``.
     """
     if kind == "tasks":
         return Task.objects.for_tenant(tenant_id).filtered(filters)
     if kind == "dead_letters":
-        return DeadLetter.objects.for_tenant(tenant_id).filtered({"resolved": False, **filters})
+        state = {} if filters.get("resolution") else {"resolved": False}
+        return DeadLetter.objects.for_tenant(tenant_id).filtered({**state, **filters})
     found = Execution.objects.for_tenant(tenant_id).filtered(filters)
     if action == "cancel":
         # No unfinished execution has an id below the floor: older days are not touched.

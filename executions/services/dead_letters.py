@@ -28,6 +28,8 @@ from tasks.models import Task
 
 #: Resolutions that say what the product did; a person's own word is none of them.
 RESERVED_RESOLUTIONS = ("retried", "archived")
+#: Words that forms and filters offer; a person may use any other.
+USUAL_RESOLUTIONS = ("fixed", "not_needed", "done_elsewhere")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ and cost the same wherever that is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice, takewhile
@@ -39,6 +39,10 @@ MOST_DAYS = 366
 #: Without a range: so much before and after now; of a range with one end: twice as much.
 _AROUND = timedelta(hours=24)
 _MILLISECOND = timedelta(milliseconds=1)
+#: Instants that do not run, or not yet: many alike are read as one line.
+_NOT_RUN = frozenset({EXPECTED, Status.SKIPPED})
+#: Instants that a page of lines looks at.
+_MOST_LOOKED_AT = 2_000
 #: Rows that a span's stretch may hold besides: more than any horizon does.
 _ROWS_IN_SPAN = 50
 _REASON_IN_PAUSE: Mapping[str, str] = {
@@ -140,6 +144,38 @@ def read_occurrences(
         cursor = task.next_run_at or LAST
         left -= sum(1 for entry in shown if entry.at >= cursor and _counts(timetable, entry))
     return Page(shown, place, _cursor(task, Place(place.since, place.until, start, left)))
+
+
+def read_lines(task: Task, place: Place, limit: int, *, now: datetime) -> Page:
+    """Return a page of the task's ledger in which instants alike that do not run are one line.
+
+    Such are spans, and instants one after another that are skipped, or expected, for one reason.
+    """
+    lines: list[Entry] = []
+    page = read_occurrences(task, place, _MOST_LOOKED_AT, now=now, spans_as_lines=True)
+    for entry in page.entries:
+        if lines and _alike(lines[-1], entry):
+            lines[-1] = _joined(lines[-1], entry)
+        elif len(lines) == limit:
+            return Page(lines, place, _cursor(task, Place(place.since, place.until, entry.at)))
+        else:
+            lines.append(entry)
+    return Page(lines, place, page.next_cursor)
+
+
+def _alike(before: Entry, after: Entry) -> bool:
+    """Return whether two entries say the same of instants that do not run."""
+    same = (before.status, before.reason, before.notes) == (after.status, after.reason, after.notes)
+    return same and before.status in _NOT_RUN
+
+
+def _joined(before: Entry, after: Entry) -> Entry:
+    return replace(
+        before,
+        execution_id=None,
+        last=after.last or after.at,
+        count=before.count + after.count,
+    )
 
 
 def _decided(

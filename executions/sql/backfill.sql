@@ -51,3 +51,12 @@ ORDER BY e.id FOR NO KEY UPDATE
 SELECT e.status, count(*) FROM executions e
 WHERE e.series_id = %(job)s AND e.id >= %(low)s AND e.id < %(high)s
 GROUP BY e.status
+
+-- name: with_open
+-- Which of some backfills have executions that have not ended. Index executions_of_series_idx, one
+-- look for each; the bounds leave the day of each.
+SELECT j.id FROM unnest(%(jobs)s::uuid[], %(lows)s::uuid[], %(highs)s::uuid[]) AS j (id, low, high)
+WHERE EXISTS (
+    SELECT FROM executions e
+    WHERE e.series_id = j.id AND e.id >= j.low AND e.id < j.high AND e.status = ANY(%(open)s::text[])
+)

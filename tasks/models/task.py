@@ -23,6 +23,7 @@ class Task(models.Model):
     failures since the last success. ``replayed_until`` is the due time of the last missed instant
     that is being made up for, so that a replay keeps its rate from one pass to the next; while it
     equals ``next_run_at``, the one run of a long coalesced stretch is chosen already.
+    ``export_key`` is set for a task that was created from an export.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -57,6 +58,7 @@ class Task(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True)
+    export_key = models.UUIDField(null=True)
 
     objects = TaskQuerySet.as_manager()
 
@@ -110,6 +112,12 @@ class Task(models.Model):
                 fields=["tenant", "id"],
                 name="tasks_with_calendars_idx",
                 condition=~Q(schedule__calendars=[]),
+            ),
+            # Only those that were created from an export: tasks.export_keys looks for them.
+            models.Index(
+                fields=["tenant", "export_key"],
+                name="tasks_export_key_idx",
+                condition=Q(export_key__isnull=False),
             ),
             # Only those that have labels: TaskQuerySet.labelled asks with the same condition.
             GinIndex(fields=["labels"], name="tasks_labelled_idx", condition=~Q(labels={})),

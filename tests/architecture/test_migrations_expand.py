@@ -93,6 +93,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AlterField pushsubscription endpoint": "drops a rule and its index; old code looks for an "
         "endpoint among few rows",
     },
+    "tasks 0015_export_keys": {
+        "RunSQL": "of its own session, or of an index that a build cut off has left",
+    },
     "tenants 0003_one_index_of_answers": {
         "AlterField idempotencyrecord tenant": "drops an index that the constraint's makes up for",
     },

@@ -73,12 +73,13 @@ def test_an_ended_job_shows_counts_that_add_up(alpha: Tenant):
     }
 
 
-def test_the_page_of_a_backfill_tells_how_far_its_executions_are(alpha: Tenant):
+def test_the_page_of_a_job_tells_how_far_the_executions_are_that_it_made(alpha: Tenant):
     job = run_job(make_backfill(make_task(alpha, minutely())))
     make_dead_letter(alpha)
 
     assert present_job_detail(job)["executions"]["pending"] == 61
-    assert present_job_detail(make_job(alpha))["executions"] is None
+    assert present_job_detail(make_job(alpha))["executions"]["pending"] == 0
+    assert present_job_detail(make_job(alpha, "archive"))["executions"] is None
 
 
 def test_the_plan_of_a_backfill_is_told_in_utc_and_in_the_tasks_zone(alpha: Tenant):

@@ -17,6 +17,7 @@ from executions.management.finding import ID_TAIL, find_row
 from executions.models import BulkJob
 from executions.presentation_jobs import present_bulk_job, present_job_detail
 from executions.services.bulk_jobs import cancel_bulk_job
+from executions.services.bulk_results import count_results, results_text, with_open_executions
 from shared.actor import COMMAND
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, shown, table
@@ -126,6 +127,12 @@ def _list_lines(jobs: list[BulkJob], paint: Callable[[str], str], *, wide: bool)
     return table(("id", "made (UTC)", "status", "what", "done/skipped/failed"), rows, paint)
 
 
+def _still_open(job: BulkJob) -> str:
+    """Return what a completed backfill does not say by itself: its executions may still wait."""
+    still = with_open_executions([job])
+    return " (every execution is made, not every one has ended)" if still else ""
+
+
 def _show_lines(job: BulkJob) -> Iterator[str]:
     facts: tuple[tuple[str, object], ...] = (
         ("id", job.id),
@@ -133,12 +140,11 @@ def _show_lines(job: BulkJob) -> Iterator[str]:
         ("what", f"{job.action} {job.kind} ({job.total})"),
         ("name", job.name or "-"),
         ("by", job.created_by),
-        ("status", f"{job.status} {job.reason}".rstrip()),
-        ("items", bulk_runs.summary(job)),
+        ("status", f"{job.status} {job.reason}".rstrip() + _still_open(job)),
+        ("items", bulk_runs.counts(job)),
     )
-    made = present_job_detail(job)["executions"]
+    made = count_results(job)
     if made is not None:
-        counts = ", ".join(f"{name} {count}" for name, count in made.items() if count)
-        facts += (("made", counts or "-"),)
+        facts += (("made", results_text(made)),)
     for name, value in facts:
         yield f"{name:<8} {shown(str(value))}"

@@ -12,7 +12,7 @@ from typing import Any
 from executions.management import letter_actions, letters
 from executions.management.bulk_options import add_action_options, add_letter_filters
 from shared.command_parser import Verb
-from shared.commands import VerbCommand
+from shared.commands import VerbCommand, wrong_use
 
 _STATES = {"open": False, "resolved": True, "all": None}
 
@@ -53,12 +53,19 @@ def _export(command: Any, options: Mapping[str, Any]) -> None:
 
 
 def _chosen(options: Mapping[str, Any]) -> Any:
-    return letters.matching({**options, "resolved": _STATES[options["state"]]})
+    state, word = options["state"], options["resolved_as"]
+    if word is not None and state == "open":
+        raise wrong_use("--resolved-as", "open dead letters are not resolved; leave --state out")
+    # Without a word of its own a list is of what waits for a person.
+    state = state or ("open" if word is None else "resolved")
+    return letters.matching({**options, "resolved": _STATES[state]})
 
 
 def _add_filters(parser: Any) -> None:
     add_letter_filters(parser)
-    parser.add_argument("--state", choices=_STATES, default="open", help="(open)")
+    parser.add_argument(
+        "--state", choices=_STATES, help="(open, or resolved where --resolved-as is given)"
+    )
 
 
 def _add_group_options(parser: Any) -> None:
@@ -112,7 +119,11 @@ class Command(VerbCommand):
         Verb(
             "list",
             "list dead letters, newest first",
-            ("dlq list --signature http_status:503", "dlq list --state all --wide"),
+            (
+                "dlq list --signature http_status:503",
+                "dlq list --state all --wide",
+                "dlq list --resolved-as fixed",
+            ),
             _list,
             _add_list_options,
         ),

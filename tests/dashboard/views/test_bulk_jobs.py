@@ -8,9 +8,11 @@ import orjson
 import pytest
 
 from dashboard.views import bulk_jobs as views
-from executions.models import BulkJob
+from executions.models import BulkJob, Execution
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
-from tests.executions.services.bulk import make_job, run_job
+from tests.executions.services.backfills import make_backfill, minutely
+from tests.executions.services.bulk import let_time_pass, make_job, run_job
+from tests.executions.services.test_bulk_canary import end_retries
 from tests.factories import daily, make_dead_letter, make_execution, make_task, once
 from tests.support.letters import make_letters
 
@@ -97,7 +99,7 @@ def test_a_job_is_begun_with_options_and_named(browser, alpha):
     )
 
     job = BulkJob.objects.get()
-    assert message.startswith("It has begun")
+    assert message.startswith("Requested.")
     assert (job.total, job.name, job.created_by) == (2, "Incident 7", user_of(client))
     assert job.options == {"rate_per_second": 5.0, "canary": 1, "stop_on_failure_rate": 0.1}
     assert audited(alpha) == [("bulk_job.created", user_of(client))]
@@ -133,7 +135,7 @@ def test_what_cannot_be_undone_demands_the_count(browser, alpha, kind, verb, typ
 
     assert created(client, verb, kind, typed=typed) == "Type 1 to go on; nothing was changed."
     assert not BulkJob.objects.exists()
-    assert created(client, verb, kind, typed=" 1 ").startswith("It has begun")
+    assert created(client, verb, kind, typed=" 1 ").startswith("Requested.")
 
 
 def test_many_rows_demand_the_count_too(browser, alpha, monkeypatch):
@@ -143,7 +145,7 @@ def test_many_rows_demand_the_count_too(browser, alpha, monkeypatch):
 
     assert 'name="typed"' in client.get("/bulk-jobs/new?kind=dead_letters&action=retry&q=once").text
     assert created(client, count=2) == "Type 2 to go on; nothing was changed."
-    assert created(client, count=2, typed="2").startswith("It has begun")
+    assert created(client, count=2, typed="2").startswith("Requested.")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +291,7 @@ def test_fields_of_chosen_tasks_are_set(browser, alpha):
     said = created(client, "set", "tasks", filters={"ids": [str(task.pk)]}, set='{"priority": 2}')
 
     assert 'name="set"' in page.text
-    assert "It has begun" in said
+    assert "Requested." in said
     assert BulkJob.objects.get().options == {"set": {"priority": 2}}
 
 
@@ -315,3 +317,42 @@ def test_setting_needs_the_role_admin(browser, alpha):
 
     assert client.get("/bulk-jobs/new?kind=tasks&action=set&q=daily").status_code == 403
     assert "Change…" not in client.get("/tasks").text
+
+
+def test_a_stopped_retry_says_what_came_of_what_it_made(browser, alpha):
+    make_letters(alpha, 6)
+    job = run_job(make_job(alpha, canary=2))
+    end_retries("FAILED")
+    let_time_pass(job)
+    run_job(job)
+
+    text = browser(alpha).get(f"/bulk-jobs/{job.pk}").text
+
+    assert "Stopped: too many of the executions that it made failed." in text
+    assert "2 of 2 ended" in text
+    assert "<b>2</b><span>failed</span>" in text
+
+
+def test_a_backfill_is_not_completed_while_its_executions_wait(browser, alpha):
+    task = make_task(alpha, minutely())
+    job = run_job(make_backfill(task))
+    client = browser(alpha)
+
+    for path in (f"/bulk-jobs/{job.pk}", "/bulk-jobs"):
+        text = client.get(path).text
+        assert "made, not all ended" in text
+        assert ">completed<" not in text
+    Execution.objects.filter(series_id=job.pk).update(
+        status="SUCCEEDED", finished_at=job.created_at, held=False, gated=False
+    )
+    assert ">completed<" in client.get(f"/bulk-jobs/{job.pk}").text
+
+
+def test_what_has_only_begun_is_no_success(browser, alpha):
+    task = make_task(alpha, daily())
+    client = browser(alpha)
+
+    text = client.post(f"/tasks/{task.pk}/run", {"next": "/"}, follow=True).text
+
+    assert '<p class="flash info" role="status">Run requested. Its state is below.</p>' in text
+    assert 'class="flash success"' not in text

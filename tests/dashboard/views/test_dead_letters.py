@@ -7,8 +7,9 @@ from uuid import uuid4
 import pytest
 
 from executions.models import DeadLetter, Execution
+from executions.services.dead_letters import archive_dead_letter, resolve_dead_letter
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
-from tests.factories import finish, make_dead_letter, make_task, once, prepare, release
+from tests.factories import ACTOR, finish, make_dead_letter, make_task, once, prepare, release
 from tests.support.letters import make_letters
 
 ACTIONS = ("retry", "resolve", "archive", "purge")
@@ -21,7 +22,7 @@ def test_open_letters_are_grouped_by_cause(browser, alpha):
 
     [group] = answer.context["groups"]
     assert (group["count"], group["error_signature"]) == (3, letters[0].error_signature)
-    assert "Retry 3" in answer.text
+    assert 'Retry <span data-number="cause.count">3</span>' in answer.text
 
 
 @pytest.mark.parametrize("query", ["view=letters", "q=once", "state=open&view=letters"])
@@ -224,3 +225,24 @@ def test_a_page_of_letters_costs_the_same_for_one_row_and_for_twenty(browser, al
     make_letters(alpha, 19)
 
     assert queries_for(client, f"/dead-letters{query}") == for_one <= 15
+
+
+def test_resolved_letters_are_filtered_by_their_word(browser, alpha):
+    for word in ("fixed", "my own", "archived"):
+        letter = make_dead_letter(alpha)
+        if word == "archived":
+            archive_dead_letter(alpha.pk, letter.pk, note="", actor=ACTOR)
+        else:
+            resolve_dead_letter(alpha.pk, letter.pk, resolution=word, note="", actor=ACTOR)
+    client = browser(alpha)
+
+    whole = client.get("/dead-letters?state=resolved")
+    one = client.get("/dead-letters?state=resolved&resolution=my+own")
+    none = client.get("/dead-letters?state=resolved&resolution=gone")
+
+    assert whole.context["words"] == ["fixed", "my own"]
+    assert [row["letter"].resolution for row in one.context["rows"]] == ["my own"]
+    assert one.context["pagination"]["total"] == 1
+    assert "No dead letter matches" in none.text
+    assert none.context["words"] == ["fixed", "gone", "my own"]
+    assert "resolution" not in client.get("/dead-letters").text.partition("<main")[2]

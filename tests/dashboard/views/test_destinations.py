@@ -143,7 +143,7 @@ def test_a_circuit_is_reset(browser, alpha):
     make_task(alpha)
     fail(alpha)
 
-    assert "closed" in said(browser(alpha), f"{PATH}/reset")
+    assert "Circuit reset" in said(browser(alpha), f"{PATH}/reset")
     assert destinations.get_destination(alpha.id, HOST).circuit == "closed"
 
 

@@ -143,7 +143,7 @@ def test_cancelling_what_runs_says_that_its_holder_is_told(browser, alpha):
 
     message = said(browser(alpha), f"/executions/{execution.pk}/cancel")
 
-    assert message == "Cancelling; whoever runs it is told to end."
+    assert message == "Cancel requested. The worker is told to end it."
 
 
 def test_a_retry_leads_to_the_new_execution_with_the_edited_payload(browser, alpha):

@@ -67,7 +67,7 @@ def test_the_form_of_the_plan_begins_that_very_plan(browser, alpha, task):
     message = begin(client, task, **shown, name="Incident 7")
 
     job = BulkJob.objects.get()
-    assert message.startswith("It has begun")
+    assert message.startswith("Requested.")
     assert (job.total, job.name, job.created_by) == (3, "Incident 7", user_of(client))
     assert job.options == {"max_parallel": 2, "overlap_policy": "allow"}
     assert job.filters["start"] == "2026-03-29T00:00:00.000Z"
@@ -92,7 +92,7 @@ def test_very_many_want_the_count_typed(browser, alpha):
 
     assert answer.context["is_typed"]
     assert begin(client, task, **shown).startswith("Type 1441 to go on")
-    assert begin(client, task, **shown, typed="1441").startswith("It has begun")
+    assert begin(client, task, **shown, typed="1441").startswith("Requested.")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from executions.models import DeadLetter, Execution
+from executions.services.dead_letters import archive_dead_letter, resolve_dead_letter
 from tenants.models import Tenant
 from tests.executions.answers import problem, sealed_answer
 from tests.factories import (
+    ACTOR,
     ApiClient,
     finish,
     make_client,
@@ -17,6 +19,8 @@ from tests.factories import (
     release,
     start,
 )
+from tests.support.command_calls import call
+from tests.support.command_documents import read_document
 
 URL = "/v1/dlq"
 FIELDS = {
@@ -188,3 +192,43 @@ def test_a_page_costs_the_same_number_of_queries_at_any_length(
 
     with django_assert_max_num_queries(7):
         assert len(ids(client.get(URL))) == 5
+
+
+def test_letters_are_filtered_by_the_word_that_resolved_them(client: ApiClient, alpha: Tenant):
+    letters = {
+        word: resolved(alpha, word) for word in ("fixed", "not_needed", "archived", "my-own-word")
+    }
+    make_dead_letter(alpha)
+
+    for word, letter in letters.items():
+        shown = client.get(f"/v1/dlq?resolution={word}").json()
+        said = call("dlq", "list", "--resolved-as", word, "--json").out
+        assert [one["id"] for one in shown["dead_letters"]] == [str(letter.id)]
+        listed = read_document("dlq-list", said)["dead_letters"]
+        assert [one["id"] for one in listed] == [str(letter.id)]
+    assert client.get("/v1/dlq?resolution=fix").json()["dead_letters"] == []
+    assert client.get("/v1/dlq?resolution=fixed&resolved=false").json()["dead_letters"] == []
+    groups = client.get("/v1/dlq?resolution=fixed&group_by=error_signature").json()["groups"]
+    assert [group["count"] for group in groups] == [1]
+    assert client.get(f"/v1/dlq?resolution={'x' * 41}").status_code == 400
+    assert call("dlq", "list", "--resolved-as", "fixed", "--state", "open").code == 2
+    assert call("dlq", "list", "--resolved-as", "fixed", "--state", "all", "--json").code == 0
+
+
+def test_an_action_takes_the_letters_that_a_word_resolved(client: ApiClient, alpha: Tenant):
+    resolved(alpha, "fixed")
+    resolved(alpha, "archived")
+
+    body = {"action": "purge", "filter": {"resolution": "archived"}, "dry_run": True}
+    shown = client.post("/v1/dlq/actions", body, idempotency_key="1").json()
+    said = call("dlq", "purge", "--resolved-as", "archived", "--dry-run", "--json").out
+
+    assert shown["count"] == 1, shown
+    assert read_document("dlq-purge", said)["scope"]["count"] == 1
+
+
+def resolved(tenant: Tenant, word: str) -> DeadLetter:
+    letter = make_dead_letter(tenant)
+    if word == "archived":
+        return archive_dead_letter(tenant.id, letter.id, note="", actor=ACTOR)
+    return resolve_dead_letter(tenant.id, letter.id, resolution=word, note="", actor=ACTOR)

@@ -11,7 +11,7 @@ from tests.executions.answers import sealed_answer
 from tests.executions.commands.letters_of import make_letters
 from tests.factories import make_dead_letter
 
-EVERYTHING = {"tenant": None, "task": None, "signature": None, "q": None, "resolved": None}
+EVERYTHING = dict.fromkeys(("tenant", "task", "signature", "q", "resolved", "resolved_as"))
 
 
 def test_an_ending_that_is_too_short_is_not_meant(alpha: Tenant):

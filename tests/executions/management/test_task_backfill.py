@@ -48,7 +48,8 @@ def test_it_is_followed_until_all_is_made(task: Task, monkeypatch: pytest.Monkey
     said = call("tasks", "backfill", str(task.id), *RANGE, "--yes", "--name", "Incident 7")
 
     job = BulkJob.objects.get()
-    assert (said.code, said.out) == (0, f"bulk job {job.id}\ndone 61, skipped 0, failed 0\n")
+    told = "done 61, skipped 0, failed 0; of the executions made: pending 61"
+    assert (said.code, said.out) == (0, f"bulk job {job.id}\n{told}\n")
     assert (job.name, job.created_by) == ("Incident 7", "command")
     assert Execution.objects.filter(series_id=job.id).count() == 61
     assert f"manage.py bulk show {job.id}" in said.err

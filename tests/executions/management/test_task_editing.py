@@ -4,13 +4,15 @@ import json
 
 import pytest
 
+from executions.services.changing import delete_task
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tests.factories import TARGET, daily, make_task, once, reload
+from tests.factories import ACTOR, TARGET, daily, make_task, once, reload
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 
 URL = "https://example.com/run"
+NAMES = ("Alpha", "Beta")
 
 
 def _file(folder, content) -> str:
@@ -205,3 +207,78 @@ def test_only_a_version_that_was_comes_back(alpha, version, code):
     assert call("tasks", "rollback", str(task.id), version).code == code
     assert call("tasks", "rollback", str(task.id), "1", "--version", "9").code == 4
     assert reload(task).version == 1
+
+
+def _exported(*words: str) -> list[dict]:
+    tasks: list[dict] = read_document("tasks-export", call("tasks", "export", *words).out)["tasks"]
+    return tasks
+
+
+def _create_from(path, *words: str) -> dict:
+    said = call("tasks", "create", "--file", str(path), *words, "--json")
+    assert said.code == 0, said.err
+    return read_document("tasks-create", said.out)
+
+
+def test_creating_from_an_export_twice_makes_nothing_twice(alpha, beta, tmp_path):
+    for name in ("One", "Two"):
+        make_task(alpha, daily(name=name))
+    path = tmp_path / "tasks.json"
+    path.write_text(call("tasks", "export", "--tenant", "Alpha").out)
+
+    first = _create_from(path, "--tenant", "Beta")
+    second = _create_from(path, "--tenant", "Beta")
+    back = _create_from(path, "--tenant", "Alpha")
+
+    assert [len(first["tasks"]), len(first["unchanged"])] == [2, 0]
+    for found in (second, back):
+        assert found["tasks"] == []
+        assert [one["differs"] for one in found["unchanged"]] == [False, False]
+    assert Task.objects.count() == 4
+    # The keys come through: what beta exports is known to alpha.
+    ours, theirs = ({one["key"]: one for one in _exported("--tenant", name)} for name in NAMES)
+    assert ours == theirs
+
+
+def test_a_task_that_was_edited_or_deleted_meanwhile_is_told_and_made_again(alpha, tmp_path):
+    edited, deleted = make_task(alpha, daily(name="Edited")), make_task(alpha, daily(name="Gone"))
+    path = tmp_path / "tasks.json"
+    path.write_text(call("tasks", "export").out)
+    assert call("tasks", "edit", str(edited.id), "--cron", "5 5 * * *").code == 0
+    delete_task(alpha.id, deleted.id, actor=ACTOR)
+
+    dry = _create_from(path, "--dry-run")
+    assert [task["name"] for task in dry["tasks"]] == ["Gone"]
+    said = call("tasks", "create", "--file", str(path))
+    again = _create_from(path)
+
+    assert "is there already and differs; it stays as it is" in said.out
+    assert "1 created, 1 there already" in said.err
+    assert [one["differs"] for one in again["unchanged"]] == [True, False]
+    assert Task.objects.filter(deleted_at=None).count() == 2
+
+
+def test_secrets_that_were_written_into_an_export_are_no_difference(alpha, beta, tmp_path):
+    target = {**TARGET, "headers": {"Authorization": "Bearer s3cr3t"}}
+    make_task(alpha, daily(target=target))
+    document = json.loads(call("tasks", "export", "--tenant", "Alpha").out)
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(document).replace("[redacted]", "Bearer s3cr3t"))
+
+    assert len(_create_from(path, "--tenant", "Beta")["tasks"]) == 1
+    [unchanged] = _create_from(path, "--tenant", "Beta")["unchanged"]
+    assert unchanged["differs"] is False
+    path.write_text(json.dumps(document))
+    assert _create_from(path, "--tenant", "Beta")["unchanged"][0]["differs"] is False
+
+
+def test_what_is_wrong_with_a_key_is_named(alpha, tmp_path):
+    make_task(alpha)
+    [task] = _exported()
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([task, task]))
+
+    said = call("tasks", "create", "--file", str(path))
+
+    assert said.code == 2
+    assert "tasks.1.key: Another task of the file has this key" in said.err

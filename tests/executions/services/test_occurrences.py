@@ -12,13 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from executions.choices import Status, Trigger
 from executions.engine.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
+from executions.services import changing, occurrences
 from executions.services.occurrences import (
     EXPECTED,
     MOST_DAYS,
     Entry,
     Page,
     place_of,
+    read_lines,
     read_occurrences,
 )
 from shared.exceptions import InvalidInput
@@ -303,3 +304,58 @@ def test_times_at_the_ends_of_the_calendar_are_no_error(alpha: Tenant):
     for since, until in ((earliest, None), (None, earliest), (latest, latest), (None, latest)):
         place = place_of(task, since=since, until=until, cursor=None, now=now)
         assert read_occurrences(task, place, 5, now=now).entries is not None
+
+
+def lines_of(task: Task, limit: int = 50, **asked: Any) -> list[Entry]:
+    task, now = reload(task), database_now()
+    wanted = {"since": None, "until": None, "cursor": None, **asked}
+    found: list[Entry] = []
+    while True:
+        page = read_lines(task, place_of(task, now=now, **wanted), limit, now=now)
+        found += page.entries
+        if page.next_cursor is None:
+            return found
+        wanted = {"since": None, "until": None, "cursor": page.next_cursor}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 50])
+def test_alike_instants_that_do_not_run_are_one_line_and_all_are_counted(alpha: Tenant, limit: int):
+    task = minutely(alpha)
+    prepare()
+    changing.pause_task(alpha.id, task.id, Pause(), actor=ACTOR)
+    until = database_now() + 3 * HOUR
+    single = listed(task, since=database_now() - HOUR, until=until)
+
+    lines = lines_of(task, limit, since=database_now() - HOUR, until=until)
+
+    assert sum(line.count for line in lines) == len(single) >= 180
+    assert len(lines) <= 3
+    assert (lines[-1].status, lines[-1].reason) == (EXPECTED, "paused")
+    assert (lines[-1].last, lines[0].at) == (single[-1].at, single[0].at)
+
+
+def test_what_ran_is_never_folded(alpha: Tenant):
+    task = make_task(alpha, every_second())
+    prepare()
+    ran = executions_of(task)[:5]
+    Execution.objects.filter(pk__in=[row.pk for row in ran]).update(
+        status="SUCCEEDED", finished_at=database_now(), held=False
+    )
+
+    found = lines_of(task, since=ran[0].scheduled_for, until=ran[-1].scheduled_for)
+
+    assert [line.count for line in found] == [1] * 5
+    assert all(line.execution_id for line in found)
+
+
+def test_a_page_of_lines_looks_at_a_bounded_number_of_instants(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(occurrences, "_MOST_LOOKED_AT", 100)
+    task, now = minutely(alpha), database_now()
+    place = place_of(task, since=now, until=now + 24 * HOUR, cursor=None, now=now)
+
+    page = read_lines(reload(task), place, 50, now=now)
+
+    assert [line.count for line in page.entries] == [100]
+    assert page.next_cursor is not None
