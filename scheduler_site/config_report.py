@@ -58,6 +58,7 @@ _SET_BY_VARIABLE = (
     "command_user",
     "command_slots",
     "public_url",
+    "schema_public",
     "encryption_keys",
 )
 _DOCUMENTED = re.compile(r"((?:^    #: .*\n)+)    (\w+):", re.MULTILINE)

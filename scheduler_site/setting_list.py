@@ -110,6 +110,13 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             _django("TRUSTED_PROXIES"),
         ),
         Setting(
+            "SCHEMA_PUBLIC",
+            "false",
+            "Whether the OpenAPI document (`/v1/schema/`) and its page (`/v1/docs/`) are public; "
+            "otherwise only API keys and signed-in people read them.",
+            _knob("schema_public"),
+        ),
+        Setting(
             "STATIC_ROOT",
             "",
             "Directory for `collectstatic`; without one static files are served from the checkout.",

@@ -244,8 +244,6 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     # Enums stand where they are used; giving each a name of its own helps nobody.
     "POSTPROCESSING_HOOKS": [],
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_AUTHENTICATION": [],
 }
 
 # --- Celery ------------------------------------------------------------------------------
@@ -299,6 +297,7 @@ def _encryption_keys(value: str) -> dict[str, bytes]:
 _commands = env.programs("ALLOWED_COMMANDS")
 PUNCTUAL = Conf(
     public_url=PUBLIC_URL,
+    schema_public=env.boolean("SCHEMA_PUBLIC", False),
     worker_capacity=env.integer("WORKER_CAPACITY", 512, minimum=1, maximum=20000),
     retention_days=env.integer("RETENTION_DAYS", 90, minimum=1, maximum=3650),
     archive_dir=env.text("ARCHIVE_DIR"),

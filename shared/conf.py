@@ -97,6 +97,8 @@ class Conf:
     command_tenants: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: User or id that programs of commands run as; empty: the worker's own.
     command_user: str = ""
+    #: Whether the OpenAPI document and its page are public.
+    schema_public: bool = False
     #: Base URL under which receivers reach this deployment.
     public_url: str = "http://127.0.0.1:8000"
     #: Key id -> 32-byte key of the encryption at rest; the first is the active one.

@@ -12,13 +12,22 @@ from rest_framework.request import Request
 from executions.captured_logs import captured_log
 from executions.models import Execution
 from shared.api.query import integer
+from shared.api.renderers import JsonNegotiation
 from shared.api.views import PunctualView
 
 _MOST_ATTEMPTS = 32767
 
 
+class _TextNegotiation(JsonNegotiation):
+    """Serves callers that accept plain text, and those that accept JSON."""
+
+    also_served = ("text/plain",)
+
+
 class ExecutionLogView(PunctualView):
     """What an attempt wrote."""
+
+    content_negotiation_class = _TextNegotiation
 
     query_parameters = {
         "GET": {

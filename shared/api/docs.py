@@ -1,21 +1,167 @@
-"""The OpenAPI document and its browsable form, both from this server's own files."""
+"""The OpenAPI document and its browsable form, both from this server's own files.
+
+API keys and signed-in people may read them; SCHEMA_PUBLIC opens them to everyone. Making the
+document takes about a second, so each process makes it once and keeps it compressed.
+"""
 
 from __future__ import annotations
 
-from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+import gzip
+import hashlib
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import (
+    OpenApiJsonRenderer,
+    OpenApiJsonRenderer2,
+    OpenApiYamlRenderer,
+    OpenApiYamlRenderer2,
+)
+from drf_spectacular.views import SpectacularSwaggerSplitView
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import NotAuthenticated
 from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from shared.api.problems import problem_of_status, respond
+from shared.api.renderers import accepts
+from shared.conf import conf
+
+_GZIP = "gzip"
+#: Configured, because keys belong to an app above.
+_OF_KEYS: Any = api_settings.DEFAULT_AUTHENTICATION_CLASSES
 
 
-class SchemaView(SpectacularAPIView):
-    """The OpenAPI document, as JSON unless YAML is asked for; open to everybody."""
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The document in one format, compressed, with its entity tag."""
 
-    content_negotiation_class = DefaultContentNegotiation
-    renderer_classes = [OpenApiJsonRenderer, OpenApiYamlRenderer]
+    compressed: bytes
+    etag: str
+
+
+class _Documents:
+    """The documents of this process by format, each made at the first request for it."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Document] = {}
+        self._lock = threading.Lock()
+
+    def get(self, renderer: Any) -> Document:
+        """Return the document in the renderer's format; simultaneous callers share one making."""
+        with self._lock:
+            if renderer.format not in self._made:
+                self._made[renderer.format] = _make(renderer)
+            return self._made[renderer.format]
+
+
+def _make(renderer: Any) -> Document:
+    schema = SchemaGenerator().get_schema(request=None, public=True)
+    content = renderer.render(schema, renderer_context={})
+    tag = hashlib.sha256(content).hexdigest()[:32]
+    # Weak: the compressed and the plain answer share the tag.
+    return Document(gzip.compress(content, mtime=0), f'W/"{tag}"')
+
+
+DOCUMENTS = _Documents()
+
+
+class SignedIn(BaseAuthentication):
+    """Authenticates the person whom the browser's session names."""
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        """Return the person; None without a signed-in session."""
+        person = getattr(request._request, "user", None)
+        return (person, None) if person is not None and person.is_authenticated else None
+
+
+class MayReadDocument(BasePermission):
+    """Admits keys and signed-in people, and everyone where the document is public."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Return True; raise NotAuthenticated (401), or the refusal of a bad key."""
+        if conf().schema_public:
+            return True
+        if request.user is None:
+            raise NotAuthenticated
+        return True
+
+
+class _Negotiation(DefaultContentNegotiation):
+    """Chooses a format by Accept; an empty header takes any, as in the other calls."""
+
+    def get_accept_list(self, request: Request) -> list[str]:
+        """Return the entries of the header."""
+        found: list[str] = super().get_accept_list(request)
+        return found if any(found) else ["*/*"]
+
+
+class SchemaView(APIView):
+    """The OpenAPI document, as JSON unless YAML is asked for."""
+
+    content_negotiation_class = _Negotiation
+    authentication_classes = [*_OF_KEYS, SignedIn]
+    permission_classes = [MayReadDocument]
+    renderer_classes = [
+        OpenApiJsonRenderer,
+        OpenApiJsonRenderer2,
+        OpenApiYamlRenderer,
+        OpenApiYamlRenderer2,
+    ]
+    # The document does not describe itself.
+    schema = None
+    http_method_names = ["get", "head"]
+
+    def perform_authentication(self, request: Request) -> None:
+        """Authenticate in the permission instead: a public document needs no credentials."""
+
+    def get(self, request: Request) -> HttpResponseBase:
+        """Return the document, or 304 where the caller has this version."""
+        renderer: Any = request.accepted_renderer
+        document = DOCUMENTS.get(renderer)
+        answer = HttpResponse(
+            content_type=f"{renderer.media_type}; charset=utf-8",
+            headers={
+                "ETag": document.etag,
+                "Cache-Control": "private, no-cache",
+                "Content-Disposition": f'inline; filename="punctual.{renderer.format}"',
+            },
+        )
+        if accepts(request.META.get("HTTP_ACCEPT_ENCODING", "identity"), _GZIP):
+            answer.content = document.compressed
+            answer["Content-Encoding"] = _GZIP
+        else:
+            answer.content = gzip.decompress(document.compressed)
+        answer["Content-Length"] = str(len(answer.content))
+        patch_vary_headers(answer, ("Accept", "Accept-Encoding", "Authorization", "Cookie"))
+        found = get_conditional_response(request._request, etag=document.etag, response=answer)
+        return found or answer
 
 
 class DocsView(SpectacularSwaggerSplitView):
-    """Swagger UI over the document."""
+    """Swagger UI over the document, for people who are signed in."""
 
-    content_negotiation_class = DefaultContentNegotiation
+    content_negotiation_class = _Negotiation
+    authentication_classes = []
+    permission_classes = []
     url_name = "schema"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Show the page, or redirect to the login."""
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), "text/html"):
+            # Not left to the framework, whose only renderer here cannot render a problem.
+            return respond(problem_of_status(406), request)
+        if not conf().schema_public and not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path())
+        show: Callable[..., HttpResponseBase] = super().dispatch
+        return show(request, *args, **kwargs)

@@ -18,8 +18,6 @@ from shared.instants import format_instant
 
 JSON = "application/json"
 PROBLEM_JSON = "application/problem+json"
-_SERVED = (JSON, PROBLEM_JSON)
-_RANGES = {"*/*", "application/*", *_SERVED}
 
 
 def dump_json(value: Any) -> bytes:
@@ -46,7 +44,10 @@ class OrjsonRenderer(BaseRenderer):
 
 
 class JsonNegotiation(BaseContentNegotiation):
-    """Choose JSON for everybody who does not rule it out; otherwise 406."""
+    """Choose JSON unless the caller's Accept rules it out; otherwise 406."""
+
+    #: Media types that the view answers in besides JSON.
+    also_served: tuple[str, ...] = ()
 
     def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
         """Return the only parser; it judges the media type itself."""
@@ -56,21 +57,49 @@ class JsonNegotiation(BaseContentNegotiation):
         self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
     ) -> tuple[Any, str]:
         """Return the first renderer, or raise NotAcceptable."""
-        if not accepts_json(request.META.get("HTTP_ACCEPT", "")):
-            raise NotAcceptable("This API answers in application/json only.")
+        header = request.META.get("HTTP_ACCEPT", "")
+        if not accepts_json(header) and not accepts(header, *self.also_served):
+            served = " and ".join((JSON, *self.also_served))
+            raise NotAcceptable(f"This call answers in {served} only.")
         renderer = next(iter(renderers))
         return renderer, renderer.media_type
 
 
 def accepts_json(header: str) -> bool:
-    """Return whether an Accept header allows application/json or application/problem+json."""
+    """Return whether an Accept header allows application/json, or names application/problem+json.
+
+    A caller that names only the type of refusals reads JSON as well.
+    """
+    return accepts(header, JSON) or _entries(header).get(PROBLEM_JSON, False)
+
+
+def accepts(header: str, *offered: str) -> bool:
+    """Return whether an Accept or Accept-Encoding header allows any of the offered values.
+
+    The most specific entry decides (RFC 9110): ``application/json;q=0, */*`` rules JSON out.
+    """
     if not header.strip():
-        return True
+        return bool(offered)
+    allowed = _entries(header)
+    return any(
+        next((allowed[name] for name in _names_of(one) if name in allowed), False)
+        for one in offered
+    )
+
+
+def _entries(header: str) -> dict[str, bool]:
+    """Return the names in a header, each with whether the header allows it."""
+    found: dict[str, bool] = {}
     for entry in header.split(","):
-        media_range, *parameters = (part.strip().lower() for part in entry.split(";"))
-        if media_range in _RANGES and not any(_is_zero_quality(text) for text in parameters):
-            return True
-    return False
+        name, *parameters = (part.strip().lower() for part in entry.split(";"))
+        found.setdefault(name, not any(_is_zero_quality(text) for text in parameters))
+    return found
+
+
+def _names_of(offered: str) -> tuple[str, ...]:
+    """Return the names by which an entry may match, the most specific first."""
+    kind, slash, _ = offered.partition("/")
+    return (offered, f"{kind}/*", "*/*") if slash else (offered, "*")
 
 
 def _is_zero_quality(parameter: str) -> bool:
