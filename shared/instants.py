@@ -15,6 +15,10 @@ _INSTANT = re.compile(
     re.ASCII,
 )
 _MILLISECOND = timedelta(milliseconds=1)
+_HINT = (
+    "Give an RFC 3339 date and time with an offset, like 2026-11-20T08:00:00Z "
+    "or 2026-11-20T09:00:00+01:00."
+)
 
 
 class InstantError(ValueError):
@@ -25,10 +29,7 @@ def parse_instant(text: str) -> datetime:
     """Return the instant in UTC; raise InstantError. Digits beyond microseconds are dropped."""
     found = _INSTANT.fullmatch(text)
     if found is None:
-        raise InstantError(
-            "Give an RFC 3339 date and time with an offset, like 2026-11-20T08:00:00Z "
-            "or 2026-11-20T09:00:00+01:00."
-        )
+        raise InstantError(_lost_plus(text) or _HINT)
     year, month, day, hour, minute, second = map(int, found.group(1, 2, 3, 4, 5, 6))
     if second == 60:
         raise InstantError("Leap seconds cannot be scheduled; use second 59 or the next minute.")
@@ -59,6 +60,14 @@ def ceil_millisecond(moment: datetime) -> datetime:
     """Return the instant rounded up to a whole millisecond: nothing may start early."""
     beyond = moment.microsecond % 1000
     return moment if beyond == 0 else moment + _MILLISECOND - timedelta(microseconds=beyond)
+
+
+def _lost_plus(text: str) -> str:
+    """Return what to do about a blank in place of the plus, which a URL makes of it."""
+    if not _INSTANT.fullmatch(text.replace(" ", "+")):
+        return ""
+    escaped = text.replace(" ", "%2B")
+    return f"The offset has a blank in place of its +. In a URL, write the + as %2B: {escaped}."
 
 
 def _offset(sign: str | None, hours: str | None, minutes: str | None) -> timezone:

@@ -268,6 +268,15 @@ def call_of(view: PunctualView, request: Request, required: bool) -> Call | None
     return Call(caller.tenant_id, key, fingerprint, caller.idempotency_seconds)
 
 
+def require_key(request: Request, why: str) -> None:
+    """Raise InvalidInput where the call has no key, for a handler that learns late it needs one.
+
+    ``why`` is a sentence.
+    """
+    if "HTTP_IDEMPOTENCY_KEY" not in request.META:
+        _refuse_key("idempotency_key_missing", f"Send an Idempotency-Key header. {why}")
+
+
 def _refuse_key(code: str, message: str) -> NoReturn:
     error = InvalidInput([FieldError("Idempotency-Key", code, message)], message)
     error.code = code

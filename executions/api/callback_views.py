@@ -81,7 +81,8 @@ class CompleteView(HolderView):
     def post(self, request: Request, execution_id: UUID) -> Response:
         """End the job with success, also when it was to be cancelled.
 
-        The same token again: the same answer. 409 `stale_lease` when the lease is over.
+        The same token and result again: the same answer. 409 `stale_lease` when the lease is over,
+        also after an end with another result or with a failure.
         """
         body, token = self.read(CompleteBody)
         with transaction.atomic(durable=True):
@@ -97,8 +98,8 @@ class FailView(HolderView):
     def post(self, request: Request, execution_id: UUID) -> Response:
         """End the attempt with failure: RETRYING, or FAILED when none is left or wanted.
 
-        A job that was to be cancelled is CANCELLED. The same token again: the same answer. 409
-        `stale_lease` when the lease is over.
+        A job that was to be cancelled is CANCELLED. The same token and body again: the same answer.
+        409 `stale_lease` when the lease is over, also after an end with another error or success.
         """
         body, token = self.read(FailBody)
         failure = Failure(body["error"], body["retry"], body.get("retry_delay_seconds"))

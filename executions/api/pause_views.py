@@ -91,7 +91,7 @@ class EndPauseView(PunctualView):
     receipt = frozenset({"id", "task_count"})
 
     @extend_schema(operation_id="end_pause", request=EmptyBody, responses=PauseSerializer)
-    @idempotent(required=False)
+    @idempotent(required=True)
     def post(self, request: Request, pause_id: UUID) -> Response:
         """End a pause: its tasks resume by its `on_resume`, or go under another that covers them.
 

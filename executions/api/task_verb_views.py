@@ -19,8 +19,10 @@ from executions.services.triggering import run_task
 from shared.api.views import PunctualView
 from shared.exceptions import FieldError, InvalidInput
 from tasks.api.serializers import TaskSerializer
+from tasks.choices import OnResume, TaskStatus
+from tasks.models import Task
 from tasks.services import Pause
-from tenants.idempotency import idempotent
+from tenants.idempotency import idempotent, require_key
 
 
 class PauseTaskView(PunctualView):
@@ -48,8 +50,12 @@ class ResumeTaskView(PunctualView):
     @extend_schema(operation_id="resume_task", request=EmptyBody, responses=TaskSerializer)
     @idempotent(required=False)
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Resume; `on_resume` of the pause decides what becomes of the instants within it."""
+        """Resume; `on_resume` of the pause decides what becomes of the instants within it.
+
+        `Idempotency-Key` is required where that is `run_once` or `replay`: both make executions.
+        """
         self.read_body(EmptyBody)
+        require_key_to_resume(request, Task.objects.get_for_tenant(self.tenant_id, task_id))
         return task_answer(changing.resume_task(self.tenant_id, task_id, actor=self.actor))
 
 
@@ -80,6 +86,12 @@ class RunTaskView(PunctualView):
         """Run a task now, beside its schedule, also while it is paused."""
         override = override_of(self.read_body(RunBody))
         return accepted(run_task(self.tenant_id, task_id, override, actor=self.actor))
+
+
+def require_key_to_resume(request: Request, task: Task) -> None:
+    """Raise InvalidInput where resuming makes executions and the call has no Idempotency-Key."""
+    if task.status == TaskStatus.PAUSED and task.on_resume != OnResume.SKIP:
+        require_key(request, f"Resuming makes executions: on_resume is {task.on_resume}.")
 
 
 def _refuse_past(until: datetime | None) -> None:

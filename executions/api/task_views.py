@@ -15,6 +15,7 @@ from rest_framework.response import Response
 
 from executions.api.task_answers import present_latest, present_tasks, task_answer
 from executions.api.task_serializers import TaskDetailSerializer
+from executions.api.task_verb_views import require_key_to_resume
 from executions.engine.clocks import database_now
 from executions.services import changing
 from shared.api.pagination import LIST_PARAMETERS, paginate
@@ -129,10 +130,13 @@ class TaskView(PunctualView):
         """Merge an edit into a task (RFC 7396), or pause or resume it by its `status`.
 
         From the answer on no occurrence of the old definition starts. `status` needs the scope
-        `operate` besides.
+        `operate` besides, and to resume a pause with `on_resume` `run_once` or `replay` an
+        `Idempotency-Key` is required.
         """
         if isinstance(request.data, dict) and "status" in request.data:
             self.require_scope("operate", "Pausing and resuming a task")
+            if request.data["status"] == StatusChange.RESUME:
+                require_key_to_resume(request, Task.objects.get_for_tenant(self.tenant_id, task_id))
 
         def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
             return parse_patch(current, request.data, now=now, limits=limits_of(self.tenant_id))

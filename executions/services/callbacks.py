@@ -8,8 +8,10 @@ for what our own workers report; whatever they say later of the same token is st
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -23,7 +25,8 @@ from executions.choices import LEASED, AttemptOutcome, Status
 from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.engine.transitions import Beaten, Finish
-from executions.models import Attempt
+from executions.models import Attempt, Execution
+from executions.payloads import as_readable, result_of
 from executions.sealing import progress_context, result_context
 from shared.encryption import seal
 from shared.exceptions import Conflict, NotFound, TooLarge
@@ -34,6 +37,8 @@ PROGRESS_BYTES = 16 * 1024
 RESULT_BYTES = 64 * 1024
 #: The code of an error that the holder itself reported.
 HOLDER_FAILED = "handler_error"
+#: The reason of an execution whose holder wanted no other attempt.
+_UNWANTED = "not_retryable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ class _Held(NamedTuple):
     started_at: datetime | None
     policy: Any
     pool: str
+    reason: str
 
     @property
     def number(self) -> int:
@@ -111,14 +117,17 @@ def heartbeat(
 
 @transaction.atomic
 def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
-    """End the job with success, also when it was to be cancelled; again: the same answer.
+    """End the job with success, also when it was to be cancelled.
 
-    Raise TooLarge, NotFound, or Conflict ``stale_lease``.
+    Again with the same result: the same answer. Raise TooLarge, NotFound, or Conflict
+    ``stale_lease``, also for another result than the one that is recorded.
     """
     sealed = _sealed(result, RESULT_BYTES, "#/result", result_context(execution_id))
     held = _hold(execution_id)
     if not _holds(held, token):
-        return _same_again(held, token, lambda one: one.outcome == AttemptOutcome.SUCCEEDED)
+        ended = _recorded(held, token, lambda one: one.outcome == AttemptOutcome.SUCCEEDED)
+        _require_same("result", _is_the_result(held.id, result))
+        return _again(held, ended)
     return _finish(
         held,
         token,
@@ -132,18 +141,22 @@ def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
 def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
     """End the attempt with failure; another follows by the policy, unless the holder wants none.
 
-    What was to be cancelled is CANCELLED. Again: the same answer. Raise NotFound, or Conflict
-    ``stale_lease``.
+    What was to be cancelled is CANCELLED. Again with the same error: the same answer. Raise
+    NotFound, or Conflict ``stale_lease``, also for another error than the one that is recorded, or
+    where a retry is wanted now and was not then.
     """
     held = _hold(execution_id)
     if not _holds(held, token):
-        return _same_again(held, token, lambda one: one.error_code == HOLDER_FAILED)
+        ended = _recorded(held, token, lambda one: one.error_code == HOLDER_FAILED)
+        _require_same("error", ended.error_message == failure.message)
+        _require_same("wish for a retry", _wanted_retry(held, ended) in (None, failure.retry))
+        return _again(held, ended)
     now = database_now()
     verdict = another_try.judge(
         Ended(held.number, held.max_attempts, held.scheduled_for, now, held.cancel_requested),
         json_value(held.policy),
         random.random,
-        Known(refusal="" if failure.retry else "not_retryable", delay=failure.delay),
+        Known(refusal="" if failure.retry else _UNWANTED, delay=failure.delay),
     )
     cancelled = verdict.status == Status.CANCELLED
     if verdict.status == Status.RETRYING:
@@ -205,12 +218,43 @@ def _finish(held: _Held, token: int, **parts: Any) -> Ending:
     return Ending(held.id, finish.status, held.number, by)
 
 
-def _same_again(held: _Held, token: int, said: Any) -> Ending:
-    """Return the answer to what this token has said before; raise Conflict when it has not."""
+def _recorded(held: _Held, token: int, said: Callable[[Attempt], bool]) -> Attempt:
+    """Return the attempt that this token has ended so before; raise Conflict without one."""
     for attempt in attempts_of([held.id])[held.id]:
         if attempt.fencing_token == token and said(attempt):
-            return Ending(held.id, _status_after(held, attempt), attempt.number)
+            return attempt
     raise _stale()
+
+
+def _again(held: _Held, ended: Attempt) -> Ending:
+    """Return the first answer to what is said again."""
+    return Ending(held.id, _status_after(held, ended), ended.number)
+
+
+def _require_same(what: str, same: bool) -> None:
+    if not same:
+        raise Conflict(
+            f"This token has ended its attempt already, with another {what}: the first one stays.",
+            code="stale_lease",
+        )
+
+
+def _is_the_result(execution_id: UUID, result: Any) -> bool:
+    """Return whether the execution is recorded with this result; the order of keys says nothing."""
+    execution = Execution.objects.get(pk=execution_id)
+    recorded = as_readable(partial(result_of, execution)).whole()
+    return _comparable(recorded) == _comparable(result)
+
+
+def _comparable(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _wanted_retry(held: _Held, ended: Attempt) -> bool | None:
+    """Return whether the holder that ended the attempt wanted another one; None: not known."""
+    if held.token != ended.fencing_token or held.status == Status.RETRYING:
+        return True
+    return held.reason != _UNWANTED if held.status == Status.FAILED else None
 
 
 def _status_after(held: _Held, attempt: Attempt) -> str:

@@ -99,7 +99,7 @@ SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, 
        e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
             WHEN e.attempt > 1 THEN e.accepted_at ELSE e.started_at END,
-       r.definition -> 'retry_policy', e.pool
+       r.definition -> 'retry_policy', e.pool, e.reason
 FROM executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.id = %(id)s

@@ -11,11 +11,21 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.core.signals import got_request_exception
 from django.http import HttpRequest, HttpResponseBase
 
-from shared.api.problems import log_unexpected, problem_of, problem_of_status, respond
-from shared.api.renderers import PROBLEM_JSON
+from shared.api import paths
+from shared.api.authentication import bearer_token
+from shared.api.problems import (
+    Problem,
+    log_unexpected,
+    problem_of,
+    problem_of_status,
+    respond,
+    unknown_path,
+)
+from shared.api.renderers import JSON, PROBLEM_JSON
 from shared.api.trace import continue_trace
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -53,20 +63,21 @@ class ProblemMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Replace an error page by a problem of the same status; leave other answers alone."""
+        meant = _without_prefix(request)
+        if meant is not None:
+            return respond(unknown_path(f"Did you mean {meant}?"), request)
         response = self.get_response(request)
         content_type = response.headers.get("Content-Type", "")
-        if response.status_code < 400 or "json" in content_type or not _wants_problem(request):
+        if response.status_code < 400 or "json" in content_type or not _is_of_a_program(request):
             return response
-        error = getattr(request, "unhandled_error", None)
-        problem = problem_of(error) if error else problem_of_status(response.status_code)
-        answer = respond(problem, request)
+        answer = respond(_problem_instead(request, response), request)
         if "Allow" in response.headers:
             answer["Allow"] = response.headers["Allow"]
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
         """Answer what a plain Django view raised; leave pages to Django."""
-        if not _wants_problem(request):
+        if not _is_of_a_program(request):
             return None
         problem = problem_of(error)
         log_unexpected(error, problem, request)
@@ -80,8 +91,40 @@ def _remember_error(sender: Any, request: HttpRequest | None = None, **kwargs: A
         request.unhandled_error = sys.exc_info()[1]  # type: ignore[attr-defined]  # read above
 
 
-def _wants_problem(request: HttpRequest) -> bool:
-    if request.path == "/v1" or request.path.startswith("/v1/"):
+def _problem_instead(request: HttpRequest, response: HttpResponseBase) -> Problem:
+    error = getattr(request, "unhandled_error", None)
+    if error:
+        return problem_of(error)
+    if response.status_code == 404 and request.resolver_match is None:
+        return unknown_path(paths.hint_for(request.path))
+    return problem_of_status(response.status_code)
+
+
+def _without_prefix(request: HttpRequest) -> str | None:
+    """Return the path that was meant by a program's call to the API without its prefix.
+
+    The console has many of these paths too: it would ask for a sign-in, or for its form token.
+    """
+    if paths.is_api(request.path) or not _is_of_a_program(request):
+        return None
+    # With a session it is the console's own script.
+    if settings.SESSION_COOKIE_NAME in request.COOKIES and bearer_token(request) is None:
+        return None
+    return paths.meant_by(request.path)
+
+
+def _is_of_a_program(request: HttpRequest) -> bool:
+    """Return whether a program asks, which reads problems and no pages."""
+    if paths.is_api(request.path) or bearer_token(request) is not None:
         return True
     accept = request.META.get("HTTP_ACCEPT", "").lower()
-    return "text/html" not in accept and ("application/json" in accept or PROBLEM_JSON in accept)
+    if "text/html" in accept:
+        return False
+    return JSON in accept or PROBLEM_JSON in accept or _sends_as_a_program(request)
+
+
+def _sends_as_a_program(request: HttpRequest) -> bool:
+    if request.content_type == JSON or "HTTP_IDEMPOTENCY_KEY" in request.META:
+        return True
+    # Forms of the console carry its cookies.
+    return request.method in ("POST", "PUT", "PATCH", "DELETE") and not request.COOKIES

@@ -126,6 +126,11 @@ def problem_of_status(status: int) -> Problem:
     return Problem(status, code, detail, headers=_headers(status))
 
 
+def unknown_path(hint: str) -> Problem:
+    """Return the problem for a path that the API does not have; ``hint`` says what there is."""
+    return Problem(404, _CODES[404], f"The API has no such path. {hint}")
+
+
 def log_unexpected(
     error: BaseException, problem: Problem, request: HttpRequest | Request | None
 ) -> None:

@@ -69,7 +69,8 @@ class PunctualView(APIView):
         """Refuse the method, then the caller, then unknown query parameters."""
         method = request.method or ""
         if not hasattr(self, method.lower()) or method.lower() not in self.http_method_names:
-            raise MethodNotAllowed(method)
+            takes = ", ".join(self.allowed_methods)
+            raise MethodNotAllowed(method, f"This path does not take {method[:20]}, only {takes}.")
         super().initial(request, *args, **kwargs)
         if request.auth is not None:
             structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))

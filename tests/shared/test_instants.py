@@ -121,3 +121,18 @@ def test_local_time_shows_its_offset():
     moment = datetime(2026, 7, 1, 8, tzinfo=timezone(timedelta(hours=1)))
 
     assert format_local(moment, ZoneInfo("Asia/Kathmandu")) == "2026-07-01T12:45:00.000+05:45"
+
+
+@pytest.mark.parametrize("text", ["2026-11-20T09:00:00 02:00", "2026-11-20T09:00:00.125 00:30"])
+def test_a_plus_that_a_url_made_a_blank_is_told_how_to_write_it(text):
+    with pytest.raises(InstantError) as raised:
+        parse_instant(text)
+
+    written = text.replace(" ", "%2B")
+    assert str(raised.value).endswith(f"write the + as %2B: {written}.")
+
+
+@pytest.mark.parametrize("text", ["2026-11-20 09:00:00Z", "2026-11-20T09:00:00 Z", "a b", " "])
+def test_other_blanks_get_the_usual_hint(text):
+    with pytest.raises(InstantError, match="RFC 3339 date and time with an offset"):
+        parse_instant(text)

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from executions.models import Attempt, DeadLetter
+from executions.models import Attempt, DeadLetter, Execution
 from shared import execution_tokens
 from tenants.models import Tenant
 from tests.executions.answers import problem
@@ -62,14 +62,70 @@ def test_one_before_the_recorder_has_seen_the_start_ends_it(alpha: Tenant):
     assert (row.status, row.attempt) == ("SUCCEEDED", 1)
 
 
-def test_the_same_token_again_gets_the_same_answer(alpha: Tenant):
+@pytest.mark.parametrize(
+    ("result", "again"),
+    [
+        ({}, {}),
+        ({}, {"result": None}),
+        ({"result": 1}, {"result": 1}),
+        ({"result": {"a": [1, "x"], "b": None}}, {"result": {"b": None, "a": [1, "x"]}}),
+    ],
+)
+def test_the_same_token_and_result_again_get_the_same_answer(
+    alpha: Tenant, result: object, again: object
+):
     execution, token = accepted(alpha)
-    first = call(execution.id, "complete", token, {"result": 1})
+    first = call(execution.id, "complete", token, result)
 
-    second = call(execution.id, "complete", token, {"result": 2})
+    second = call(execution.id, "complete", token, again)
 
     assert (second.status_code, second.content) == (200, first.content)
     assert Attempt.objects.filter(execution_id=execution.id).count() == 1
+
+
+@pytest.mark.parametrize("first", [{}, {"result": None}, {"result": 1}, {"result": {"a": 1}}])
+@pytest.mark.parametrize("second", [{"result": 2}, {"result": {"a": "1"}}, {"result": False}])
+def test_another_result_than_the_recorded_one_is_refused(
+    client: ApiClient, alpha: Tenant, first: object, second: object
+):
+    execution, token = accepted(alpha)
+    call(execution.id, "complete", token, first)
+    before = bytes(reread(execution).sealed_result or b"")
+
+    answer = call(execution.id, "complete", token, second)
+
+    assert problem(answer) == (409, "stale_lease")
+    assert "another result: the first one stays" in answer.json()["detail"]
+    assert bytes(reread(execution).sealed_result or b"") == before
+
+
+def test_leaving_the_result_out_is_another_result(alpha: Tenant):
+    execution, token = accepted(alpha)
+    call(execution.id, "complete", token, {"result": 1})
+
+    assert problem(call(execution.id, "complete", token)) == (409, "stale_lease")
+
+
+def test_a_result_that_no_key_opens_is_not_taken_for_the_same(alpha: Tenant):
+    execution, token = accepted(alpha)
+    call(execution.id, "complete", token, {"result": 1})
+    Execution.objects.filter(pk=execution.id).update(sealed_result=b"altered")
+
+    answer = call(execution.id, "complete", token, {"result": 1})
+
+    assert problem(answer) == (409, "decryption_failed")
+
+
+@pytest.mark.parametrize("verb", ["heartbeat", "fail", "release"])
+def test_after_it_every_other_word_of_the_token_is_stale(alpha: Tenant, verb: str):
+    work(alpha)
+    lease = take_one(alpha)
+    call(lease.execution_id, "complete", lease.token, {"result": 1})
+
+    answer = call(lease.execution_id, verb, lease.token, {"error": "no"} if verb == "fail" else {})
+
+    assert problem(answer) == (409, "stale_lease")
+    assert reread(lease.execution_id).status == "SUCCEEDED"
 
 
 def test_after_a_failure_it_is_stale(alpha: Tenant):

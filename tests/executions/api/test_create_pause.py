@@ -98,7 +98,7 @@ def test_a_second_one_of_the_same_is_409_while_the_first_is_open(client, strange
     assert problem(client.post(URL, LABEL)) == (409, "already_paused")
     assert problem(client.post(URL, {**LABEL, "dry_run": True})) == (409, "already_paused")
     assert stranger.post(URL, LABEL).status_code == 201
-    client.post(f"{URL}/{first['id']}/end")
+    client.post(f"{URL}/{first['id']}/end", idempotency_key="end")
     assert client.post(URL, LABEL).status_code == 201
 
 

@@ -16,6 +16,7 @@ def pause(alpha) -> Pause:
 
 
 def end(client, pause_id, body=None, **headers):
+    headers.setdefault("idempotency_key", str(uuid4()))
     return client.post(f"/v1/pauses/{pause_id}/end", body, **headers)
 
 
@@ -45,6 +46,13 @@ def test_the_same_call_again_gets_the_first_answer(client, pause):
     first = end(client, pause.id, idempotency_key="e1")
 
     assert end(client, pause.id, idempotency_key="e1").content == first.content
+
+
+def test_without_an_idempotency_key_it_is_refused(client, pause):
+    refused = client.post(f"/v1/pauses/{pause.id}/end")
+
+    assert problem(refused) == (400, "idempotency_key_missing")
+    assert Pause.objects.open().exists()
 
 
 def test_a_body_is_refused(client, pause):

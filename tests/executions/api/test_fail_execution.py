@@ -84,6 +84,74 @@ def test_the_same_token_again_gets_the_same_answer_also_once_another_has_the_wor
     assert Attempt.objects.filter(execution_id=lease.execution_id).count() == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"error": "no"}, {"error": "yes"}),
+        ({"error": "no"}, {"error": "no", "retry": False}),
+        ({"error": "no", "retry": False}, {"error": "no"}),
+        ({"error": "no", "retry": False}, {"error": "other", "retry": False}),
+    ],
+)
+def test_another_error_than_the_recorded_one_is_refused(alpha: Tenant, first: Any, second: Any):
+    execution, token = accepted(alpha)
+    answered = call(execution.id, "fail", token, first)
+    before = reread(execution)
+
+    refused = call(execution.id, "fail", token, second)
+
+    assert problem(refused) == (409, "stale_lease")
+    assert "the first one stays" in refused.json()["detail"]
+    after = reread(execution)
+    assert (after.status, after.error_message) == (before.status, before.error_message)
+    assert call(execution.id, "fail", token, first).content == answered.content
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_after_the_last_attempt_what_was_wanted_is_known(alpha: Tenant, retry: bool):
+    work(alpha, retry_policy={"max_attempts": 1})
+    lease = take_one(alpha)
+    first = call(lease.execution_id, "fail", lease.token, {"error": "no", "retry": retry})
+
+    again = call(lease.execution_id, "fail", lease.token, {"error": "no", "retry": retry})
+    other = call(lease.execution_id, "fail", lease.token, {"error": "no", "retry": not retry})
+
+    assert again.content == first.content
+    assert problem(other) == (409, "stale_lease")
+
+
+def test_once_another_has_the_work_a_retry_was_wanted(alpha: Tenant):
+    work(alpha)
+    lease = take_one(alpha)
+    call(lease.execution_id, "fail", lease.token, {"error": "no", "retry_delay_seconds": 0})
+    take_one(alpha, worker="w-2")
+
+    unwanted = call(lease.execution_id, "fail", lease.token, {"error": "no", "retry": False})
+
+    assert problem(unwanted) == (409, "stale_lease")
+
+
+def test_of_what_was_cancelled_the_same_error_gets_the_same_answer(
+    client: ApiClient, alpha: Tenant
+):
+    execution, token = accepted(alpha)
+    client.post(f"/v1/executions/{execution.id}/cancel")
+    first = call(execution.id, "fail", token, {"error": "stopped"})
+
+    assert call(execution.id, "fail", token, {"error": "stopped"}).content == first.content
+    assert problem(call(execution.id, "fail", token, {"error": "x"})) == (409, "stale_lease")
+
+
+@pytest.mark.parametrize("verb", ["heartbeat", "complete", "release"])
+def test_after_it_every_other_word_of_the_token_is_stale(alpha: Tenant, verb: str):
+    work(alpha)
+    lease = take_one(alpha)
+    call(lease.execution_id, "fail", lease.token, {"error": "no", "retry": False})
+
+    assert problem(call(lease.execution_id, verb, lease.token)) == (409, "stale_lease")
+    assert reread(lease.execution_id).status == "FAILED"
+
+
 def test_after_success_or_expiry_it_is_stale(alpha: Tenant):
     done, token = accepted(alpha)
     call(done.id, "complete", token)

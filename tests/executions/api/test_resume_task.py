@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
+from tests.executions.answers import problem
 from tests.factories import executions_of, make_client, make_task, once, prepare, release, reload
 
 
@@ -68,3 +69,39 @@ def test_the_same_call_again_is_answered_the_same(client, task):
 
     assert second.content == first.content
     assert second["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("on_resume", ["run_once", "replay"])
+def test_a_resume_that_makes_executions_needs_an_idempotency_key(client, alpha, on_resume):
+    task = make_task(alpha)
+    path = f"/v1/tasks/{task.id}"
+    client.post(f"{path}/pause", {"on_resume": on_resume})
+
+    refused = [resume(client, task), client.patch(path, {"status": "SCHEDULED"})]
+
+    for answer in refused:
+        assert problem(answer) == (400, "idempotency_key_missing")
+        assert answer.json()["detail"].endswith(f"on_resume is {on_resume}.")
+    assert reload(task).status == "PAUSED"
+    first = resume(client, task, idempotency_key="r")
+    assert (first.status_code, first.json()["status"]) == (200, "SCHEDULED")
+    assert resume(client, task, idempotency_key="r").content == first.content
+    # There is nothing to make up for now.
+    assert resume(client, task).status_code == 200
+
+
+def test_the_same_by_an_edit(client, alpha):
+    task = make_task(alpha)
+    path = f"/v1/tasks/{task.id}"
+    client.post(f"{path}/pause", {"on_resume": "replay"})
+
+    # Nor does an edit that does not resume need one.
+    assert client.patch(path, {"priority": 3}).status_code == 200
+    assert client.patch(path, {"status": "PAUSED"}).status_code == 200
+    resumed = client.patch(path, {"status": "SCHEDULED"}, idempotency_key="e")
+
+    assert (resumed.status_code, resumed.json()["status"]) == (200, "SCHEDULED")
+
+
+def test_an_edit_that_resumes_a_skipping_pause_needs_none(client, task):
+    assert client.patch(f"/v1/tasks/{task.id}", {"status": "SCHEDULED"}).status_code == 200
