@@ -17,6 +17,7 @@ from dashboard.payload_form import pretty
 from dashboard.task_form_schedule import UNITS
 from dashboard.task_form_values import (
     Form,
+    exact_text,
     judged,
     read_number,
     read_pairs,
@@ -60,6 +61,8 @@ _FIELD_OF = {
     **{f"#/schedule/{name}": name for name in schedules.PLAIN},
     "#/target/kind": "kind",
     "#/payload": "payload",
+    "#/payload_ref": "payload_ref",
+    "#/owner": "owner",
     "#/priority": "priority",
     "#/labels": "labels",
     **{
@@ -118,6 +121,8 @@ def judge_form(
     body["target"] = targets.read_target(form, body.get("target", {}))
     if not form.same("payload", "kind", "body_format"):
         body["payload"] = read_payload(form, is_raw=body["target"].get("body_format") == "raw")
+    for name in ("payload_ref", "owner"):
+        body[name] = exact_text(form, name, body.get(name)) or None
     body |= read_number(form, "priority", "#/priority", keep=False)
     if not form.same("labels"):
         body["labels"] = read_pairs(form, "labels", "=", "#/labels")
@@ -160,6 +165,7 @@ def form_of(definition: Mapping[str, Any]) -> dict[str, str]:
     if definition.get("priority") is not None:
         fields["priority"] = show_plain(definition["priority"])
     fields["labels"] = "\n".join(f"{k}={v}" for k, v in definition.get("labels", {}).items())
+    fields |= {name: definition.get(name) or "" for name in ("payload_ref", "owner")}
     payload = definition.get("payload")
     is_raw = target.get("body_format") == "raw" and isinstance(payload, str)
     fields["payload"] = "" if payload is None else payload if is_raw else pretty(payload)

@@ -125,7 +125,8 @@ PARTS: Mapping[str, Sequence[str]] = {
     ),
     "long": ("completion", "heartbeat_timeout_seconds", "max_runtime_seconds"),
     "dynamic": ("template", "follow_redirects"),
-    "labels": ("labels", "priority"),
+    "labels": ("labels", "priority", "owner"),
+    "reference": ("payload_ref",),
     "retry": ("jitter", "retry_on", "stop_on", "stop_header", "max_age_seconds", "rule_"),
 }
 #: Names that a template may hold, each with what it becomes.

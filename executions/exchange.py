@@ -19,11 +19,11 @@ from executions.delivery.headers import (
     callback_url_of,
     traceparent,
 )
-from executions.delivery.plan import BODILESS
 from executions.models import Attempt, Execution
 from executions.payloads import response_of, shown_body
 from shared.addresses import as_sent
 from shared.http_headers import is_secret_header
+from shared.http_methods import BODILESS
 from shared.instants import format_instant
 from shared.redaction import MASK
 from shared.templates import names_in, render

@@ -223,6 +223,7 @@ def _insertion_of(
                 for task, actor in zip(tasks, actors, strict=True)
             ]
         ),
+        "owners": of_texts([task.owner for task in tasks]),
     }
     return "creation/insert_tasks", {"tenant": tenant_id, "now": now, **columns}
 

@@ -131,6 +131,19 @@ class Definition:
     retry_policy: dict[str, Any]
     labels: dict[str, str]
     depends_on: list[str]
+    #: A URL or the key of an object, which the receiver gets in place of a payload.
+    payload_ref: str | None = None
+    #: An e-mail address or the name of an API key.
+    owner: str | None = None
+
+    @property
+    def sent(self) -> Any:
+        """What its receiver gets: the payload, or what stands in for it."""
+        if self.payload_ref is None:
+            return self.payload
+        # A raw body is text, and the reference is one.
+        is_raw = self.target.get("body_format") == "raw"
+        return self.payload_ref if is_raw else {"payload_ref": self.payload_ref}
 
 
 _PARTS = tuple(part.name for part in fields(Definition))
@@ -213,6 +226,8 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
         retry_policy=_fresh(RETRY_DEFAULTS) | parts.get("retry_policy", {}),
         labels=parts.get("labels", {}),
         depends_on=parts.get("depends_on", []),
+        payload_ref=parts.get("payload_ref"),
+        owner=parts.get("owner"),
     )
 
 

@@ -54,7 +54,8 @@ def _moved_origin(before: str, after: str) -> Iterator[str]:
     changed = [name for name, was, now in zip(names, old, new, strict=True) if was != now]
     # A scheme brings its port along.
     changed = [name for name in changed if name != "port" or "scheme" not in changed]
-    yield from (f"the {name} of the URL" for name in changed)
+    if changed:
+        yield f"the {spell(changed, 'and')} of the URL"
 
 
 def _token_url(target: Mapping[str, Any]) -> str | None:

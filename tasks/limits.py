@@ -10,9 +10,11 @@ from uuid import UUID
 from shared.addresses import AllowList
 from shared.conf import conf
 from tasks.schedules.calendars import CalendarDays
-from tenants.models import Tenant
+from tenants.models import ApiKey, Tenant
 
 NAME_LENGTH = 200
+#: The longest e-mail address.
+OWNER_LENGTH = 254
 URL_LENGTH = 2048
 LABELS = 32
 LABEL_KEY_LENGTH = 63
@@ -46,6 +48,22 @@ def no_pools() -> frozenset[str]:
     return frozenset()
 
 
+def no_keys() -> frozenset[str]:
+    """Return the names of no API keys, where no tenant is known."""
+    return frozenset()
+
+
+def keys_of(tenant_id: UUID) -> Callable[[], frozenset[str]]:
+    """Return the function that reads the names of the tenant's API keys in force, once."""
+
+    @lru_cache(maxsize=1)
+    def read() -> frozenset[str]:
+        keys = ApiKey.objects.filter(tenant_id=tenant_id, revoked_at__isnull=True)
+        return frozenset(keys.values_list("name", flat=True))
+
+    return read
+
+
 def no_jitter() -> float:
     """Return the jitter of tasks that say none, where no tenant has set one."""
     return 0
@@ -66,10 +84,10 @@ def jitter_of(tenant_id: UUID) -> Callable[[], float]:
 class Limits:
     """What differs between deployments and tenants.
 
-    ``calendars`` finds those of the tenant, ``pools`` reads the names of its pools, and
-    ``default_jitter`` the jitter in seconds of new recurring tasks that say none. ``commands`` are
-    the names that a command target may give; where there are none, commands are off. ``variables``
-    are those that a command takes, by its name.
+    ``calendars`` finds those of the tenant, ``pools`` reads the names of its pools, ``key_names``
+    those of its API keys, and ``default_jitter`` the jitter in seconds of new recurring tasks that
+    say none. ``commands`` are the names that a command target may give; where there are none,
+    commands are off. ``variables`` are those that a command takes, by its name.
     """
 
     payload_bytes: int
@@ -78,6 +96,7 @@ class Limits:
     calendars: Book = no_calendars
     default_jitter: Callable[[], float] = no_jitter
     pools: Callable[[], frozenset[str]] = no_pools
+    key_names: Callable[[], frozenset[str]] = no_keys
     commands: frozenset[str] = frozenset()
     variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_unverified_tls: bool = False

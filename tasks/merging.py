@@ -12,6 +12,9 @@ from typing import Any
 from tasks.choices import TIMING_FIELDS, TaskType
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
 
+#: Each takes the place of the other.
+_PAYLOADS = ("payload", "payload_ref")
+
 
 def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the long form with the edit merged in; neither argument is changed.
@@ -22,6 +25,7 @@ def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, An
     base["schedule"] = _schedule_to_merge(base["schedule"], edit)
     base["target"] = _target_to_merge(base["target"], edit.get("target"))
     base["retry_policy"] = _policy_to_merge(base["retry_policy"], edit.get("retry_policy"))
+    base = _payload_to_merge(base, edit)
     merged = dict(merge_patch(base, edit))
     if "target" in merged:
         merged["target"] = _with_whole_json(merged["target"], edit.get("target"))
@@ -85,6 +89,15 @@ def _with_whole_json(target: Any, change: Any) -> Any:
     if not isinstance(success, Mapping) or not isinstance(success.get("json"), Mapping):
         return target
     return {**target, "success": {**target["success"], "json": success["json"]}}
+
+
+def _payload_to_merge(base: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base without what the edit's payload or reference takes the place of."""
+    given = [key for key in _PAYLOADS if edit.get(key) is not None]
+    if len(given) != 1:
+        return base
+    [replaced] = set(_PAYLOADS) - set(given)
+    return {key: value for key, value in base.items() if key != replaced}
 
 
 def _policy_to_merge(policy: dict[str, Any], change: Any) -> dict[str, Any]:

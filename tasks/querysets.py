@@ -27,7 +27,7 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         return self.filter(tenant_id=tenant_id, deleted_at__isnull=True)
 
     def filtered(self, filters: Mapping[str, Any]) -> TaskQuerySet:
-        """Return what the filters leave: status, type, label, q, ids.
+        """Return what the filters leave: status, type, label, owner, q, ids.
 
         One that is absent or None leaves all; every list and every bulk job reads them here.
         """
@@ -40,6 +40,8 @@ class TaskQuerySet(TenantQuerySet["Task"]):
             found = found.filter(id__in=filters["ids"])
         if filters.get("label") is not None:
             found = found.labelled(filters["label"])
+        if filters.get("owner") is not None:
+            found = found.owned(filters["owner"])
         return found.matching(filters["q"]) if filters.get("q") else found
 
     def matching(self, text: str) -> TaskQuerySet:
@@ -53,6 +55,10 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         for place in (place for place, letter in enumerate(label) if letter == ":"):
             wanted |= Q(labels__contains={label[:place]: label[place + 1 :]})
         return self.with_labels().filter(wanted)
+
+    def owned(self, owner: str) -> TaskQuerySet:
+        """Return tasks of the owner, by the index tasks_of_owner_idx."""
+        return self.filter(owner=owner, owner__gt="")
 
     def with_labels(self) -> TaskQuerySet:
         """Return tasks that have labels; a part of the index tasks_labelled_idx."""

@@ -1,7 +1,7 @@
 """Revisions: how a definition is stored and read back.
 
-What must not be readable at rest (payload, headers, authentication) is sealed; the rest is
-plain JSON, so that the loop's statements can read timeouts and limits.
+What must not be readable at rest (payload or its reference, headers, authentication) is sealed;
+the rest is plain JSON, so that the loop's statements can read timeouts and limits.
 """
 
 from __future__ import annotations
@@ -90,7 +90,14 @@ def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
     plain = parts_of(definition)
     target = dict(plain["target"])
     secret = {key: target.pop(key) for key in _SECRET_TARGET_KEYS if key in target}
-    secret["payload"] = plain.pop("payload")
+    # A reference may be a signed URL. What stands in for the payload is stored as the payload: all
+    # that deliver, lease, show or retry an execution open that.
+    del plain["payload"]
+    secret["payload"] = definition.sent
+    if (reference := plain.pop("payload_ref")) is not None:
+        secret["payload_ref"] = reference
+    if plain["owner"] is None:
+        del plain["owner"]
     return {**plain, "target": target}, secret
 
 
@@ -125,4 +132,6 @@ def _joined(revision: TaskRevision, secret: Mapping[str, Any]) -> Definition:
         **stored["target"],
         **{key: secret[key] for key in _SECRET_TARGET_KEYS if key in secret},
     }
-    return from_stored({**stored, "payload": secret["payload"]})
+    reference = secret.get("payload_ref")
+    payload = secret["payload"] if reference is None else None
+    return from_stored({**stored, "payload": payload, "payload_ref": reference})

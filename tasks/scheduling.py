@@ -36,7 +36,7 @@ _WHEN = {
     "start_at": "start_at",
     "end_at": "end_at",
 }
-_PARTS = ("name", "payload", "labels", "priority", "retry_policy")
+_PARTS = ("name", "payload", "payload_ref", "labels", "owner", "priority", "retry_policy")
 
 
 class NewTask(TypedDict, total=False):
@@ -57,8 +57,12 @@ class NewTask(TypedDict, total=False):
     url: str | None
     target: Mapping[str, Any] | None
     payload: Any
+    #: A URL or the key of an object that the receiver gets in place of a payload.
+    payload_ref: str | None
     name: str | None
     labels: Mapping[str, str] | None
+    #: An e-mail address or the name of an API key.
+    owner: str | None
     priority: int | None
     retry_policy: Mapping[str, Any] | None
 

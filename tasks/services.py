@@ -247,6 +247,7 @@ def columns_of(definition: Definition) -> dict[str, Any]:
         "type": definition.type,
         "schedule": definition.schedule,
         "labels": definition.labels,
+        "owner": definition.owner or "",
         "priority": definition.priority,
         "pool": pool_of(definition.target),
         "destination": destination_of(definition.target),
@@ -277,4 +278,5 @@ def facts_of(task: Task) -> dict[str, object]:
         "schedule": task.schedule,
         "priority": task.priority,
         "labels": task.labels,
+        "owner": task.owner or None,
     }

@@ -28,6 +28,7 @@ from tasks.payloads import check_payload_size, require_object
 from tasks.repeats import Repeats
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
 from tasks.validation_labels import read_labels
+from tasks.validation_references import check_owner, read_owner, read_payload_ref
 from tasks.validation_retry import read_retry_policy
 from tasks.validation_schedule import TIMING_HINT, Clock, read_repeated, read_type, timing_given
 from tasks.validation_target import default_name, read_target
@@ -39,9 +40,11 @@ LONG_FIELDS = (
     "schedule",
     "target",
     "payload",
+    "payload_ref",
     "priority",
     "retry_policy",
     "labels",
+    "owner",
     "depends_on",
 )
 #: Fields of an answer; a client that sends one back learns that it cannot be set.
@@ -149,6 +152,8 @@ def _parse(
     long, rename = as_long(body, form)
     whole, kept = _with_secrets(complete(long), stored)
     definition = _read(whole, errors, clock, limits, repeats or Repeats())
+    if definition.owner and (stored is None or definition.owner != stored.owner):
+        check_owner(definition.owner, FieldReader(whole, "#", errors), limits)
     if kept and stored is not None and not errors.below("#/target/kind"):
         refuse_moved(kept, stored.target, definition.target, errors)
     found = form.renamed(str) + errors.renamed(rename)
@@ -209,6 +214,8 @@ def _read(
             partial(read_labels, reader, "labels"),
         ),
         depends_on=_depends_on(reader),
+        payload_ref=read_payload_ref(reader, target),
+        owner=read_owner(reader),
     )
 
 

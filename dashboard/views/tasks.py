@@ -30,6 +30,7 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.choices import TaskStatus
 from tasks.definition import Definition
+from tasks.limits import OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.zones import find_zone
@@ -42,6 +43,7 @@ _PARAMETERS = {
     "status": choices(*TaskStatus.values),
     "type": choice("ONE_TIME", "RECURRING"),
     "label": text(),
+    "owner": text(max_length=OWNER_LENGTH),
     "q": text(),
 }
 _FIRES = 10

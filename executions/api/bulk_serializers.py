@@ -25,7 +25,7 @@ from shared.api.serializers import (
 )
 from tasks.api.schemas import TASK_EDIT
 from tasks.choices import TaskStatus, TaskType
-from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
+from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, OWNER_LENGTH
 
 Answer = serializers.Serializer[Any]
 
@@ -74,6 +74,9 @@ class TaskFilter(StrictSerializer):
         required=False,
         max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
         help_text="`key:value`, or a key that must be there.",
+    )
+    owner = StrictCharField(
+        required=False, max_length=OWNER_LENGTH, help_text="Exactly this owner."
     )
     q = StrictCharField(required=False, max_length=_MAX_TEXT)
     ids = _Ids(required=False)

@@ -20,11 +20,9 @@ from executions.delivery.outcome import Terms, read_terms
 from executions.delivery.routes import Route, read_route
 from shared.addresses import AllowList, TargetUrl, parse_target_url
 from shared.conf import conf
+from shared.http_methods import BODILESS
 from shared.instants import format_instant
 from shared.templates import render_header, render_json, render_url
-
-#: Methods whose requests carry no payload: a body of theirs means nothing (RFC 9110, 9.3).
-BODILESS = ("GET", "HEAD")
 
 
 # Most serve one attempt, that of a one-time task: a frozen one takes three times as long.

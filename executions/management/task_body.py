@@ -27,6 +27,8 @@ _PLAIN = {
     "at": ("schedule", "run_at"),
     "tz": ("schedule", "timezone"),
     "priority": ("priority",),
+    "payload_ref": ("payload_ref",),
+    "owner": ("owner",),
 }
 _POINTERS = {
     **{
@@ -56,7 +58,11 @@ def add_options(parser: CommandParser) -> None:
         "--header", action="append", metavar="NAME:VALUE", help="header to send; repeatable"
     )
     parser.add_argument("--payload", metavar="JSON", help="what to send: JSON, @FILE, or - (stdin)")
+    parser.add_argument(
+        "--payload-ref", metavar="REF", help="URL or object key to send in place of a payload"
+    )
     parser.add_argument("--name", help="name of the task")
+    parser.add_argument("--owner", help="e-mail address, or name of an API key")
     parser.add_argument("--label", action="append", metavar="KEY=VALUE", help="label; repeatable")
     parser.add_argument("--priority", type=int, metavar="N", help="0 (first) to 9 (last)")
     parser.add_argument(

@@ -39,6 +39,7 @@ def add_filters(parser: CommandParser) -> None:
     )
     parser.add_argument("--type", choices=TaskType.values, help="only tasks of this type")
     parser.add_argument("--label", metavar="KEY[:VALUE]", help="only tasks with this label")
+    parser.add_argument("--owner", help="only tasks of this owner")
     parser.add_argument("--q", metavar="TEXT", help="only names or labels with this text")
 
 
@@ -122,8 +123,10 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
         ("status", _status(document)),
         ("version", str(document["version"])),
         ("schedule", document["schedule_text"]),
-        ("calls", f"{document['target']['method']} {document['target']['url']}"),
+        ("calls", _called(document["target"])),
+        *((("payload", document["payload_ref"]),) if document["payload_ref"] else ()),
         ("labels", labels or "-"),
+        ("owner", document["owner"] or "-"),
         ("last", _last(document["last_execution"])),
         *((("missing", document["missing"]),) if "missing" in document else ()),
     )
@@ -136,7 +139,7 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _chosen(options: Mapping[str, Any]) -> TaskQuerySet:
-    filters = {name: options[name] for name in ("status", "type", "label", "q")}
+    filters = {name: options[name] for name in ("status", "type", "label", "owner", "q")}
     rows = tasks_of(options["tenant"])
     if not options["ids"]:
         return rows.filtered(filters)
@@ -168,6 +171,16 @@ def _status(document: Mapping[str, Any]) -> str:
     until = f" until {document['paused_until']}" if document["paused_until"] else ""
     note = f" ({document['pause_note']})" if document["pause_note"] else ""
     return f"{document['status']}{until}{note}"
+
+
+def _called(target: Mapping[str, Any]) -> str:
+    kind = target["kind"]
+    if kind == "webhook":
+        return f"{target['method']} {target['url']}"
+    if kind == "command":
+        return " ".join([f"command {target['command']}", *target["arguments"]])
+    where = f" in the pool {target['pool']}" if kind == "pool" else ""
+    return f"handler {target['handler']}{where}"
 
 
 def _last(execution: Mapping[str, Any] | None) -> str:

@@ -17,7 +17,13 @@ from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import TaskStatus, TaskType
 from tenants.models import Tenant
 
-_FILTERS = {"of_label": "label", "of_status": "status", "of_type": "type", "q": "q"}
+_FILTERS = {
+    "of_label": "label",
+    "of_status": "status",
+    "of_type": "type",
+    "of_owner": "owner",
+    "q": "q",
+}
 
 
 def add_options(parser: CommandParser) -> None:
@@ -27,6 +33,7 @@ def add_options(parser: CommandParser) -> None:
     which.add_argument("--of-label", metavar="LABEL", help="with key:value, or with this key")
     which.add_argument("--of-status", choices=TaskStatus.values, nargs="+", metavar="STATUS")
     which.add_argument("--of-type", choices=TaskType.values)
+    which.add_argument("--of-owner", metavar="OWNER", help="of this owner")
     which.add_argument("--q", metavar="TEXT", help="with this text in name or labels")
     which.add_argument("--all", action="store_true", help="every task of the tenant")
     task_body.add_options(parser)

@@ -37,7 +37,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 KINDS = (*ACTIONS, "occurrences")
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "dead_letters": ("task", "error_signature", "q", "ids", "resolved", "resolution"),
-    "tasks": ("status", "type", "label", "q", "ids"),
+    "tasks": ("status", "type", "label", "owner", "q", "ids"),
     "executions": ("status", "task", "since", "until", "q", "ids"),
 }
 _STATUSES = {"tasks": TaskStatus.values, "executions": Status.values}

@@ -40,7 +40,13 @@ _KINDS: tuple[dict[str, Any], ...] = tuple(
     {**schedule, "target": target} for target in _TARGETS for schedule in _SCHEDULES
 )
 #: Depends on the tenant, or is the samples' own: judged with each task.
-_JUDGED_LATER = ("calendar_unknown", "pool_unknown", "command_unknown", "variable_forbidden")
+_JUDGED_LATER = (
+    "calendar_unknown",
+    "pool_unknown",
+    "command_unknown",
+    "variable_forbidden",
+    "owner_unknown",
+)
 
 
 def require_patch(patch: Any) -> None:
@@ -67,8 +73,9 @@ def require_patch(patch: Any) -> None:
 def masked(patch: Mapping[str, Any]) -> dict[str, Any]:
     """Return the patch as it may be shown: without payload, secret headers and other secrets."""
     shown = dict(patch)
-    if "payload" in shown:
-        shown["payload"] = MASK
+    for part in ("payload", "payload_ref"):
+        if part in shown:
+            shown[part] = MASK
     target = shown.get("target")
     if isinstance(target, Mapping):
         shown["target"] = mask_target(target)

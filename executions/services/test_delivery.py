@@ -132,7 +132,7 @@ def _plan(tenant_id: UUID, definition: Definition) -> Plan:
     try:
         return read_plan(
             definition.target,
-            definition.payload,
+            definition.sent,
             policy=definition.retry_policy,
             tenant=str(tenant_id),
             allow=allow,

@@ -31,7 +31,9 @@ from tasks.limits import (
     LABEL_VALUE_LENGTH,
     LABELS,
     NAME_LENGTH,
+    OWNER_LENGTH,
     TEN_YEARS_SECONDS,
+    URL_LENGTH,
 )
 from tasks.preview import DEFAULT_COUNT, MAX_COUNT
 
@@ -140,6 +142,19 @@ _COMMON_PARTS: Schema = {
         "additionalProperties": {"type": "string", "maxLength": LABEL_VALUE_LENGTH},
     },
     "depends_on": {"type": "array", "items": ID, "maxItems": 0},
+    "payload_ref": {
+        "type": ["string", "null"],
+        "minLength": 1,
+        "maxLength": URL_LENGTH,
+        "description": "A URL or the key of an object that the receiver gets in place of a "
+        'payload, as `{"payload_ref": "..."}`; not with a payload.',
+    },
+    "owner": {
+        "type": ["string", "null"],
+        "minLength": 1,
+        "maxLength": OWNER_LENGTH,
+        "description": "An e-mail address, or the name of an API key of the tenant.",
+    },
 }
 _SHORT_PAYLOAD: Schema = closed({"webhook_url": URL, **WEBHOOK_OPTIONS, "body": ANY}, "webhook_url")
 

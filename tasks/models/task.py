@@ -17,7 +17,8 @@ class Task(models.Model):
 
     ``next_run_at`` is the next instant that is not in the ledger yet. ``version`` rises with
     every change. Instants from ``next_run_at`` to ``resumed_at`` fell into a pause and are
-    decided by ``on_resume``. Priority: the lower number goes first. ``pool`` and ``destination``
+    decided by ``on_resume``. Priority: the lower number goes first. ``owner`` is an e-mail address
+    or the name of an API key, empty for none. ``pool`` and ``destination``
     (the host and port that it calls) say where its work goes. ``pause_id`` names the standing
     pause that holds the task, null when it was paused by itself. ``failure_streak`` counts the
     failures since the last success. ``replayed_until`` is the due time of the last missed instant
@@ -36,6 +37,7 @@ class Task(models.Model):
     priority = models.SmallIntegerField(default=5)
     schedule = models.JSONField()
     labels = models.JSONField(default=dict)
+    owner = models.CharField(max_length=254, db_default="", default="")
     pool = models.CharField(max_length=63, db_default="default", default="default")
     destination = models.CharField(max_length=260, db_default="", default="")
     #: Only of a one-time task whose caller named a trace: its executions continue it.
@@ -118,6 +120,12 @@ class Task(models.Model):
                 fields=["tenant", "export_key"],
                 name="tasks_export_key_idx",
                 condition=Q(export_key__isnull=False),
+            ),
+            # Only those that have an owner: TaskQuerySet.owned asks with the same condition.
+            models.Index(
+                fields=["tenant", "owner", "-created_at", "-id"],
+                name="tasks_of_owner_idx",
+                condition=Q(owner__gt="", deleted_at__isnull=True),
             ),
             # Only those that have labels: TaskQuerySet.labelled asks with the same condition.
             GinIndex(fields=["labels"], name="tasks_labelled_idx", condition=~Q(labels={})),

@@ -9,18 +9,19 @@ WITH given AS (
         %(labels)s::text[], %(pools)s::text[], %(destinations)s::text[],
         %(next_run_at)s::timestamptz[], %(pause_after_failures)s::integer[],
         %(definitions)s::text[], %(sealed)s::bytea[], %(changed_by)s::text[],
-        %(traces)s::text[]
+        %(traces)s::text[], %(owners)s::text[]
     ) AS g (id, name, type, status, partition, priority, schedule, labels, pool, destination,
-            next_run_at, pause_after_failures, definition, sealed, changed_by, trace)
+            next_run_at, pause_after_failures, definition, sealed, changed_by, trace, owner)
 ), made AS (
     INSERT INTO tasks (
         id, tenant_id, name, type, status, version, partition, priority, schedule, labels, pool,
         destination, next_run_at, occurrence_count, pause_note, on_resume, failure_streak,
-        pause_after_failures, last_execution_status, trace_context, created_at, updated_at
+        pause_after_failures, last_execution_status, trace_context, created_at, updated_at,
+        owner
     )
     SELECT id, %(tenant)s, name, type, status, 1, partition, priority, schedule::jsonb,
            labels::jsonb, pool, destination, next_run_at, 0, '', 'skip', 0,
-           pause_after_failures, '', nullif(trace, ''), %(now)s, %(now)s
+           pause_after_failures, '', nullif(trace, ''), %(now)s, %(now)s, owner
     FROM given
 ), revised AS (
     INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by, created_at)

@@ -73,6 +73,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tasks 0010_due_tasks_singly": {
         "RunSQL": "how new entries of an index are kept; nothing that is there changes",
     },
+    "tasks 0017_tasks_by_owner": {"RunSQL": "of its own session only"},
     "tasks 0012_paused_tasks": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",
     },

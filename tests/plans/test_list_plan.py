@@ -94,3 +94,20 @@ def test_a_page_of_tasks_in_a_rare_state_is_found_without_reading_the_others():
         (node["Node Type"], node["Index Name"]) for node in _nodes(plan) if "Index Name" in node
     ]
     assert ("Index Only Scan", "tasks_listed_idx") in read
+
+
+def test_tasks_of_an_owner_are_found_in_order_by_an_index_of_their_own():
+    tenant = make_tenant("Alpha")
+    make_task(tenant, daily(owner="ops@example.com"))
+    found = Task.objects.for_tenant(tenant.id).filtered({"owner": "ops@example.com"})
+
+    with connection.cursor() as cursor:
+        # There are few rows here, for which any index will do: the others are gone.
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+        cursor.execute("DROP INDEX tasks_tenant_id_99520ccb, tasks_listed_idx")
+        explained = orjson.loads(found.order_by("-created_at", "-id")[:21].explain(format="json"))
+
+    nodes = list(_nodes(explained[0]["Plan"]))
+    assert "tasks_of_owner_idx" in [node.get("Index Name") for node in nodes]
+    assert "Sort" not in [node["Node Type"] for node in nodes]

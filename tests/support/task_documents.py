@@ -14,6 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-s
 NAMES = tuple(f"tasks-{verb}" for verb in ("create", "edit", "export", "list", "rollback", "show"))
 #: What tells a task's definition from other objects, and what of it is the API's.
 _PARTS = ("target", "retry_policy")
+_TAKEN = (*_PARTS, "payload_ref", "owner")
 
 
 def renewed(document: Any) -> Any:
@@ -25,8 +26,10 @@ def renewed(document: Any) -> Any:
     if not isinstance(document, dict):
         return document
     found = {key: renewed(part) for key, part in document.items()}
-    if {"schedule", *_PARTS} <= found.keys():
-        found |= {key: _without_defaults(TASK["properties"][key]) for key in _PARTS}
+    inside = found.get("properties")
+    if isinstance(inside, dict) and inside.keys() >= {"schedule", *_PARTS}:
+        inside |= {key: _without_defaults(TASK["properties"][key]) for key in _TAKEN}
+        found["required"] = list(dict.fromkeys([*found["required"], *_TAKEN]))
     return found
 
 

@@ -9,7 +9,8 @@ from shared.conf import conf
 from tasks.calendars import limits_of
 from tasks.limits import commands_of, current_limits
 from tasks.validation import parse_create, parse_patch, parse_replace
-from tenants.models import Tenant
+from tenants.models import ApiKey, Tenant
+from tests.factories import make_key
 from tests.tasks.bodies import MINIMAL, NOW, problems
 
 URL = "https://api.example.com/"
@@ -122,3 +123,18 @@ def test_a_command_of_another_tenant_is_unknown(settings, alpha, beta):
 
     assert problems(call, alpha) == {("#/target/command", "command_unknown")}
     assert call(beta).target["command"] == "report"
+
+
+def test_an_owner_may_be_a_key_of_the_tenant_that_is_in_force(alpha, beta):
+    make_key(alpha)
+    key, _ = make_key(beta)
+    ApiKey.objects.filter(pk=key.pk).update(name="theirs")
+    body = {**LONG, "owner": "theirs"}
+
+    def call(tenant):
+        return parse_create(body, now=NOW, limits=limits_of(tenant.id))
+
+    assert call(beta).owner == "theirs"
+    assert problems(call, alpha) == {("#/owner", "owner_unknown")}
+    ApiKey.objects.update(revoked_at=NOW)
+    assert problems(call, beta) == {("#/owner", "owner_unknown")}

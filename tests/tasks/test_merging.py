@@ -7,7 +7,7 @@ import pytest
 from shared.redaction import MASK
 from tasks.definition import to_long
 from tasks.merging import merge_edit, merge_patch
-from tests.tasks.bodies import COMMAND, LONG, create, with_target
+from tests.tasks.bodies import COMMAND, LONG, MINIMAL, create, with_target
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,22 @@ def test_a_secret_that_an_edit_leaves_out_is_a_mask_in_what_comes_of_it():
     merged = merge_edit(current, {"target": {"environment": {"TOKEN": "new", "NEW": "x"}}})
 
     assert merged["target"]["environment"] == {"TOKEN": "new", "MODE": MASK, "NEW": "x"}
+
+
+@pytest.mark.parametrize(
+    ("edit", "payload", "reference"),
+    [
+        ({"payload_ref": "b"}, None, "b"),
+        ({"payload": {"n": 1}}, {"n": 1}, None),
+        ({"payload": None}, None, "a"),
+        ({"payload_ref": None}, None, None),
+        ({"payload": 1, "payload_ref": "b"}, 1, "b"),
+    ],
+)
+def test_a_payload_and_a_reference_take_each_others_place(edit, payload, reference):
+    merged = merge_edit(to_long(create(MINIMAL | {"payload_ref": "a"})), edit)
+
+    assert (merged.get("payload"), merged.get("payload_ref")) == (payload, reference)
 
 
 def test_a_null_header_is_removed_whatever_its_case():

@@ -59,7 +59,7 @@ def test_a_label_is_a_key_or_a_key_and_its_value(alpha, label, found):
 
 def test_filters_leave_what_fits_all_of_them(alpha):
     task = make_task(alpha, daily(name="Wanted"))
-    make_task(alpha)
+    other = make_task(alpha, daily(owner="ops@example.com"))
 
     def found(**filters):
         return list(Task.objects.for_tenant(alpha.id).filtered(filters))
@@ -67,4 +67,6 @@ def test_filters_leave_what_fits_all_of_them(alpha):
     assert found(q="wanted", type="RECURRING", label="team:billing") == [task]
     assert found(ids=[task.id], status=["SCHEDULED"]) == [task]
     assert found(ids=[task.id], status=["PAUSED"]) == []
-    assert len(found(q="", ids=None, label=None)) == 2
+    assert found(owner="ops@example.com") == [other]
+    assert found(owner="OPS@example.com") == found(owner="") == []
+    assert len(found(q="", ids=None, label=None, owner=None)) == 2

@@ -7,7 +7,7 @@ from shared.exceptions import NotFound
 from tasks import revisions
 from tasks.models import TaskRevision
 from tests.factories import daily, make_task, spoil
-from tests.tasks.bodies import LONG, TARGETS, create, with_target
+from tests.tasks.bodies import LONG, MINIMAL, TARGETS, create, with_target
 
 
 @pytest.fixture
@@ -40,6 +40,28 @@ def test_no_secret_of_any_kind_is_readable_at_rest(task, kind):
     assert "s3cret" not in str(stored.definition)
     assert b"s3cret" not in bytes(stored.sealed)
     assert revisions.read_definition(task) == definition
+
+
+def test_a_reference_is_not_readable_at_rest_and_is_what_is_sent(task):
+    definition = create(MINIMAL | {"payload_ref": "s3://bucket/key?signature=s3cret"})
+
+    stored = revisions.write_revision(_next(task), definition, "somebody")
+
+    assert "s3cret" not in str(stored.definition)
+    assert "payload_ref" not in stored.definition
+    assert revisions.read_definition(task) == definition
+    sent = {"payload_ref": "s3://bucket/key?signature=s3cret"}
+    assert revisions.open_payload(task.id, 2) == sent
+
+
+def test_an_owner_is_stored_unsealed_and_none_is_left_out(task):
+    owned = create(MINIMAL | {"owner": "ops@example.com"})
+
+    stored = revisions.write_revision(_next(task), owned, "somebody")
+
+    assert stored.definition["owner"] == "ops@example.com"
+    assert revisions.read_definition(task) == owned
+    assert "owner" not in task.revisions.get(version=1).definition
 
 
 def test_a_sealed_part_is_bound_to_its_version(task):

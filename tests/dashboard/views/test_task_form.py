@@ -15,7 +15,7 @@ from executions.services.test_delivery import TestResult
 from shared.conf import conf
 from shared.redaction import MASK
 from tasks.models import Calendar, Task
-from tasks.revisions import read_definition
+from tasks.revisions import definition_of, read_definition
 from tenants.models import Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
 from tests.dashboard.kinds import allow
@@ -499,6 +499,28 @@ def test_a_pool_that_there_is_not_is_said_at_its_field(editor):
 
     assert answer.status_code == 400
     assert "There is no pool" in answer.context["errors"]["pool_name"]
+
+
+def test_owner_and_reference_are_saved_copied_and_judged_at_their_fields(editor, alpha):
+    fields = {"cron_expression": "0 8 * * *", "owner": "ops@example.com"}
+    form = form_at(editor, "/tasks/new", url=URL, payload_ref="s3://bucket/key", **fields)
+
+    editor.post("/tasks/new", form)
+    task = Task.objects.get()
+    path = f"/tasks/{task.pk}/edit"
+    both = editor.post(path, form_at(editor, path, payload="{}", owner="nobody"))
+    editor.post("/tasks/new", form_at(editor, f"/tasks/new?copy={task.pk}", form_key="c"))
+    editor.post(path, form_at(editor, path, owner="", payload_ref="", payload='{"n": 1}'))
+
+    first, copied = task.revisions.get(version=1), Task.objects.exclude(pk=task.pk).get()
+    assert (definition_of(first).payload_ref, definition_of(first).owner) == (
+        *("s3://bucket/key", "ops@example.com"),
+    )
+    assert {"payload_ref", "owner"} <= both.context["errors"].keys()
+    assert {"reference", "labels"} <= set(both.context["open_parts"])
+    assert read_definition(copied).payload_ref == "s3://bucket/key"
+    saved = read_definition(reload(task))
+    assert (saved.payload, saved.payload_ref, saved.owner) == ({"n": 1}, None, None)
 
 
 def test_stored_secrets_are_kept_and_on_no_page(editor, alpha):

@@ -45,6 +45,22 @@ def test_tasks_are_listed_with_schedule_and_latest_runs(browser, alpha):
     assert len(answer.context["rows"][0]["strip"]) == 1
 
 
+def test_an_owner_is_shown_and_leads_to_the_tasks_of_the_owner(browser, alpha):
+    task = make_task(
+        alpha, daily(name="Mine", owner="ops+x@example.com", payload=None, payload_ref="s3://x")
+    )
+    make_task(alpha, daily(name="Other"))
+    client = browser(alpha)
+
+    listed = client.get("/tasks?owner=ops%2Bx@example.com")
+    shown = client.get(f"/tasks/{task.pk}")
+
+    assert [row["name"] for row in listed.context["rows"]] == ["Mine"]
+    assert "?owner=ops%2Bx%40example.com" in listed.text
+    assert "?owner=ops%2Bx%40example.com" in shown.text
+    assert "s3://x" in shown.text
+
+
 def test_a_task_whose_payload_no_key_opens_is_listed_and_its_pages_say_so(browser, alpha):
     letter = make_dead_letter(alpha, once(name="Spoiled"))
     spoil(Task.objects.get(pk=letter.task_id))

@@ -13,6 +13,7 @@ from tasks.masking import mask_target
 from tasks.models import Task, TaskRevision
 from tasks.revisions import read_definition
 from tenants.models import Tenant
+from tests.executions.answers import audited
 from tests.factories import TARGET, daily, make_client, once
 from tests.tasks.bodies import LONG, SHORT, TARGETS
 
@@ -115,6 +116,33 @@ def everything_there(alpha, settings):
         allowed_commands={"backup": "/usr/bin/true"},
         command_variables={"backup": ("TOKEN", "MODE")},
     )
+
+
+def test_owner_and_reference_are_stored_answered_and_kept_in_every_version(client, alpha):
+    body = daily(payload=None, payload_ref="s3://bucket/key?sig=s3cret", owner="ops@example.com")
+
+    made = create(client, body).json()
+    path = f"/v1/tasks/{made['id']}"
+    edited = client.patch(path, {"owner": None, "payload": {"n": 1}}).json()
+    versions = client.get(f"{path}/revisions").json()["revisions"]
+
+    assert (made["payload"], made["payload_ref"]) == (None, "s3://bucket/key?sig=s3cret")
+    assert made["owner"] == "ops@example.com"
+    assert (edited["payload"], edited["payload_ref"], edited["owner"]) == ({"n": 1}, None, None)
+    shown = [(row["definition"]["payload_ref"], row["definition"]["owner"]) for row in versions]
+    assert shown == [(None, None), ("s3://bucket/key?sig=s3cret", "ops@example.com")]
+    assert audited(made["id"], "task.created")["after"]["owner"] == "ops@example.com"
+    assert audited(made["id"], "task.updated")["after"]["owner"] is None
+    assert "s3cret" not in str(list(AuditEntry.objects.values()))
+
+
+def test_a_key_of_the_tenant_may_own_a_task(client):
+    assert create(client, daily(owner="test")).status_code == 201
+    refused = create(client, daily(owner="tests"), key="b").json()["errors"]
+    assert [(error["pointer"], error["code"]) for error in refused] == [
+        ("#/owner", "owner_unknown")
+    ]
+    assert "'test'" in refused[0]["message"]
 
 
 @pytest.mark.parametrize("kind", TARGETS)

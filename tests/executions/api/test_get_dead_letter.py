@@ -47,6 +47,21 @@ def test_what_no_key_opens_is_said_in_lists_and_single_views_and_hides_nothing_e
     assert not DeadLetter.objects.get(pk=spoiled.pk).resolved
 
 
+def test_the_snapshot_of_a_reference_is_what_was_sent_and_is_sent_again(
+    client: ApiClient, alpha: Tenant
+):
+    body = once(payload=None, payload_ref="s3://bucket/key")
+    letter = make_dead_letter(alpha, body)
+
+    shown = client.get(f"{URL}/{letter.id}").json()
+    made = client.post(f"{URL}/{letter.id}/retry", idempotency_key="r").json()
+    execution = client.get(f"/v1/executions/{made['id']}").json()
+
+    sent = {"payload_ref": "s3://bucket/key"}
+    assert shown["payload"] == sent
+    assert execution["request"]["body"] == sent
+
+
 def test_a_letter_shows_payload_last_response_and_every_attempt(client: ApiClient, alpha: Tenant):
     target = {"url": "https://api.example.com/reports", "headers": {"Authorization": "Basic eDp5"}}
     execution = make_execution(alpha, body=once(target=target))

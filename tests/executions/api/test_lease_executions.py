@@ -40,6 +40,14 @@ def test_due_work_is_leased_with_all_that_a_worker_needs(client: ApiClient, alph
     assert (row.lease_expires_at - row.queued_at).total_seconds() == 30
 
 
+def test_a_reference_is_leased_in_place_of_a_payload(client: ApiClient, alpha: Tenant):
+    work(alpha, payload=None, payload_ref="s3://bucket/key")
+
+    [found] = lease(client)
+
+    assert found["payload"] == {"payload_ref": "s3://bucket/key"}
+
+
 def test_nothing_due_is_an_empty_list_and_makes_the_pool(client: ApiClient, alpha: Tenant):
     assert lease(client) == []
     assert Pool.objects.get(tenant=alpha).name == POOL

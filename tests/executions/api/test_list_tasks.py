@@ -32,6 +32,18 @@ def test_tasks_are_listed_newest_first(client, alpha):
     assert answer.json()["tasks"][0]["payload"] == {"report": 1}
 
 
+def test_tasks_of_an_owner_are_listed(client, alpha):
+    make_task(alpha, daily(name="mine", owner="ops@example.com"))
+    make_task(alpha, daily(name="nobody's"))
+
+    found = client.get("/v1/tasks?owner=ops%40example.com")
+
+    assert names(found) == ["mine"]
+    assert found.json()["tasks"][0]["owner"] == "ops@example.com"
+    assert names(client.get("/v1/tasks?owner=other")) == []
+    assert client.get(f"/v1/tasks?owner={'x' * 255}").status_code == 400
+
+
 def test_a_task_whose_payload_no_key_opens_does_not_hide_the_others(client, alpha):
     make_task(alpha, daily(name="whole"))
     spoiled = spoil(make_task(alpha, daily(name="spoiled")))

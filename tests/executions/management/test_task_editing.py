@@ -89,6 +89,18 @@ def test_what_cannot_be_created_says_which_option_is_wrong(alpha, words, code, m
     assert Task.objects.count() == 0
 
 
+def test_owner_and_reference_have_options_of_their_own(alpha):
+    said = call(
+        *("tasks", "create", "--url", URL, "--in", "1h", "--owner", "ops@example.com"),
+        *("--payload-ref", "s3://bucket/key", "--json"),
+    )
+    wrong = call("tasks", "create", "--url", URL, "--in", "1h", "--owner", "nobody")
+
+    [task] = read_document("tasks-create", said.out)["tasks"]
+    assert (task["owner"], task["payload_ref"]) == ("ops@example.com", "s3://bucket/key")
+    assert (wrong.code, "--owner: Give an e-mail address" in wrong.err) == (2, True)
+
+
 def test_several_tenants_want_one_named(alpha, beta):
     assert call("tasks", "create", "--url", URL, "--in", "1m").code == 2
     assert call("tasks", "create", "--url", URL, "--in", "1m", "--tenant", "Beta").code == 0

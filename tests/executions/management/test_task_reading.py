@@ -9,9 +9,11 @@ from executions.services.changing import pause_task
 from shared.actor import COMMAND
 from tasks.models import Task
 from tasks.services import Pause
+from tests.dashboard.kinds import allow
 from tests.factories import daily, every_second, make_execution, make_task, once, prepare, spoil
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
+from tests.tasks.bodies import TARGETS
 
 
 def _list(*words: str) -> list[dict]:
@@ -33,6 +35,46 @@ def test_list_filters_by_tenant_state_label_and_text(alpha, beta):
     assert [task["name"] for task in _list("--q", "invo")] == ["Invoices"]
     assert _list("--status", "RUNNING") == []
     assert _list("--type", "ONE_TIME") == []
+
+
+def test_tasks_of_an_owner_are_listed_shown_and_exported(alpha):
+    make_task(
+        alpha, daily(name="Mine", owner="ops@example.com", payload=None, payload_ref="s3://x")
+    )
+    make_task(alpha)
+
+    [found] = _list("--owner", "ops@example.com")
+    shown = call("tasks", "show", found["id"]).out
+    exported = read_document(
+        "tasks-export", call("tasks", "export", "--owner", "ops@example.com").out
+    )
+
+    assert (found["name"], found["owner"]) == ("Mine", "ops@example.com")
+    assert re.search(r"^owner +ops@example.com$", shown, re.MULTILINE)
+    assert re.search(r"^payload +s3://x$", shown, re.MULTILINE)
+    [task] = exported["tasks"]
+    assert (task["owner"], task["payload_ref"], task["payload"]) == (
+        *("ops@example.com", "s3://x"),
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "called"),
+    [
+        ("pool", "handler generate_invoices in the pool batch-etl"),
+        ("handler", "handler reports.daily"),
+        ("command", "command backup --full"),
+    ],
+)
+def test_a_task_of_every_kind_is_shown(alpha, monkeypatch, kind, called):
+    allow(monkeypatch, alpha)
+    task = make_task(alpha, daily(target=TARGETS[kind]))
+
+    said = call("tasks", "show", str(task.id))
+
+    assert said.code == 0
+    assert f"calls     {called}" in said.out
 
 
 def test_list_shows_the_next_run_that_the_api_shows(alpha, client):

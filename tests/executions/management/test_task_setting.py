@@ -26,6 +26,19 @@ def test_fields_of_a_label_are_set(alpha):
     assert reload(other).version == 1
 
 
+def test_tasks_of_an_owner_get_another(alpha):
+    task = make_task(alpha, daily(owner="ops@example.com"))
+    make_task(alpha)
+
+    said = call(
+        *("tasks", "set", "--of-owner", "ops@example.com", "--owner", "it@example.com"), *AT_ONCE
+    )
+
+    document = read_document("tasks-set", said.out)
+    job = run_job(BulkJob.objects.get(pk=document["bulk_job"]["id"]))
+    assert (counts(job), reload(task).owner) == ((1, 0, 0), "it@example.com")
+
+
 def test_a_dry_run_shows_the_scope(alpha):
     make_task(alpha, once())
     make_task(alpha)

@@ -106,6 +106,19 @@ def test_a_secret_that_is_set_with_the_url_goes_along(alpha):
     assert read_definition(reload(task)).target["headers"] == {"cookie": "new"}
 
 
+def test_a_reference_that_is_set_is_sealed_and_an_owner_is_not(alpha):
+    task = make_task(alpha)
+    patch = {"payload_ref": "s3://bucket/key?sig=s3cr3t", "owner": "ops@example.com"}
+
+    job = setting(alpha, patch)
+
+    assert job.options["set"] == {"payload_ref": MASK, "owner": "ops@example.com"}
+    assert "s3cr3t" not in str(audited(job.id, "bulk_job.created"))
+    run_job(job)
+    definition = read_definition(reload(task))
+    assert (definition.payload, definition.sent) == (None, {"payload_ref": patch["payload_ref"]})
+
+
 def test_payload_and_secret_headers_are_sealed(alpha):
     task = make_task(alpha)
     patch = {"payload": {"key": "s3cr3t"}, "target": {"headers": {"Authorization": "s3cr3t"}}}

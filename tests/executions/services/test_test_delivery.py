@@ -52,6 +52,27 @@ def test_one_signed_request_marked_as_a_test_is_sent(alpha: Tenant, receiver: Ht
     assert {"connect", "first_byte", "total"} <= result.timings.keys()
 
 
+@pytest.mark.parametrize(
+    ("target", "sent_body"),
+    [
+        ({}, b'{"payload_ref":"s3://bucket/key"}'),
+        ({"body_format": "raw"}, b"s3://bucket/key"),
+        ({"template": True}, b'{"payload_ref":"s3://bucket/key"}'),
+    ],
+)
+def test_a_reference_is_sent_and_signed_in_place_of_a_payload(
+    alpha: Tenant, receiver: HttpReceiver, target: dict[str, Any], sent_body: bytes
+):
+    wanted = {**body(receiver, **target), "payload": None, "payload_ref": "s3://bucket/key"}
+
+    send_test(alpha.id, wanted, actor=ACTOR)
+
+    (sent,) = receiver.requests
+    assert sent.body == sent_body
+    (secret,) = reveal_signing_secrets(alpha.id, actor=ACTOR)
+    Webhook(secret.secret).verify(sent.body, sent.headers, json_parse=False)
+
+
 def test_nothing_is_kept_of_it_but_the_audit_entry(alpha: Tenant, receiver: HttpReceiver):
     send_test(alpha.id, body(receiver), actor=ACTOR)
 
