@@ -20,6 +20,9 @@ _OPTIONS["options"] += " -c idle_in_transaction_session_timeout=60000"
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# Find static files when they are asked for: each test client would list them all first.
+WHITENOISE_AUTOREFRESH = True
+
 # Programs write into the directories of the tests, which belong to whoever runs these.
 PUNCTUAL = replace(
     PUNCTUAL,  # noqa: F405 - of the settings that are imported whole

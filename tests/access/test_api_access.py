@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
-import scheduler_site.urls  # noqa: F401 - loads every view before a transaction waits for it
-from executions.delivery.errors import DeliveryError
-from executions.services import receiver_requests, test_delivery
 from shared import execution_tokens
+from tasks.models import Task, TaskRevision
+from tenants.models import ApiKey, Tenant
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
 from tests.access.world import (
     SEEN_BY_ADMINS,
     SEEN_BY_READERS,
     Caller,
     World,
-    make_callers,
-    make_world,
     rows_of,
     undone,
 )
@@ -30,21 +28,6 @@ pytestmark = pytest.mark.django_db
 
 #: How texts of ours begin that open or prove something.
 _SECRETS = ("whsec_", '"key":"pk_')
-
-
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")
-    monkeypatch.setattr("notifications.services.deliveries.wake_sender", lambda delivery: None)
-
-    async def unreachable(*_: Any) -> DeliveryError:
-        return DeliveryError("dns_failed", "nowhere")
-
-    monkeypatch.setattr(test_delivery, "_exchange", unreachable)
-    monkeypatch.setattr(receiver_requests, "required_address_of", lambda tenant: "http://here/")
-    monkeypatch.setattr(receiver_requests, "received", lambda tenant, given: {"requests": []})
-    monkeypatch.setattr(receiver_requests, "forget", lambda tenant: None)
-    return make_world()
 
 
 def _id(operation: Operation) -> str:
@@ -58,11 +41,29 @@ def test_every_operation_of_the_document_is_in_the_table():
     assert {operation.name for operation in (*OPERATIONS, *BY_TOKEN)} == documented
 
 
+def test_a_change_of_any_of_the_tenants_rows_is_seen(world: World):
+    def changed_by(queryset: QuerySet[Any], **values: Any) -> list[str]:
+        with undone():
+            assert queryset.update(**values)
+            return _changed(before, rows_of(world.tenant))
+
+    before = rows_of(world.tenant)
+    tenant, task = world.tenant.pk, world.ids["task_id"]
+
+    assert changed_by(Tenant.objects.filter(pk=tenant), name="Other") == ["tenants.Tenant"]
+    assert changed_by(Task.objects.filter(pk=task), name="Other") == ["tasks.Task"]
+    revisions = TaskRevision.objects.filter(task_id=task)
+    assert changed_by(revisions, changed_by="x") == ["tasks.TaskRevision"]
+    keys = ApiKey.objects.filter(tenant_id=tenant)
+    assert changed_by(keys, name="x") == ["tenants.ApiKey"]
+    assert changed_by(keys, last_used_at=timezone.now()) == []
+
+
 @pytest.mark.parametrize("operation", OPERATIONS, ids=_id)
 def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
-    world: World, operation: Operation
+    world: World, callers: dict[str, Caller], operation: Operation
 ):
-    callers, before = make_callers(world.tenant), rows_of(world.tenant)
+    before = rows_of(world.tenant)
     for kind, caller in callers.items():
         with undone():
             answer = operation.ask(world, caller, kind.replace(" ", "-"))
@@ -79,9 +80,8 @@ def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
     ids=_id,
 )
 def test_a_repeat_under_the_same_idempotency_key_checks_the_rights_again(
-    world: World, operation: Operation
+    world: World, callers: dict[str, Caller], operation: Operation
 ):
-    callers = make_callers(world.tenant)
     first = operation.ask(world, callers["an owner's key"], "once")
     assert first.status_code < 300, first.content
 
@@ -92,10 +92,12 @@ def test_a_repeat_under_the_same_idempotency_key_checks_the_rights_again(
 
 
 @pytest.mark.parametrize("operation", BY_TOKEN, ids=lambda operation: operation.name)
-def test_no_key_does_what_the_executions_own_token_is_for(world: World, operation: Operation):
+def test_no_key_does_what_the_executions_own_token_is_for(
+    world: World, callers: dict[str, Caller], operation: Operation
+):
     other = execution_tokens.make(str(world.ids["execution_id"]), 1)
     path = world.path(operation.call.split()[1])
-    callers, before = make_callers(world.tenant), rows_of(world.tenant)
+    before = rows_of(world.tenant)
 
     for kind, caller in callers.items():
         assert operation.ask(world, caller, "x").status_code == 401, kind
@@ -130,5 +132,5 @@ def _may_see(operation: Operation, caller: Caller) -> bool:
     return not operation.is_change or operation.seen_with in caller.scopes
 
 
-def _changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+def _changed(before: dict[str, str], after: dict[str, str]) -> list[str]:
     return [label for label in before if before[label] != after[label]]

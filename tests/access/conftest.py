@@ -1,0 +1,51 @@
+"""The world and its callers, made once for a module in a transaction that is rolled back.
+
+Each test, and each call within one, rolls back what it changed: no test sees another's changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from executions.delivery.errors import DeliveryError
+from executions.services import receiver_requests, test_delivery
+from tests.access.world import Caller, World, make_callers, make_world, undone
+
+
+@pytest.fixture(scope="module")
+def _transaction(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    import scheduler_site.urls  # noqa: F401 - loads every view before a transaction waits for it
+
+    with django_db_blocker.unblock(), undone():
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quiet() -> Iterator[None]:
+    """Send nothing to another process."""
+
+    async def unreachable(*_: Any) -> DeliveryError:
+        return DeliveryError("dns_failed", "nowhere")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "VAPID_PRIVATE_KEY", "A" * 42 + "E")
+        patch.setattr("notifications.services.deliveries.wake_sender", lambda delivery: None)
+        patch.setattr(test_delivery, "_exchange", unreachable)
+        patch.setattr(receiver_requests, "required_address_of", lambda tenant: "http://here/")
+        patch.setattr(receiver_requests, "received", lambda tenant, given: {"requests": []})
+        patch.setattr(receiver_requests, "forget", lambda tenant: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def world(_transaction: None, _quiet: None) -> World:
+    return make_world()
+
+
+@pytest.fixture(scope="module")
+def callers(world: World) -> dict[str, Caller]:
+    return make_callers(world.tenant)
