@@ -24,7 +24,7 @@ from bench.installation import CHECKOUT, Installation
 SUFFIX = PATHS
 __all__ = ["LEAST", "PACKAGES", "SUFFIX", "judge", "judge_all"]
 #: Fewer would be no sample of what packages install.
-LEAST = 55
+LEAST = 100
 #: For one file: a command starts in three seconds, ten times as long on a busy machine.
 SECONDS = 60.0
 _URL = "https://runner.example.com/run"
