@@ -28,7 +28,7 @@ class ExecutionLogView(PunctualView):
     """What an attempt wrote."""
 
     content_negotiation_class = _TextNegotiation
-
+    problems = {409: "No key in use opens the log (`decryption_failed`)."}
     query_parameters = {
         "GET": {
             "attempt": integer(

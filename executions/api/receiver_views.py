@@ -16,10 +16,13 @@ from shared.api.views import PunctualView
 from tenants.idempotency import idempotent
 
 _MOST_LISTED = 1000
+_PROBLEMS = {404: "No test receiver runs here (`no_receiver`)."}
 
 
 class ReceiverView(PunctualView):
     """Where the tenant's webhooks may be tried."""
+
+    problems = _PROBLEMS
 
     @extend_schema(operation_id="get_receiver", responses=ReceiverSerializer)
     def get(self, request: Request) -> Response:
@@ -33,6 +36,7 @@ class ReceiverView(PunctualView):
 class ReceiverRequestsView(PunctualView):
     """What arrived below the tenant's address."""
 
+    problems = _PROBLEMS
     scopes = {"DELETE": "operate"}
     query_parameters = {
         "GET": {

@@ -6,6 +6,7 @@ problems follow from what the view states, so they are not written twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension
@@ -143,7 +144,12 @@ class ProblemAutoSchema(AutoSchema):
             statuses.append(404)
         if self.method not in ("GET", "HEAD"):
             statuses.extend(_ON_CHANGES)
-        return sorted(statuses)
+        return sorted({*statuses, *self._stated_problems})
+
+    @property
+    def _stated_problems(self) -> Mapping[int, str]:
+        stated: Mapping[int, str] = getattr(self.view, "problems", {})
+        return stated
 
     def _problem(self, status: int) -> dict[str, Any]:
         component = ResolvedComponent(
@@ -151,7 +157,7 @@ class ProblemAutoSchema(AutoSchema):
         )
         self.registry.register_on_missing(component)
         return {
-            "description": _DESCRIPTIONS[status],
+            "description": self._stated_problems.get(status) or _DESCRIPTIONS[status],
             "content": {PROBLEM_JSON: {"schema": component.ref}},
         }
 

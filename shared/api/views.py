@@ -40,6 +40,8 @@ class PunctualView(APIView):
     seen_with: ClassVar[str] = "read"
     #: The fields of an answer that its receipt has: they name the row and count, and say no more.
     receipt: ClassVar[frozenset[str]] = frozenset({"id", "status", "version"})
+    #: Status -> when the path answers it, for problems that its form does not lead to expect.
+    problems: ClassVar[Mapping[int, str]] = {}
     #: Method -> query parameters; any other one is 400.
     query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
     # No OPTIONS: its answer would show names of classes.

@@ -20,6 +20,33 @@ def test_every_operation_documents_its_problems(document):
     assert "Problem" in document["components"]["schemas"]
 
 
+@pytest.mark.parametrize(
+    ("path", "method", "status", "said"),
+    [
+        ("/v1/receiver", "get", "404", "No test receiver runs here (`no_receiver`)."),
+        ("/v1/receiver/requests", "get", "404", "No test receiver runs here (`no_receiver`)."),
+        ("/v1/receiver/requests", "delete", "404", "No test receiver runs here (`no_receiver`)."),
+        (
+            "/v1/executions/{execution_id}/log",
+            "get",
+            "409",
+            "No key in use opens the log (`decryption_failed`).",
+        ),
+    ],
+)
+def test_problems_that_the_form_of_a_path_does_not_lead_to_expect_are_documented(
+    document, path, method, status, said
+):
+    problem = document["paths"][path][method]["responses"][status]
+
+    assert problem["description"] == said
+    assert "application/problem+json" in problem["content"]
+
+
+def test_a_list_answers_nothing_that_is_only_said_of_others(document):
+    assert not {"404", "409"} & set(document["paths"]["/v1/tasks"]["get"]["responses"])
+
+
 def test_idempotency_and_if_match_are_documented_where_they_are_honoured(document):
     def headers(path, method):
         parameters = document["paths"][path][method].get("parameters", [])
