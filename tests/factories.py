@@ -84,6 +84,11 @@ def make_task(tenant: Tenant, body: Mapping[str, Any] | None = None) -> Task:
     return create_task(tenant.id, definition, actor=ACTOR, now=now)
 
 
+def next_minute() -> datetime:
+    """Return the begin of the minute after the next, so that what is made now precedes it."""
+    return database_now().replace(second=0, microsecond=0) + timedelta(minutes=2)
+
+
 def spoil(task: Task) -> Task:
     """Make the task's payload and secrets such as no key opens."""
     TaskRevision.objects.filter(task=task).update(sealed=b"\x01")

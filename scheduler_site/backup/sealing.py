@@ -147,6 +147,9 @@ def _text(value: bytes) -> str:
 
 def _bytes(value: str) -> bytes:
     try:
-        return base64.b64decode(value, validate=True)
+        found = base64.b64decode(value, validate=True)
     except binascii.Error as error:
         raise ValueError("no base64") from error
+    if _text(found) != value:
+        raise ValueError("spare bits are set")  # a change that decoding does not see
+    return found

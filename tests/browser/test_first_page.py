@@ -76,7 +76,7 @@ def test_the_console_can_be_read_and_a_letter_retried_without_scripts(
     page.get_by_role("button", name="Retry with this payload").click()
 
     expect(page).to_have_url(re.compile("/executions/"))
-    expect(page.locator(".flash.success")).to_contain_text("runs again")
+    expect(page.locator('[role="status"].flash')).to_contain_text("Retry requested")
     execution = page.url.rsplit("/", 1)[1]
     assert console.last_execution(task["id"])["id"] == execution
     page.reload()

@@ -19,7 +19,7 @@ def test_a_first_evening_from_the_printed_link_to_a_mended_dead_letter(
 ) -> None:
     page = stranger
     _sign_in_by_the_printed_link(page, console)
-    _ask_for_messages(page)
+    _ask_for_messages(page, console)
     _create_the_example(page, console)
     _watch_it_run(page)
     task = _create_one_that_fails(page, console)
@@ -44,11 +44,24 @@ def _sign_in_by_the_printed_link(page: Page, console: Console) -> None:
     second.close()
 
 
-def _ask_for_messages(page: Page) -> None:
+def _ask_for_messages(page: Page, console: Console) -> None:
     page.get_by_role("link", name="Choose how failures reach you").click()
     page.get_by_label("E-mail address").fill(ADDRESS)
-    page.get_by_role("button", name="Save").click()
+    reached = page.get_by_role("group", name="Failures that reach me")
+    reached.get_by_role("button", name="Save").click()
     expect(page.locator(".flash.success")).to_be_visible()
+    # Nothing goes there before its owner has agreed.
+    asked = until(lambda: _messages_about(console, "Confirm your address"), timeout=60.0)[-1]
+    assert asked["To"] == ADDRESS
+    body = asked.get_body(("plain",))
+    assert body is not None
+    link = re.search(r"http\S+", body.get_content())
+    assert link
+    settings = page.url
+    page.goto(link[0])
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("heading", name="Address confirmed")).to_be_visible()
+    page.goto(settings)
 
 
 def _create_the_example(page: Page, console: Console) -> None:

@@ -13,7 +13,7 @@ from executions.services.occurrences import Entry, Page, Place
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def test_an_instant_is_shown_by_its_four_fields_and_notes():
+def test_an_instant_is_shown_by_its_fields_and_notes():
     entry = Entry(NOON, "SKIPPED", "calendar_excluded", UUID(int=1), ("dst_gap",))
 
     assert present_occurrence(entry) == {
@@ -21,6 +21,7 @@ def test_an_instant_is_shown_by_its_four_fields_and_notes():
         "status": "SKIPPED",
         "reason": "calendar_excluded",
         "execution_id": str(UUID(int=1)),
+        "due_at": None,
         "notes": ["dst_gap"],
     }
 

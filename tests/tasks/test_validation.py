@@ -75,7 +75,6 @@ REFUSED = [
     ("depends_on", None, "null"),
     ("depends_on", [TASK_ID], "not_supported"),
     ("depends_on", [TASK_ID] * 101, "too_many"),
-    ("payload_ref", "s3://x", "unknown_field"),
     ("prority", 5, "unknown_field"),
     ("Name", "x", "unknown_field"),
     ("id", TASK_ID, "read_only"),
@@ -225,6 +224,7 @@ def test_the_example_of_the_documentation_is_answered_with_every_default():
         "working_day": None,
     }
     expected["retry_policy"]["pause_after_failures"] = None
+    expected |= {"owner": None, "payload_ref": None}
 
     assert to_long(create(LONG)) == expected
 

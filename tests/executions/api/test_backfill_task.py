@@ -49,6 +49,7 @@ def test_the_answer_is_a_bulk_job_that_makes_each_instant(client: ApiClient, tas
     assert (found["status"], found["done"]) == ("COMPLETED", 61)
     assert found["executions"] == {
         "pending": 61, "running": 0, "succeeded": 0, "failed": 0, "cancelled": 0, "skipped": 0,
+        "gone": 0,
     }  # fmt: skip
 
 

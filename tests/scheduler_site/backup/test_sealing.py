@@ -113,9 +113,9 @@ def test_no_byte_of_a_changed_piece_is_handed_out():
 
 def test_one_changed_bit_anywhere_is_found():
     sealed = seal(bytes(150))
-    for at in range(len(sealed)):
+    for bit in range(8 * len(sealed)):
         changed = bytearray(sealed)
-        changed[at] ^= 1
+        changed[bit // 8] ^= 1 << bit % 8
         with pytest.raises((Damaged, Unfit, WrongPassphrase)):
             opened(bytes(changed))
 
