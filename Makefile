@@ -61,8 +61,9 @@ clean: ## Remove the virtual environment, the data in var and every cache
 	@python=$(PYTHON); [ -x $$python ] || python=python3; code=0; \
 	$$python -m scheduler_site.run_lock var || code=$$?; \
 	if [ $$code = 4 ]; then echo 'Punctual is running; stop it first: make down' >&2; exit 4; fi
-	@# Only root's servers may live outside; the link names their directory.
-	@if [ -L var/servers ]; then outside=$$(readlink -f var/servers); \
-	  case "$$outside" in */punctual-*) rm -rf -- "$$outside";; esac; fi
+	@# What lives outside, as sockets do where the path here is long, has a link here.
+	@for link in var/servers/sockets var/servers var/sockets; do \
+	  if [ -L $$link ]; then outside=$$(readlink -f $$link); \
+	    case "$$outside" in */punctual-*) rm -rf -- "$$outside";; esac; fi; done
 	@rm -rf var $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage*
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,10 +7,11 @@ describe, like any other process. Nothing here listens on TCP.
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import importlib.util
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
@@ -33,6 +34,8 @@ from scheduler_site.spawning import ProcessSpec
 # The kernel keeps 108 bytes for the path of a unix socket, the last of them a zero.
 MAX_SOCKET_PATH_BYTES = 107
 LONGEST_SOCKET_NAME = ".s.PGSQL.5432.lock"
+_SOCKETS = "sockets"
+_PREFIX = "punctual-"
 
 
 class EmbeddedError(Exception):
@@ -106,14 +109,14 @@ def place_servers(data_dir: Path) -> Placement:
             )
         else:
             base = _own_directory(link)
-    return Placement(base, _socket_directory(data_dir, account), account)
+    return Placement(base, _socket_directory(base, account), account)
 
 
 def _own_directory(link: Path) -> Path:
     parent = Path("/var/lib")
     if not os.access(parent, os.W_OK):
         parent = Path(tempfile.gettempdir())
-    made = Path(tempfile.mkdtemp(prefix="punctual-", dir=parent))
+    made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
     # Others may pass, not list; what is inside belongs to its account alone.
     made.chmod(0o711)
     link.unlink(missing_ok=True)
@@ -121,14 +124,52 @@ def _own_directory(link: Path) -> Path:
     return made
 
 
-def _socket_directory(data_dir: Path, account: Account | None) -> Path:
-    digest = hashlib.sha256(f"{os.geteuid()}:{data_dir}".encode()).hexdigest()[:12]
-    for parent in (Path(tempfile.gettempdir()), Path("/tmp")):  # noqa: S108 - checked for its owner
-        directory = parent / f"punctual-{digest}"
-        fits = len(os.fsencode(directory / LONGEST_SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES
-        if fits and can_enter(parent, account):
-            return private_directory(directory, account)
+def _socket_directory(base: Path, account: Account | None) -> Path:
+    """Return a directory for the sockets that no other user can have made first.
+
+    It is beside the data, which nobody else may write to. Where that path is too long, ``sockets``
+    there points to a directory whose name nobody could guess.
+    """
+    beside = base / _SOCKETS
+    if beside.is_symlink():
+        made = Path(os.readlink(beside))
+        if _is_private(made, account) and _fits(made):
+            return made
+        beside.unlink()
+    if _fits(beside):
+        return private_directory(beside, account)
+    for parent in dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp"))):  # noqa: S108 - the name in it is random
+        if _fits(parent / f"{_PREFIX}12345678") and can_enter(parent, account):
+            made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+            if account is not None:
+                os.chown(made, account.uid, account.gid)
+            shutil.rmtree(beside, ignore_errors=True)
+            beside.symlink_to(made)
+            return made
     raise EmbeddedError("No directory for the sockets: TMPDIR must be a short path.")
+
+
+def remove_sockets(placement: Placement) -> None:
+    """Remove the directory of the sockets, unless a killed server has left some in it."""
+    # Then the next start uses it again.
+    with contextlib.suppress(OSError):
+        placement.sockets.rmdir()
+        beside = placement.base / _SOCKETS
+        if beside.is_symlink():
+            beside.unlink()
+
+
+def _fits(directory: Path) -> bool:
+    return len(os.fsencode(directory / LONGEST_SOCKET_NAME)) <= MAX_SOCKET_PATH_BYTES
+
+
+def _is_private(directory: Path, account: Account | None) -> bool:
+    try:
+        found = directory.lstat()
+    except OSError:
+        return False
+    owner = account.uid if account is not None else os.geteuid()
+    return found.st_uid == owner and found.st_mode == stat.S_IFDIR | 0o700
 
 
 def reachable_programs(placement: Placement, package: str, folders: tuple[str, ...]) -> Path:
@@ -237,6 +278,7 @@ __all__ = [
     "forget_dead_server",
     "place_servers",
     "reachable_programs",
+    "remove_sockets",
     "run_as",
     "site_packages",
 ]

@@ -7,7 +7,6 @@ before anything starts, ``runtime.json`` true at every moment, nothing left when
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import socket
@@ -22,7 +21,12 @@ from django.conf import settings
 from scheduler_site import local_state
 from scheduler_site.command_account import require_account
 from scheduler_site.console import Console
-from scheduler_site.embedded import EmbeddedError, EmbeddedServer, place_servers
+from scheduler_site.embedded import (
+    EmbeddedError,
+    EmbeddedServer,
+    place_servers,
+    remove_sockets,
+)
 from scheduler_site.embedded_postgres import EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
 from scheduler_site.privileges import PrivilegeError
@@ -89,7 +93,8 @@ def _supervise(
         raise UpFailure(f"Punctual did not start: {failure}", failure.code) from failure
     finally:
         (options.data_dir / local_state.RUNTIME_FILE).unlink(missing_ok=True)
-        _remove_sockets(servers)
+        for server in servers.values():
+            remove_sockets(server.placement)
 
 
 @dataclass(frozen=True)
@@ -173,13 +178,6 @@ def _prepare_servers(options: UpOptions) -> dict[str, EmbeddedServer]:
     for server in servers.values():
         server.prepare()
     return servers
-
-
-def _remove_sockets(servers: dict[str, EmbeddedServer]) -> None:
-    for directory in {server.placement.sockets for server in servers.values()}:
-        # Not empty after a server was killed; the next start uses it again.
-        with contextlib.suppress(OSError):
-            directory.rmdir()
 
 
 def readiness_table(options: UpOptions, bootstrap: dict[str, Any]) -> str:

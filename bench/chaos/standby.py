@@ -27,7 +27,12 @@ from bench.chaos.experiment import Experiment
 from bench.chaos.probed import probed
 from bench.chaos.site import Site, fault
 from scheduler_site import local_state
-from scheduler_site.embedded import environment_of_servers, place_servers, run_as
+from scheduler_site.embedded import (
+    environment_of_servers,
+    place_servers,
+    remove_sockets,
+    run_as,
+)
 from scheduler_site.embedded_postgres import ROLE, EmbeddedPostgres
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.workload import Window
@@ -103,7 +108,7 @@ def _running(server: EmbeddedPostgres) -> Iterator[subprocess.Popen[bytes]]:
         process.send_signal(spec.stop_signal)
         installation.stop(process, _STOP_SECONDS)
         if copied:
-            server.placement.sockets.rmdir()
+            remove_sockets(server.placement)
 
 
 def _copy(primary: EmbeddedPostgres, standby: EmbeddedPostgres, password: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -17,6 +18,7 @@ from scheduler_site.embedded import (
     forget_dead_server,
     place_servers,
     reachable_programs,
+    remove_sockets,
     run_as,
 )
 from scheduler_site.privileges import Account, can_enter, server_account
@@ -49,25 +51,92 @@ def test_servers_live_in_the_data_directory_where_they_can_reach_it(reachable):
     remove(reachable, placement)
 
 
-def test_sockets_are_in_a_short_closed_directory_of_the_servers_own(reachable):
+@pytest.fixture
+def long_directory(reachable):
+    """Return a data directory whose path is too long for a socket."""
+    # Short enough for a name in it, and not for the name of a socket.
+    reachable.chmod(0o711)
+    directory = reachable / ("d" * (100 - len(str(reachable))))
+    directory.mkdir()
+    return directory
+
+
+def test_sockets_are_beside_the_data_where_no_other_user_gets_first(reachable):
     placement = place_servers(reachable)
 
-    found = placement.sockets.lstat()
-    owner = placement.account.uid if placement.account else os.geteuid()
-    assert stat.S_IMODE(found.st_mode) == 0o700
-    assert found.st_uid == owner
-    assert len(os.fsencode(placement.sockets / ".s.PGSQL.5432.lock")) <= MAX_SOCKET_PATH_BYTES
-    assert place_servers(reachable).sockets == placement.sockets
+    assert placement.sockets == placement.base / "sockets"
+    assert_private(placement)
+    assert place_servers(reachable) == placement
     remove(reachable, placement)
 
 
-def test_long_temporary_directory_is_passed_over_for_the_sockets(reachable, monkeypatch):
+def test_sockets_of_a_long_path_get_a_directory_that_nobody_can_guess(long_directory):
+    first = place_servers(long_directory)
+    remove_sockets(first)
+    second = place_servers(long_directory)
+
+    assert first.sockets.parent == second.sockets.parent == Path(tempfile.gettempdir())
+    assert first.sockets != second.sockets
+    assert not first.sockets.exists()
+    assert_private(second)
+    assert len(os.fsencode(second.sockets / ".s.PGSQL.5432.lock")) <= MAX_SOCKET_PATH_BYTES
+    # A killed `up` removes nothing: the next one goes on there.
+    assert place_servers(long_directory) == second
+    remove(long_directory, second)
+
+
+@pytest.mark.parametrize("left", ["nothing", "open", "a link"])
+def test_a_directory_of_sockets_that_another_user_may_have_made_is_not_used(
+    long_directory, tmp_path, left
+):
+    first = place_servers(long_directory)
+    first.sockets.rmdir()
+    if left == "open":
+        first.sockets.mkdir(mode=0o755)
+    elif left == "a link":
+        (tmp_path / "theirs").mkdir(mode=0o700)
+        first.sockets.symlink_to(tmp_path / "theirs")
+
+    second = place_servers(long_directory)
+
+    assert second.sockets != first.sockets
+    assert_private(second)
+    first.sockets.unlink(missing_ok=True) if left == "a link" else remove(first.sockets, first)
+    remove(long_directory, second)
+
+
+def test_nothing_that_lies_in_the_shared_directory_before_a_start_can_keep_it_from_starting(
+    reachable, long_directory, tmp_path, monkeypatch
+):
+    shared = Path(tempfile.mkdtemp(prefix="shared-"))
+    shared.chmod(0o1777)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(shared))
+    for data_dir in (reachable, long_directory):
+        # As it was named before, for whoever could count.
+        digest = hashlib.sha256(f"{os.geteuid()}:{data_dir}".encode()).hexdigest()[:12]
+        (shared / f"punctual-{digest}").mkdir(mode=0o777)
+        (shared / f"punctual-{digest}").chmod(0o777)
+
+        placement = place_servers(data_dir)
+
+        assert_private(placement)
+        remove_sockets(placement)
+    shutil.rmtree(shared)
+
+
+def test_long_temporary_directory_is_passed_over_for_the_sockets(long_directory, monkeypatch):
     monkeypatch.setattr(tempfile, "gettempdir", lambda: f"/tmp/{'long' * 30}")
 
-    placement = place_servers(reachable)
+    placement = place_servers(long_directory)
 
     assert placement.sockets.parent == Path("/tmp")
-    remove(reachable, placement)
+    remove(long_directory, placement)
+
+
+def assert_private(placement: Placement) -> None:
+    found = placement.sockets.lstat()
+    owner = placement.account.uid if placement.account else os.geteuid()
+    assert (found.st_mode, found.st_uid) == (stat.S_IFDIR | 0o700, owner)
 
 
 @root_only
