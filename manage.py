@@ -11,9 +11,11 @@ import sys
 def main() -> None:
     """Run the command named on the command line."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
-    if sys.argv[1:2] == ["up"]:
+    command = sys.argv[1:2]
+    if command == ["up"]:
         os.environ.setdefault("PROCESS_KIND", "supervisor")
-    _provide_secrets(sys.argv[1:2])
+    _leave_root("".join(command))
+    _provide_secrets(command)
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
@@ -21,6 +23,32 @@ def main() -> None:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"Error: {error}")
+    finally:
+        if os.geteuid() == 0:
+            _give_back()
+
+
+def _give_back() -> None:
+    """Let what root has written in the data directory belong to who runs there."""
+    from scheduler_site import adoption, local_state
+
+    adoption.give_back(local_state.data_dir())
+
+
+def _leave_root(command: str) -> None:
+    """Let no process of ours run as root; other commands of root's run as root."""
+    if os.geteuid() != 0:
+        from scheduler_site import kept_rights
+
+        kept_rights.keep_only_what_is_needed(command)
+    elif command == "up" or command.startswith("run_"):
+        from scheduler_site import leaving_root
+        from scheduler_site.privileges import PrivilegeError
+
+        try:
+            leaving_root.leave_root()
+        except PrivilegeError as error:
+            sys.exit(f"Error: {error}")
 
 
 def _provide_secrets(command: list[str]) -> None:

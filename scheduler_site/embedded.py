@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from scheduler_site.adoption import adopt
+from scheduler_site.passage import can_enter, open_way
 from scheduler_site.privileges import (
     Account,
     PrivilegeError,
-    can_enter,
-    let_pass,
+    account_of,
     private_directory,
-    server_account,
 )
 from scheduler_site.spawning import ProcessSpec
 
@@ -92,36 +92,35 @@ class EmbeddedServer(ABC):
 def place_servers(data_dir: Path) -> Placement:
     """Decide where the servers of this data directory live, and make those directories.
 
-    As root, where the unprivileged account cannot reach the data directory, they get one of
-    their own outside it, and ``servers`` in the data directory points there.
+    As root, all of it is given to the account that the servers run as; raise PrivilegeError where
+    that cannot be.
     """
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    link = data_dir / "servers"
-    base = link.resolve() if link.is_symlink() and link.is_dir() else data_dir
-    account = server_account(base / "postgres")
-    if base == data_dir and account is not None:
-        if can_enter(data_dir.parent, account):
-            let_pass(data_dir, account)
-        elif (data_dir / "postgres").exists():
-            raise EmbeddedError(
-                f"{data_dir} holds a database, but user id {account.uid}, which runs it, can "
-                "no longer reach it. Let that user pass through every directory above it."
-            )
-        else:
-            base = _own_directory(link)
+    account = account_of(data_dir)
+    if account is not None:
+        hand_over(data_dir, account)
+    base = base_of(data_dir)
     return Placement(base, _socket_directory(base, account), account)
 
 
-def _own_directory(link: Path) -> Path:
-    parent = Path("/var/lib")
-    if not os.access(parent, os.W_OK):
-        parent = Path(tempfile.gettempdir())
-    made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-    # Others may pass, not list; what is inside belongs to its account alone.
-    made.chmod(0o711)
-    link.unlink(missing_ok=True)
-    link.symlink_to(made)
-    return made
+def base_of(data_dir: Path) -> Path:
+    """Return where the servers live: ``servers`` of older versions points outside."""
+    link = data_dir / "servers"
+    return link.resolve() if link.is_symlink() and link.is_dir() else data_dir
+
+
+def hand_over(data_dir: Path, account: Account) -> None:
+    """Give the data directory to the account; raise PrivilegeError where it cannot have it.
+
+    Servers that ran as another account until now have to have ended, since each sees only its own.
+    """
+    data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    open_way(data_dir.parent, account, os.X_OK)
+    if data_dir.stat().st_uid != account.uid:
+        for folder, pid_file in (("postgres", "postmaster.pid"), ("valkey", "valkey.pid")):
+            data = base_of(data_dir) / folder
+            forget_dead_server(data / pid_file, data)
+    adopt(data_dir, account)
 
 
 def _socket_directory(base: Path, account: Account | None) -> Path:

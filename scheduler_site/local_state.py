@@ -77,7 +77,9 @@ def write_private(path: Path, values: dict[str, Any]) -> None:
     """Replace the file at once (rename) with mode 0600; never leave half a file behind."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     scratch = path.with_suffix(f".{os.getpid()}.new")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    # Left by a process that was killed, or put there: never written through.
+    scratch.unlink(missing_ok=True)
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
         json.dump(values, handle, indent=1)
         handle.flush()

@@ -1,8 +1,7 @@
-"""The unprivileged account that the embedded servers run under when everything is started as root.
+"""The account that everything runs as where root starts it, and what belongs to it alone.
 
-PostgreSQL refuses to run as root, and neither server needs to. An ordinary user's servers run
-as that user, and nothing is changed of users or owners. Called by the embedded servers and by
-whoever spawns them.
+PostgreSQL refuses to run as root, and nothing of the product needs to. What an ordinary user starts
+runs as that user, and nothing is changed of users or owners.
 """
 
 from __future__ import annotations
@@ -14,72 +13,88 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scheduler_site import system_account
+
 ACCOUNT_VARIABLE = "PUNCTUAL_USER"
-DEFAULT_ACCOUNT = "nobody"
+DEFAULT_ACCOUNT = "punctual"
+#: Ran the servers of older versions, and belongs to nobody in particular.
+_SHARED_ACCOUNT, _SHARED_ID = "nobody", 65534
 
 
 class PrivilegeError(Exception):
-    """The servers cannot be run as an unprivileged user."""
+    """What root has started cannot run as an unprivileged user."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """A user and group that a server runs as."""
+    """A user, its group, and the further groups it is in."""
 
     uid: int
     gid: int
+    groups: tuple[int, ...] = ()
+    name: str = ""
 
     def spawn_options(self) -> dict[str, Any]:
         """Return the options of ``subprocess`` that make a child run as this account."""
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
-def server_account(existing: Path) -> Account | None:
-    """Return the account for servers whose data is in ``existing``; none for an ordinary user.
+def account_of(data_dir: Path) -> Account | None:
+    """Return the account for everything of the data directory; none for an ordinary user.
 
-    Data that exists keeps its owner, so that a changed PUNCTUAL_USER or a first start as an
-    ordinary user never leaves files that the server may not read.
+    It is the one that PUNCTUAL_USER names, or else who owns the directory, unless that is root or
+    an account that others use too; or else ``punctual``, made if need be. Raise PrivilegeError.
     """
     if os.geteuid() != 0:
         return None
-    if existing.is_dir() and (found := existing.stat()).st_uid != 0:
-        return Account(found.st_uid, found.st_gid)
-    name = os.environ.get(ACCOUNT_VARIABLE) or DEFAULT_ACCOUNT
+    name = os.environ.get(ACCOUNT_VARIABLE)
+    if name:
+        return _named(name)
+    if data_dir.is_dir():
+        found = data_dir.stat()
+        if found.st_uid not in (0, _shared_id()):
+            return _of_owner(found)
+    try:
+        return _account(system_account.ensure(DEFAULT_ACCOUNT))
+    except system_account.CannotMake as error:
+        raise PrivilegeError(
+            f"When root starts it, Punctual runs as the user {DEFAULT_ACCOUNT!r}, which does not "
+            f"exist and cannot be made: {error}. Make it (useradd --system {DEFAULT_ACCOUNT}), or "
+            f"set {ACCOUNT_VARIABLE} to an unprivileged user."
+        ) from error
+
+
+def _named(name: str) -> Account:
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
         raise PrivilegeError(
-            f"As root, the embedded servers run as the user {name!r}, which does not exist. "
-            f"Set {ACCOUNT_VARIABLE} to an unprivileged user."
+            f"{ACCOUNT_VARIABLE} names the user {name!r}, which does not exist. "
+            "Set it to an unprivileged user."
         ) from None
     if entry.pw_uid == 0:
         raise PrivilegeError(f"{ACCOUNT_VARIABLE} must name a user that is not root.")
-    return Account(entry.pw_uid, entry.pw_gid)
+    return _account(entry)
 
 
-def can_enter(directory: Path, account: Account | None) -> bool:
-    """Say whether the account may pass through the directory and all those above it."""
-    if account is None:
-        return True
-    resolved = directory.resolve()
-    return all(_may_search(step, account) for step in (resolved, *resolved.parents))
+def _of_owner(found: os.stat_result) -> Account:
+    try:
+        return _account(pwd.getpwuid(found.st_uid))
+    except KeyError:
+        # A volume may belong to an id that only another system has a name for.
+        return Account(found.st_uid, found.st_gid, (), str(found.st_uid))
 
 
-def _may_search(directory: Path, account: Account) -> bool:
-    found = directory.stat()
-    if found.st_uid == account.uid:
-        return bool(found.st_mode & stat.S_IXUSR)
-    if found.st_gid == account.gid:
-        return bool(found.st_mode & stat.S_IXGRP)
-    return bool(found.st_mode & stat.S_IXOTH)
+def _account(entry: pwd.struct_passwd) -> Account:
+    groups = tuple(os.getgrouplist(entry.pw_name, entry.pw_gid))
+    return Account(entry.pw_uid, entry.pw_gid, groups, entry.pw_name)
 
 
-def let_pass(directory: Path, account: Account | None) -> None:
-    """Let the account's group pass through our own directory, without listing it."""
-    if account is None or _may_search(directory, account):
-        return
-    os.chown(directory, -1, account.gid)
-    directory.chmod((stat.S_IMODE(directory.stat().st_mode) & ~0o070) | 0o010)
+def _shared_id() -> int:
+    try:
+        return pwd.getpwnam(_SHARED_ACCOUNT).pw_uid
+    except KeyError:
+        return _SHARED_ID
 
 
 def private_directory(directory: Path, account: Account | None) -> Path:

@@ -38,7 +38,7 @@ class RunLock:
     def __enter__(self) -> RunLock:
         """Take the lock and write our pid into it; raise AlreadyHeld if another has it."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if not _take(descriptor, _QUESTION_SECONDS):
             os.close(descriptor)
             raise AlreadyHeld(_pid_in(self._path))
@@ -61,7 +61,7 @@ def holder(directory: Path) -> int | None:
     """Return the pid that holds the lock, 0 if it has not said yet, nothing if it is free."""
     path = directory / LOCK_FILE
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
     try:

@@ -149,9 +149,10 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         ),
         Setting(
             "PUNCTUAL_USER",
-            "nobody",
-            "Account that runs the embedded servers when `up` is started by root.",
-            lambda: os.environ.get("PUNCTUAL_USER") or "nobody",
+            "punctual",
+            "Account that everything runs as when root starts it, and that owns the data "
+            "directory; `punctual` is made if need be. Unset, a data directory keeps its owner.",
+            lambda: os.environ.get("PUNCTUAL_USER") or "punctual",
         ),
     ),
     "Processes": (

@@ -7,7 +7,6 @@ Secure unless loosened: ``DEBUG`` is off, secrets have no default.
 from __future__ import annotations
 
 import base64
-import os
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -310,7 +309,7 @@ PUNCTUAL = Conf(
     allowed_commands=_commands,
     command_variables=env.variables("COMMAND_VARIABLES", _commands),
     command_tenants=env.tenants("COMMAND_TENANTS", _commands),
-    command_user=env.text("COMMAND_USER") or (account.DEFAULT if os.geteuid() == 0 else ""),
+    command_user=env.text("COMMAND_USER") or account.default_name(),
     command_slots=env.integer("COMMAND_SLOTS", 8, minimum=1, maximum=1000),
     encryption_keys=_encryption_keys(
         env.text("ENCRYPTION_KEYS", _generated.get("encryption_keys", ""))

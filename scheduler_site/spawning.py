@@ -21,8 +21,10 @@ from typing import Any, Protocol
 
 import orjson
 
+from scheduler_site import kept_rights
 from scheduler_site.fork_server import HEADER
 from scheduler_site.privileges import Account
+from shared import rights
 
 PR_SET_PDEATHSIG = 1
 # Loaded before any fork: between fork and exec only the call itself may happen.
@@ -179,12 +181,16 @@ def spawn_options(spec: ProcessSpec) -> dict[str, Any]:
         "env": spec.environment,
         "stdin": asyncio.subprocess.DEVNULL,
         "process_group": 0,
-        "preexec_fn": _dying_with_us(spec.death_signal, spec.niceness),
+        "preexec_fn": _dying_with_us(
+            spec.death_signal, spec.niceness, without_rights=kept_rights.MARK in os.environ
+        ),
         **(spec.account.spawn_options() if spec.account is not None else {}),
     }
 
 
-def _dying_with_us(death_signal: signal.Signals, niceness: int = 0) -> Any:
+def _dying_with_us(
+    death_signal: signal.Signals, niceness: int = 0, *, without_rights: bool = False
+) -> Any:
     supervisor = os.getpid()
 
     def prepare() -> None:
@@ -194,5 +200,7 @@ def _dying_with_us(death_signal: signal.Signals, niceness: int = 0) -> Any:
             # The supervisor died before the line above took effect.
             os._exit(1)
         os.nice(niceness)
+        if without_rights:
+            rights.keep_only(())
 
     return prepare

@@ -1,7 +1,8 @@
 """The account that programs run as, which is not the worker's own where the worker may choose.
 
-Only root may become another account. A worker of another account runs programs as itself; a setting
-that asks for more than that is refused, never ignored.
+Only root may become another account, and a worker that root has started and that kept the right to.
+A worker of another account runs programs as itself; a setting that asks for more than that is
+refused, never ignored.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import os
 import pwd
 from dataclasses import dataclass
+
+from shared import rights
 
 #: What COMMAND_USER is unless given, for workers that root starts: an id that owns nothing.
 DEFAULT = "65532"
@@ -28,6 +31,11 @@ class Account:
     groups: tuple[int, ...] = ()
 
 
+def default_name() -> str:
+    """Return what COMMAND_USER is unless given."""
+    return DEFAULT if _may_become_another() else ""
+
+
 def account_of_programs(name: str) -> Account | None:
     """Return the account to become for a program, None to stay what the worker is.
 
@@ -41,12 +49,16 @@ def account_of_programs(name: str) -> Account | None:
     own = os.geteuid()
     if own == account.uid:
         return None
-    if own != 0:
+    if not _may_become_another():
         raise NoAccount(
             f"Only root may run programs as {name!r}: start the worker as root, "
             "or leave COMMAND_USER out."
         )
     return account
+
+
+def _may_become_another() -> bool:
+    return os.geteuid() == 0 or rights.held() >= rights.OTHER_ACCOUNTS
 
 
 def _find(name: str) -> Account:

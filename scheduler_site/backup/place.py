@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 
 from scheduler_site import local_state
-from scheduler_site.embedded import EmbeddedServer, Placement, place_servers
+from scheduler_site.embedded import EmbeddedServer, Placement, base_of, place_servers
 from scheduler_site.embedded_postgres import EmbeddedPostgres
 from scheduler_site.spawning import spawn_options
 from shared.exceptions import Conflict
@@ -41,7 +41,7 @@ class Place:
         if self.url:
             with psycopg.connect(self.url) as session:
                 return not session.execute(statement("backup/tables")).fetchall()
-        return not (_base(self.data_dir) / EmbeddedPostgres.folder).exists()
+        return not (base_of(self.data_dir) / EmbeddedPostgres.folder).exists()
 
     def refuse_running(self) -> None:
         """Raise Conflict while processes of ours are connected to a given server."""
@@ -84,12 +84,6 @@ def _empty(url: str) -> None:
     with psycopg.connect(url) as session:
         session.execute(statement("backup/drop_all"))
         session.execute(statement("backup/create_public"))
-
-
-def _base(data_dir: Path) -> Path:
-    """Return where the servers of the data directory live, without making anything."""
-    link = data_dir / "servers"
-    return link.resolve() if link.is_symlink() and link.is_dir() else data_dir
 
 
 @contextmanager

@@ -29,8 +29,7 @@ def permissions() -> Finding:
         return bad(
             "data directory",
             "; ".join(problems),
-            f"chmod go-rwx {directory} and the files named; servers of another account may "
-            "keep the right to pass through (0711).",
+            f"chmod go-rwx {directory} and the files named.",
         )
     mode = stat.S_IMODE(directory.stat().st_mode)
     return good("data directory", f"{directory} is {mode:04o}, its secrets 0600")

@@ -7,6 +7,7 @@ audit log and removed by the next ``--clean``.
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import time
@@ -36,6 +37,7 @@ from executions.models import Execution
 from executions.services import changing
 from executions.services.receiver_requests import segment
 from scheduler_site import receiver_ledgers, tenant_removal
+from scheduler_site.adoption import give_back
 from shared.actor import COMMAND
 from tasks.choices import TaskStatus
 from tasks.models import Task
@@ -80,7 +82,9 @@ def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
             audit.record(tenant.id, COMMAND, _MADE, "tenant", tenant.id)
         path = ledger_of(data_dir, tenant)
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        path.touch(0o600)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        # Root's storm makes it, and the receiver writes to it.
+        give_back(data_dir)
         yield Scratch(tenant.id, name, key, path)
     finally:
         if tenant is not None and not keep:

@@ -21,7 +21,8 @@ from scheduler_site.embedded import (
     remove_sockets,
     run_as,
 )
-from scheduler_site.privileges import Account, can_enter, server_account
+from scheduler_site.passage import can_enter
+from scheduler_site.privileges import Account, account_of
 from tests.support.servers import reachable_directory, remove
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs to change users")
@@ -111,7 +112,7 @@ def test_nothing_that_lies_in_the_shared_directory_before_a_start_can_keep_it_fr
     shared = Path(tempfile.mkdtemp(prefix="shared-"))
     shared.chmod(0o1777)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(shared))
-    for data_dir in (reachable, long_directory):
+    for data_dir in (reachable / "data", long_directory):
         # As it was named before, for whoever could count.
         digest = hashlib.sha256(f"{os.geteuid()}:{data_dir}".encode()).hexdigest()[:12]
         (shared / f"punctual-{digest}").mkdir(mode=0o777)
@@ -140,25 +141,46 @@ def assert_private(placement: Placement) -> None:
 
 
 @root_only
-def test_unreachable_data_directory_gets_a_place_of_its_own_outside(closed_directory):
+def test_a_data_directory_that_was_closed_to_the_account_is_reached_and_becomes_its_own(
+    closed_directory,
+):
     placement = place_servers(closed_directory)
 
-    try:
-        assert placement.base != closed_directory
-        assert (closed_directory / "servers").resolve() == placement.base
-        assert can_enter(placement.base, placement.account)
-        # A second start finds the same place.
-        assert place_servers(closed_directory) == placement
-    finally:
-        remove(closed_directory, placement)
+    assert placement.account is not None
+    assert placement.base == closed_directory
+    assert can_enter(placement.sockets, placement.account)
+    assert closed_directory.stat().st_uid == placement.account.uid
+    assert closed_directory.parent.stat().st_uid == 0
+    assert place_servers(closed_directory) == placement
 
 
 @root_only
-def test_database_that_has_become_unreachable_is_not_replaced_by_an_empty_one(closed_directory):
-    (closed_directory / "postgres").mkdir(parents=True)
+def test_servers_of_an_older_version_stay_where_they_are_and_change_their_owner(closed_directory):
+    outside = Path(tempfile.mkdtemp(prefix="punctual-"))
+    (outside / "postgres").mkdir()
+    os.chown(outside / "postgres", 65534, 65534)
+    closed_directory.mkdir()
+    (closed_directory / "servers").symlink_to(outside)
 
-    with pytest.raises(EmbeddedError, match="no longer reach it"):
-        place_servers(closed_directory)
+    placement = place_servers(closed_directory)
+
+    assert placement.account is not None
+    assert placement.base == outside
+    assert (outside / "postgres").stat().st_uid == placement.account.uid
+    remove(closed_directory, placement)
+
+
+@root_only
+def test_a_server_that_still_runs_as_the_former_account_is_waited_for(reachable, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        embedded, "forget_dead_server", lambda pid_file, data: asked.append(pid_file.name)
+    )
+
+    place_servers(reachable)
+    place_servers(reachable)
+
+    assert asked == ["postmaster.pid", "valkey.pid"]
 
 
 def test_programs_run_from_where_pip_put_them_when_reachable(tmp_path):
@@ -172,7 +194,8 @@ def test_programs_run_from_where_pip_put_them_when_reachable(tmp_path):
 
 @root_only
 def test_programs_are_copied_once_where_the_account_cannot_reach_them(reachable, monkeypatch):
-    account = server_account(reachable)
+    account = account_of(reachable)
+    assert account is not None
     placement = place_servers(reachable)
     source = tmp_source(reachable)
     monkeypatch.setattr(embedded, "site_packages", lambda package: source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import stat
 from pathlib import Path
 
@@ -62,3 +63,14 @@ def test_a_rewrite_leaves_no_scratch_file_behind(tmp_path: Path) -> None:
 
     assert local_state.load_runtime(tmp_path)["pid"] == 2
     assert [path.name for path in tmp_path.iterdir()] == [local_state.RUNTIME_FILE]
+
+
+def test_a_link_in_place_of_an_unfinished_file_is_not_written_through(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / f"runtime.{os.getpid()}.new").symlink_to(victim)
+
+    local_state.write_runtime(tmp_path, {"pid": 1})
+
+    assert victim.read_text() == "kept"
+    assert local_state.load_runtime(tmp_path)["pid"] == 1

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 
 import pytest
 
+from scheduler_site import system_account
 from scheduler_site.privileges import (
     Account,
     PrivilegeError,
-    can_enter,
-    let_pass,
+    account_of,
     private_directory,
-    server_account,
     write_file,
 )
 
@@ -23,20 +23,21 @@ def mode_of(path):
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-def test_ordinary_user_runs_the_servers_as_itself(monkeypatch, tmp_path):
+def test_what_an_ordinary_user_starts_stays_that_users(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    assert server_account(tmp_path) is None
+    assert account_of(tmp_path) is None
 
 
-def test_root_runs_the_servers_as_another_user(monkeypatch, tmp_path):
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+@root_only
+def test_what_root_starts_runs_as_an_account_of_its_own(monkeypatch, tmp_path):
     monkeypatch.delenv("PUNCTUAL_USER", raising=False)
 
-    account = server_account(tmp_path / "nothing yet")
+    account = account_of(tmp_path / "nothing yet")
 
-    assert account is not None
-    assert account.uid != 0
+    entry = pwd.getpwnam("punctual")
+    assert account == Account(entry.pw_uid, entry.pw_gid, (entry.pw_gid,), "punctual")
+    assert entry.pw_shell.endswith(("nologin", "false"))
     assert account.spawn_options() == {
         "user": account.uid,
         "group": account.gid,
@@ -52,44 +53,43 @@ def test_root_refuses_an_account_it_cannot_use(monkeypatch, tmp_path, name, mess
     monkeypatch.setenv("PUNCTUAL_USER", name)
 
     with pytest.raises(PrivilegeError, match=message):
-        server_account(tmp_path / "nothing yet")
+        account_of(tmp_path / "nothing yet")
+
+
+def test_an_account_that_cannot_be_made_is_an_error_and_never_root(monkeypatch, tmp_path):
+    def read_only(name: str) -> None:
+        raise system_account.CannotMake("cannot lock /etc/passwd")
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("PUNCTUAL_USER", raising=False)
+    monkeypatch.setattr(system_account, "ensure", read_only)
+
+    with pytest.raises(PrivilegeError, match=r"cannot lock.*useradd.*PUNCTUAL_USER"):
+        account_of(tmp_path / "nothing yet")
 
 
 @root_only
-def test_existing_data_keeps_its_owner(tmp_path):
-    data = tmp_path / "postgres"
-    data.mkdir()
-    os.chown(data, 4242, 4343)
+@pytest.mark.parametrize("owner", [(4242, 4343), ("daemon", 1)])
+def test_existing_data_keeps_its_owner(monkeypatch, tmp_path, owner):
+    monkeypatch.delenv("PUNCTUAL_USER", raising=False)
+    uid = owner[0] if isinstance(owner[0], int) else pwd.getpwnam(owner[0]).pw_uid
+    os.chown(tmp_path, uid, owner[1])
 
-    assert server_account(data) == Account(4242, 4343)
+    found = account_of(tmp_path)
 
-
-def test_closed_directory_on_the_way_cannot_be_entered(tmp_path):
-    closed = tmp_path / "closed"
-    inner = closed / "inner"
-    inner.mkdir(parents=True)
-    for directory in (tmp_path, inner):
-        directory.chmod(0o755)
-    stranger = Account(54321, 54321)
-
-    closed.chmod(0o700)
-    assert not can_enter(inner, stranger)
-    # Whatever stands above tmp_path is not this test's business.
-    closed.chmod(0o711)
-    assert can_enter(inner, stranger) == can_enter(tmp_path, stranger)
-    assert can_enter(inner, None)
+    assert found is not None
+    assert (found.uid, found.name) == (uid, str(owner[0]))
 
 
 @root_only
-def test_own_directory_lets_the_group_pass_and_nothing_more(tmp_path):
-    directory = tmp_path / "data"
-    directory.mkdir(mode=0o700)
+def test_data_of_the_account_that_others_use_too_gets_its_own(monkeypatch, tmp_path):
+    monkeypatch.delenv("PUNCTUAL_USER", raising=False)
+    os.chown(tmp_path, pwd.getpwnam("nobody").pw_uid, -1)
 
-    let_pass(directory, NOBODY)
+    found = account_of(tmp_path)
 
-    assert mode_of(directory) == 0o710
-    assert directory.stat().st_gid == NOBODY.gid
-    assert directory.stat().st_uid == 0
+    assert found is not None
+    assert found.name == "punctual"
 
 
 def test_private_directory_is_made_closed_and_closed_again(tmp_path):

@@ -99,3 +99,16 @@ def test_module_run_as_a_program_answers_by_its_exit_code(tmp_path):
     assert subprocess.run(command, check=False).returncode == 0
     with RunLock(tmp_path):
         assert subprocess.run(command, check=False).returncode == 4
+
+
+def test_a_link_in_place_of_the_lock_is_neither_taken_nor_emptied(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / "up.lock").symlink_to(victim)
+
+    with pytest.raises(OSError, match="link"), RunLock(tmp_path):
+        pass
+    with pytest.raises(OSError, match="link"):
+        holder(tmp_path)
+
+    assert victim.read_text() == "kept"

@@ -35,6 +35,8 @@ class CutLink:
         """Carry connections until done."""
         self._loop = asyncio.get_running_loop()
         async with await asyncio.start_unix_server(self._welcome, str(self.path)):
+            # What is started by root connects as an account of its own.
+            self.path.chmod(0o666)
             listening.set()
             await asyncio.to_thread(done.wait)
             self._change("refused")

@@ -15,7 +15,8 @@ from pathlib import Path
 from scheduler_site.embedded import EmbeddedServer, Placement, place_servers
 from scheduler_site.embedded_postgres import EmbeddedPostgres
 from scheduler_site.embedded_valkey import EmbeddedValkey
-from scheduler_site.privileges import can_enter, server_account
+from scheduler_site.passage import can_enter
+from scheduler_site.privileges import account_of
 from scheduler_site.spawning import spawn_options
 
 SECRETS = {"postgres_password": "test-postgres", "valkey_password": "test-valkey"}
@@ -49,9 +50,11 @@ def start_servers(tmp_dir: Path) -> tuple[str, str, Callable[[], None]]:
 
 
 def reachable_directory(tmp_dir: Path) -> Path:
-    """Return the directory, or as root another one that the servers' account can reach."""
-    account = server_account(tmp_dir / "postgres")
-    if can_enter(tmp_dir.parent, account):
+    """Return the directory, or as root another one that the servers' account can reach.
+
+    Every test session closes the directory that pytest's directories are in again.
+    """
+    if can_enter(tmp_dir.parent, account_of(tmp_dir)):
         return tmp_dir
     return Path(tempfile.mkdtemp(prefix="punctual-test-"))
 

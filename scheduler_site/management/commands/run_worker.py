@@ -14,6 +14,7 @@ from executions.choices import BAND_NAMES
 from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
 from scheduler_site.command_account import require_account
+from scheduler_site.kept_rights import keep_nothing
 from scheduler_site.privileges import PrivilegeError
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
@@ -51,6 +52,9 @@ class Command(BaseCommand):
         system = pool == "system"
         if not system and pool != WEBHOOK_POOL:
             _require_account()
+        else:
+            # It runs no programs, as other accounts or as its own.
+            keep_nothing()
         queues = ["system"] if system else [f"{pool}.{band}" for band in BAND_NAMES]
         threads = _SYSTEM_THREADS if system else _HANDOVER_THREADS
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")

@@ -5,7 +5,15 @@ import pwd
 
 import pytest
 
-from executions.commandline.account import DEFAULT, Account, NoAccount, account_of_programs
+from executions.commandline.account import (
+    DEFAULT,
+    Account,
+    NoAccount,
+    account_of_programs,
+    default_name,
+)
+from shared import rights
+from shared.rights import Right
 
 
 @pytest.fixture
@@ -47,7 +55,17 @@ def test_an_account_that_there_is_not_is_refused(root, name):
 
 def test_who_is_not_root_stays_what_it_is_or_is_told(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 65532)
+    monkeypatch.setattr(rights, "held", lambda: rights.OTHER_ACCOUNTS - {Right.SETUID})
 
     assert account_of_programs("65532") is None
+    assert default_name() == ""
     with pytest.raises(NoAccount, match="Only root"):
         account_of_programs("nobody")
+
+
+def test_who_has_left_root_and_kept_the_right_becomes_another(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(rights, "held", lambda: rights.OTHER_ACCOUNTS)
+
+    assert default_name() == DEFAULT
+    assert account_of_programs(DEFAULT) == Account(int(DEFAULT), int(DEFAULT))
