@@ -9,3 +9,10 @@ class ExecutionsConfig(AppConfig):
     """The runtime: core loop, delivery, workers, attempts, retries, dead letters."""
 
     name = "executions"
+
+    def ready(self) -> None:
+        """Let the work of a tenant follow its suspension."""
+        from executions.engine import suspension
+        from tenants.suspension import follow
+
+        follow(suspension.begin, suspension.end)

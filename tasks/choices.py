@@ -43,6 +43,14 @@ class PauseScope(models.TextChoices):
     TENANT = "tenant"
 
 
+#: The scope of the pause that a tenant's suspension is: begun and ended with it, in no list of
+#: pauses, and never asked for as a pause.
+SUSPENSION = "suspension"
+#: What resuming does with instants of a suspension: each task's misfire policy decides on them.
+AS_MISSED = "misfire"
+#: The reason of an instant that fell into a suspension, and of work that waits for its end.
+TENANT_SUSPENDED = "tenant_suspended"
+
 DST_GAP = ("next_valid", "skip", "before")
 DST_OVERLAP = ("first", "second", "both")
 MISFIRE_POLICIES = ("skip", "coalesce", "replay")

@@ -27,6 +27,7 @@ from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import stored_parts
 from tasks.services import Pause, columns_of, facts_of, first_instant, take_pause
+from tenants.suspension import require_active
 
 
 def create_task(
@@ -58,7 +59,8 @@ def create_tasks(
 ) -> list[Task]:
     """Create a task for each definition, all or none, at the price of a few statements.
 
-    A task that an open standing pause covers is made PAUSED under it (A10).
+    A task that an open standing pause covers is made PAUSED under it (A10). Raise TenantSuspended
+    for a suspended tenant.
     """
     with transaction.atomic(savepoint=False):
         shared = any(definition.schedule["calendars"] for definition in definitions)
@@ -175,6 +177,7 @@ def _blank() -> dict[str, Any]:
 
 
 def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> None:
+    require_active(tenant_id)
     holders = standing_pauses.holders(tenant_id, [task.id for task in tasks])
     held = [task for task in tasks if task.id in holders and task.status == TaskStatus.SCHEDULED]
     for task in held:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db.models import Q
 
 from shared.querysets import TenantQuerySet
+from tasks.choices import SUSPENSION
 
 if TYPE_CHECKING:
     from tasks.models.calendar import Calendar
@@ -69,6 +70,10 @@ class PauseQuerySet(TenantQuerySet["Pause"]):
     """Reads of standing pauses."""
 
     called = "pause"
+
+    def asked_for(self, tenant_id: UUID) -> Self:
+        """Return the tenant's pauses that were asked for: not what its suspensions are."""
+        return self.for_tenant(tenant_id).exclude(scope=SUSPENSION)
 
     def open(self) -> PauseQuerySet:
         """Return the pauses that have not ended."""

@@ -19,12 +19,13 @@ from shared.exceptions import Conflict
 from shared.notify import wake_schedulers_on_commit
 from tasks import standing_pauses
 from tasks.calendars import spec_reader
-from tasks.choices import TaskStatus, TaskType
+from tasks.choices import SUSPENSION, TaskStatus, TaskType
 from tasks.definition import Definition, destination_of, pool_of
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
 from tasks.revisions import write_revision
 from tasks.schedules.base import Spec
+from tenants.suspension import TenantSuspended
 
 _JUST_BEFORE = timedelta(microseconds=1)
 PAUSABLE = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
@@ -126,6 +127,8 @@ def require_resumable(task: Task) -> None:
     if task.status not in PAUSABLE:
         raise Conflict(f"A task that is {task.status} cannot be resumed.")
     standing = standing_pauses.current_holder(task)
+    if standing is not None and standing.scope == SUSPENSION:
+        raise TenantSuspended
     if standing is not None:
         what = standing_pauses.describe(standing.scope, standing.value)
         raise Conflict(

@@ -7,7 +7,7 @@ that a pause finds the same tasks when it begins as each new task finds pauses. 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from uuid import UUID
 
 from django.db.models import Q
@@ -15,24 +15,26 @@ from django.db.models import Q
 from shared.exceptions import FieldError, InvalidInput
 from shared.hosts import HostError
 from shared.sql import rows
-from tasks.choices import PauseScope
+from tasks.choices import SUSPENSION, PauseScope
 from tasks.definition import plain_pool, pools_called
 from tasks.destination_names import destination_name, read_host_and_port
 from tasks.field_reader import text_problem
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 from tasks.models import Pause, Task
 from tasks.querysets import TaskQuerySet
+from tenants.suspension import require_active
 
 _LONGEST = {
     PauseScope.LABEL: LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
     PauseScope.POOL: 63,
     PauseScope.DESTINATION: 260,
 }
-_SAID = {
+_SAID: Mapping[str, str] = {
     PauseScope.LABEL: "the label {}",
     PauseScope.POOL: "the pool {}",
     PauseScope.DESTINATION: "the destination {}",
     PauseScope.TENANT: "the whole tenant",
+    SUSPENSION: "the suspended tenant",
 }
 
 
@@ -42,6 +44,16 @@ def share(tenant_id: UUID) -> None:
     To be taken before any row, as whoever begins a pause does; others that share do not wait.
     """
     rows(*sharing(tenant_id))
+
+
+def share_active(tenant_id: UUID) -> None:
+    """Share the tenant's pauses, as :func:`share`; raise TenantSuspended for a suspended tenant.
+
+    Every door that makes work, or lets it start, asks here: a suspension that begins in this
+    moment waits for the transaction and finds what it made, or the door finds the suspension.
+    """
+    share(tenant_id)
+    require_active(tenant_id)
 
 
 def sharing(tenant_id: UUID) -> tuple[str, dict[str, UUID]]:
@@ -114,7 +126,7 @@ def current_holder(task: Task) -> Pause | None:
 
 def describe(scope: str, value: str) -> str:
     """Return what a pause covers in words: ``the label team:billing``."""
-    return _SAID[PauseScope(scope)].format(value)
+    return _SAID[scope].format(value)
 
 
 def read_value(scope: str, value: str) -> str:

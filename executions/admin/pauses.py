@@ -10,16 +10,24 @@ from django.http import HttpRequest
 
 from executions.services.pauses import end_pause
 from shared.admin import ProductAdmin, Verb, admin_action
+from tasks.choices import SUSPENSION
 from tasks.models import Pause, Task
 from tasks.standing_pauses import describe
 from tenants.admin import TenantFilter
+
+
+def _why_not_ended(pause: Pause) -> str:
+    if pause.ended_at:
+        return "already ended"
+    return "ends when its tenant is resumed" if pause.scope == SUSPENSION else ""
+
 
 END = Verb(
     "end",
     "End",
     "ended",
     lambda pause, actor, options: end_pause(pause.tenant_id, pause.id, actor=actor),
-    skip=lambda pause: "already ended" if pause.ended_at else "",
+    skip=_why_not_ended,
     warning="What these pauses hold resumes, unless another pause covers it.",
 )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,6 +18,7 @@ from shared.conf import conf
 from shared.exceptions import PunctualError
 from shared.sql import json_value
 from tasks.calendars import SpecOf, spec_reader
+from tasks.choices import AS_MISSED, TENANT_SUSPENDED
 from tasks.schedules.base import CALENDAR_EXCLUDED
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.schedules.misfire import REPLAYED, Plan, plan
@@ -36,8 +37,16 @@ _REASON_OF_PAUSE = {
     "misfire_replayed": "paused_replayed",
     CALENDAR_EXCLUDED: CALENDAR_EXCLUDED,
 }
-_REPLAYED = (REPLAYED, _REASON_OF_PAUSE[REPLAYED])
+#: Reasons of what runs after a suspension; what does not run has the reason of the suspension.
+_REASON_AFTER_SUSPENSION = {
+    "": "suspended_replayed",
+    "misfire_coalesced": "suspended_coalesced",
+    "misfire_replayed": "suspended_replayed",
+}
+_REPLAYED = (REPLAYED, _REASON_OF_PAUSE[REPLAYED], _REASON_AFTER_SUSPENSION[REPLAYED])
 _REPLAYED_PER_SECOND = 10
+#: From the reason of a misfire, and whether what has it runs, to the reason that it gets.
+_ReasonOf = Callable[[str, bool], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,28 +150,10 @@ def _plan_task(
         "replay_limit": schedule.get("misfire_replay_limit"),
         "caught_up": task.replayed_until == task.next_run_at,
     }
-    if task.resumed_at is not None and task.next_run_at <= task.resumed_at:
-        # These instants fell into a pause: what becomes of them was chosen with the pause.
-        planned = plan(
-            spec,
-            now=task.resumed_at,
-            horizon=task.resumed_at,
-            policy=_POLICY_OF_RESUME[task.on_resume],
-            grace_seconds=None,
-            missed_after_seconds=0.0,
-            **question,
-        )
-        planned = _renamed(planned)
-    else:
-        planned = plan(
-            spec,
-            now=now,
-            horizon=horizon,
-            policy=schedule.get("misfire_policy") or "coalesce",
-            grace_seconds=schedule.get("misfire_grace_seconds"),
-            missed_after_seconds=conf().missed_after_seconds,
-            **question,
-        )
+    terms, reason_of = _terms(task, schedule, now, horizon)
+    planned = plan(spec, **terms, **question)
+    if reason_of is not None:
+        planned = _renamed(planned, reason_of)
     replay = _Replay(schedule.get("misfire_replay_per_second"), task.replayed_until, now)
     found = _rows(task.id, spec, schedule, planned, replay)
     return Planned(
@@ -176,13 +167,45 @@ def _plan_task(
     )
 
 
-def _renamed(planned: Plan) -> Plan:
-    """Return the plan with the reasons of a pause instead of those of a misfire."""
+def _terms(
+    task: Due, schedule: Mapping[str, Any], now: datetime, horizon: datetime
+) -> tuple[dict[str, Any], _ReasonOf | None]:
+    """Return how far to plan and by which policy, and the reasons where it is not the schedule's.
+
+    What fell into a pause is decided apart from what comes behind it, as was chosen with the
+    pause; a suspension of the tenant chose for no task, so that their misfire policies decide.
+    """
+    misfire = {
+        "policy": schedule.get("misfire_policy") or "coalesce",
+        "grace_seconds": schedule.get("misfire_grace_seconds"),
+    }
+    if task.resumed_at is None or task.next_run_at > task.resumed_at:
+        wait = conf().missed_after_seconds
+        return {"now": now, "horizon": horizon, "missed_after_seconds": wait, **misfire}, None
+    until = {"now": task.resumed_at, "horizon": task.resumed_at, "missed_after_seconds": 0.0}
+    if task.on_resume == AS_MISSED:
+        return {**until, **misfire}, _of_suspension
+    policy = _POLICY_OF_RESUME[task.on_resume]
+    return {**until, "policy": policy, "grace_seconds": None}, _of_pause
+
+
+def _renamed(planned: Plan, reason_of: _ReasonOf) -> Plan:
+    """Return the plan with other reasons; ``reason_of`` is told whether what has one runs."""
     return replace(
         planned,
-        rows=[replace(row, reason=_REASON_OF_PAUSE[row.reason]) for row in planned.rows],
-        spans=[replace(span, reason=_REASON_OF_PAUSE[span.reason]) for span in planned.spans],
+        rows=[replace(row, reason=reason_of(row.reason, row.run)) for row in planned.rows],
+        spans=[replace(span, reason=reason_of(span.reason, False)) for span in planned.spans],
     )
+
+
+def _of_pause(reason: str, _runs: bool) -> str:
+    return _REASON_OF_PAUSE[reason]
+
+
+def _of_suspension(reason: str, runs: bool) -> str:
+    if runs:
+        return _REASON_AFTER_SUSPENSION[reason]
+    return reason if reason == CALENDAR_EXCLUDED else TENANT_SUSPENDED
 
 
 class _Replay:

@@ -136,7 +136,11 @@ def _mine(found: list[tuple[Any, ...]], partitions: Partitions) -> list[Pause]:
 
 def _take_back(task_ids: Sequence[UUID], now: datetime) -> None:
     """Lock the tasks' work; withdraw what is released, and note as running what has started."""
-    released = _lock_work(task_ids)
+    withdraw_released(_lock_work(task_ids), now)
+
+
+def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> None:
+    """Withdraw locked (execution, token) that are released; note as running what has started."""
     for start in range(0, len(released), _VOIDED_AT_ONCE):
         batch = released[start : start + _VOIDED_AT_ONCE]
         holders = guard.void([token for _, token in batch])

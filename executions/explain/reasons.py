@@ -36,6 +36,24 @@ REASONS: Mapping[str, Reason] = {
         "any, EXPECTED",
         "It fell into a pause whose `on_resume` is `replay`, and runs afterwards.",
     ),
+    "tenant_suspended": Reason(
+        "tenant_active",
+        "SKIPPED, EXPECTED, PENDING, RETRYING",
+        "SKIPPED: the instant fell into a suspension of the tenant, and the task's misfire policy "
+        "does not run it. On work that waits: it starts when the tenant is resumed.",
+    ),
+    "suspended_coalesced": Reason(
+        "tenant_active",
+        "any",
+        "It ran when the tenant was resumed, once for all instants of the suspension: the misfire "
+        "policy is `coalesce`.",
+    ),
+    "suspended_replayed": Reason(
+        "tenant_active",
+        "any",
+        "It fell into a suspension of the tenant, and runs afterwards: the misfire policy is "
+        "`replay`, or the task has this one instant.",
+    ),
     "calendar_excluded": Reason(
         "calendar", "SKIPPED, EXPECTED", "A calendar of the task excludes the instant."
     ),

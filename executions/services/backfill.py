@@ -26,6 +26,7 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.instants import format_instant
 from shared.sql import run
+from tasks import standing_pauses
 from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND, Occurrence
@@ -108,6 +109,7 @@ def create_backfill(
     Raise what planning raises, and Conflict ``scope_changed`` when there are not exactly
     ``expected_count`` instants.
     """
+    standing_pauses.share_active(tenant_id)
     # The race: an edit in this moment changes either what is fixed here, or nothing of it.
     task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
     job = new_job(tenant_id, KIND, ACTION, name or f"Backfill of {task.name}", actor)

@@ -38,6 +38,7 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.ids import new_id
 from shared.sql import run, statement
+from tasks import standing_pauses
 
 __all__ = [
     "Scope",
@@ -90,6 +91,7 @@ def create_bulk_job(  # noqa: PLR0913 - every door names each of them; none belo
     the payload, Conflict ``scope_changed`` when not exactly ``expected_count`` rows match.
     """
     require_action(kind, action)
+    standing_pauses.share_active(tenant_id)
     wanted, given = read_filters(kind, filters), read_options(kind, action, options)
     _require_count(count_matching(tenant_id, kind, wanted, action=action).count, expected_count)
     job = new_job(tenant_id, kind, action, name, actor)

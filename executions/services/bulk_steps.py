@@ -23,6 +23,7 @@ from executions.broker import RUN_BULK_JOB, publish_system_job
 from executions.choices import ItemOutcome, JobStatus
 from executions.engine.clocks import database_now
 from executions.models import BulkJob
+from executions.querysets import BulkJobQuerySet
 from executions.services.backfill_steps import Item
 from executions.services.bulk_actions import (
     Action,
@@ -38,6 +39,8 @@ from shared.actor import SYSTEM, Actor
 from shared.encryption import DecryptionFailed
 from shared.exceptions import Unavailable
 from shared.sql import run
+from tasks import standing_pauses
+from tenants.suspension import is_suspended, suspended_tenants
 
 log = logging.getLogger(__name__)
 
@@ -85,17 +88,22 @@ def wake_waiting() -> float:
     with transaction.atomic(durable=True):
         now = database_now()
         idle = Q(woken_at__isnull=True) | Q(woken_at__lte=now - _LOST_AFTER)
-        due = BulkJob.objects.active().filter(idle, next_at__lte=now).order_by("next_at")
+        due = _runnable().filter(idle, next_at__lte=now).order_by("next_at")
         # A locked job is under way: its worker hands it on.
         locked = due.select_for_update(skip_locked=True, no_key=True)
         ids = list(locked.values_list("id", flat=True)[:_WAKE_AT_ONCE])
         BulkJob.objects.filter(pk__in=ids).update(woken_at=now)
     for job_id in ids:
         hand_on(job_id)
-    waiting = BulkJob.objects.active().filter(woken_at__isnull=True)
+    waiting = _runnable().filter(woken_at__isnull=True)
     soonest: datetime | None = waiting.aggregate(soonest=Min("next_at"))["soonest"]
     seconds = (soonest - now).total_seconds() if soonest else _LONGEST
     return min(_LONGEST, max(_SHORTEST, seconds))
+
+
+def _runnable() -> BulkJobQuerySet:
+    """Return the active jobs of tenants that are not suspended."""
+    return BulkJob.objects.active().exclude(tenant_id__in=suspended_tenants())
 
 
 def hand_on(job_id: UUID) -> None:
@@ -143,7 +151,7 @@ def end_job(job: BulkJob, status: JobStatus, actor: Actor, reason: str = "") -> 
 def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
     """Take the job's next items in one transaction; return how many, and whether more is due."""
     with transaction.atomic(durable=True):
-        job = _take(job_id)
+        job = _take(job_id) if _share_active(job_id) else None
         now = database_now()
         if job is None or job.next_at > now:
             return 0, False
@@ -175,6 +183,18 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
         else:
             outbox.append(job.tenant_id, CHANGED, job.id)
         return len(results), more and next_at <= now
+
+
+def _share_active(job_id: UUID) -> bool:
+    """Share the pauses of the job's tenant, for all that the step makes; False while suspended.
+
+    The job stays as it is, and goes on when the tenant is resumed.
+    """
+    tenant_id = BulkJob.objects.filter(pk=job_id).values_list("tenant_id", flat=True).first()
+    if tenant_id is None:
+        return False
+    standing_pauses.share(tenant_id)
+    return not is_suspended(tenant_id)
 
 
 def _take(job_id: UUID) -> BulkJob | None:

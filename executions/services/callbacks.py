@@ -2,7 +2,8 @@
 
 The holder is a receiver that was called with ``completion: callback``, or a worker that leased
 over the API. Each is guarded by the fencing token: a stale one changes nothing. Nothing here waits
-for what our own workers report; whatever they say later of the same token is stale then.
+for what our own workers report; whatever they say later of the same token is stale then. While a
+tenant is suspended, an attempt under way may end, and its token is worth nothing afterwards.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from shared.encryption import seal
 from shared.exceptions import Conflict, NotFound, TooLarge
 from shared.notify import wake_schedulers_in
 from shared.sql import json_value, rows
+from tenants.suspension import require_active
 
 PROGRESS_BYTES = 16 * 1024
 RESULT_BYTES = 64 * 1024
@@ -111,6 +113,7 @@ def heartbeat(
     sealed = _sealed(progress, PROGRESS_BYTES, "#/progress", progress_context(execution_id))
     beaten = transitions.heartbeat(execution_id, token, sealed, extend_seconds)
     if beaten is None:
+        _require_active(execution_id)
         raise _stale()
     return beaten
 
@@ -125,6 +128,7 @@ def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
     sealed = _sealed(result, RESULT_BYTES, "#/result", result_context(execution_id))
     held = _hold(execution_id)
     if not _holds(held, token):
+        require_active(held.tenant_id)
         ended = _recorded(held, token, lambda one: one.outcome == AttemptOutcome.SUCCEEDED)
         _require_same("result", _is_the_result(held.id, result))
         return _again(held, ended)
@@ -147,6 +151,7 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
     """
     held = _hold(execution_id)
     if not _holds(held, token):
+        require_active(held.tenant_id)
         ended = _recorded(held, token, lambda one: one.error_code == HOLDER_FAILED)
         _require_same("error", ended.error_message == failure.message)
         _require_same("wish for a retry", _wanted_retry(held, ended) in (None, failure.retry))
@@ -182,6 +187,7 @@ def release(execution_id: UUID, token: int) -> Ending:
     """
     held = _hold(execution_id)
     if not _holds(held, token):
+        require_active(held.tenant_id)
         if held.leased and held.token == token and held.status == Status.PENDING:
             return Ending(held.id, held.status, held.attempt)
         raise _stale()
@@ -189,6 +195,13 @@ def release(execution_id: UUID, token: int) -> Ending:
         raise Conflict("The execution has started; complete it or fail it.", code="already_started")
     transitions.release([(held.id, token)])
     return Ending(held.id, Status.PENDING, held.attempt)
+
+
+def _require_active(execution_id: UUID) -> None:
+    """Raise TenantSuspended for a token whose attempt is over, of a suspended tenant."""
+    tenant = Execution.objects.filter(pk=execution_id).values_list("tenant_id", flat=True).first()
+    if tenant is not None:
+        require_active(tenant)
 
 
 def _hold(execution_id: UUID) -> _Held:

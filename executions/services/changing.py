@@ -51,7 +51,7 @@ def edit_task(
     resumes. Raise NotFound, InvalidInput, VersionMismatch (``expected_version``), Conflict,
     Unavailable.
     """
-    standing_pauses.share(tenant_id)
+    standing_pauses.share_active(tenant_id)
     seen = _read(tenant_id, task_id, expected_version)
     current = read_definition(seen)
     definition, change = edit(current, database_now())
@@ -92,7 +92,7 @@ def resume_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
     One that an open standing pause covers goes under that instead. Raise NotFound, or Conflict:
     ``paused_by_pause`` for a task that a standing pause holds.
     """
-    standing_pauses.share(tenant_id)
+    standing_pauses.share_active(tenant_id)
     _read(tenant_id, task_id)
     # Released work (run by hand during the pause) stays released; only the order of locks counts.
     withdrawal.lock(task_id)

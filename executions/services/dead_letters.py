@@ -24,6 +24,7 @@ from executions.services.triggering import (
 )
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
+from tasks import standing_pauses
 from tasks.models import Task
 
 #: Resolutions that say what the product did; a person's own word is none of them.
@@ -51,6 +52,7 @@ def retry_dead_letter(
     Raise NotFound, or Conflict: ``already_resolved``, ``execution_not_kept``.
     """
     require_portable(override)
+    standing_pauses.share_active(tenant_id)
     held = hold_letters(tenant_id, [letter_id]).get(letter_id)
     if held is None:
         raise NotFound("There is no such dead letter.")

@@ -24,7 +24,7 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from shared.instants import parse_instant
 from shared.sql import rows
-from tasks.choices import OnResume, TaskStatus
+from tasks.choices import AS_MISSED, TENANT_SUSPENDED, OnResume, TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import CALENDAR_EXCLUDED, MICROSECOND, Occurrence
 from tasks.schedules.jitter import due_at, jitter_of
@@ -49,6 +49,7 @@ _REASON_IN_PAUSE: Mapping[str, str] = {
     OnResume.SKIP: "paused",
     OnResume.RUN_ONCE: "paused_coalesced",
     OnResume.REPLAY: "paused_replayed",
+    AS_MISSED: TENANT_SUSPENDED,
 }
 
 
@@ -254,7 +255,9 @@ def _why_not(task: Task, found: Occurrence, resumes_at: datetime | None, now: da
     if task.status == TaskStatus.PAUSED:
         if at <= (resumes_at or now):
             return reason
-        return "" if resumes_at else "paused"
+        # Until its end is known, what comes later is in the pause too.
+        later = reason if reason == TENANT_SUSPENDED else "paused"
+        return "" if resumes_at else later
     if task.resumed_at is not None and at <= task.resumed_at:
         return reason
     return NOT_PREPARED if at < now else ""

@@ -51,13 +51,13 @@ class Reach:
 
 def list_pauses(tenant_id: UUID, *, is_open: bool | None = None) -> PauseQuerySet:
     """Return the tenant's pauses for lists, or only those that are open, or that have ended."""
-    found = Pause.objects.for_tenant(tenant_id)
+    found = Pause.objects.asked_for(tenant_id)
     return found if is_open is None else found.filter(ended_at__isnull=is_open)
 
 
 def get_pause(tenant_id: UUID, pause_id: UUID) -> Pause:
     """Return one pause of the tenant; raise NotFound."""
-    pause: Pause = Pause.objects.get_for_tenant(tenant_id, pause_id)
+    pause: Pause = Pause.objects.asked_for(tenant_id).get_for_tenant(tenant_id, pause_id)
     return pause
 
 
@@ -124,7 +124,7 @@ def end_pause(tenant_id: UUID, pause_id: UUID, *, actor: Actor) -> tuple[Pause, 
     NotFound, or Conflict ``already_ended``.
     """
     standing_pauses.share(tenant_id)
-    pause: Pause = Pause.objects.get_for_tenant(tenant_id, pause_id)
+    pause: Pause = Pause.objects.asked_for(tenant_id).get_for_tenant(tenant_id, pause_id)
     run("bulk/take_time")
     now = database_now()
     if not standing.end(pause, actor=actor, now=now):

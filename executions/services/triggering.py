@@ -21,6 +21,7 @@ from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.ids import new_id, series_id
 from shared.notify import wake_schedulers_in
+from tasks import standing_pauses
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.payloads import check_payload_size, json_problem
@@ -52,6 +53,7 @@ def run_task(
 ) -> Execution:
     """Run a task now, beside its schedule, also while it is paused."""
     require_portable(override)
+    standing_pauses.share_active(tenant_id)
     task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
     made = begin_run(task, override, database_now(), actor)
     wake_for_made()
@@ -69,6 +71,7 @@ def retry_execution(
     mended task is what is retried. Raise Conflict while the original is unfinished.
     """
     require_portable(override)
+    standing_pauses.share_active(tenant_id)
     original = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
     tasks = lock_tasks([original.task_id])
     made = begin_retry(original, tasks[original.task_id], override, database_now(), actor)

@@ -54,6 +54,9 @@ WITH outcomes AS (
         reason = CASE WHEN e.reason = 'overlap_cancelled'
                       THEN CASE WHEN o.status IN ('CANCELLED', 'RETRYING') THEN e.reason
                                 ELSE o.reason END
+                      -- What waits for its tenant to be resumed says so until then, and no longer.
+                      WHEN e.reason = 'tenant_suspended'
+                      THEN CASE WHEN o.status = 'RETRYING' THEN e.reason ELSE o.reason END
                       WHEN o.reason <> '' THEN o.reason ELSE e.reason END,
         attempt = e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END,
         lost_count = e.lost_count + o.lost,

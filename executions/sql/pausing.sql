@@ -101,3 +101,57 @@ WHERE t.partition = ANY(%(partitions)s) AND t.status = 'SCHEDULED'
   AND t.pause_after_failures IS NOT NULL AND t.failure_streak >= t.pause_after_failures
   AND t.deleted_at IS NULL
 ORDER BY t.id LIMIT %(limit)s
+
+-- name: lock_tenant_work
+-- All unfinished work of a tenant, locked in order of ids before any of its tasks, as the recorder
+-- does: its later parts would else be waited for with the earlier ones locked. Indexes
+-- executions_due_idx, executions_parked_idx, executions_held_idx and executions_leased_idx; the
+-- floor bounds the days.
+WITH open AS MATERIALIZED (
+    SELECT e.id FROM executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+    UNION ALL
+    SELECT e.id FROM executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s
+      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+    UNION ALL
+    SELECT e.id FROM executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s
+      AND e.status IN ('PENDING', 'RETRYING') AND e.held
+    UNION ALL
+    SELECT e.id FROM executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s AND e.status IN ('QUEUED', 'RUNNING')
+)
+SELECT e.id FROM executions e
+WHERE e.id = ANY(ARRAY(SELECT id FROM open)) AND e.id >= %(low)s
+ORDER BY e.id FOR NO KEY UPDATE
+
+-- name: other_work
+-- Of locked work of a tenant, what no pause of a task holds: asked for by hand while its task was
+-- paused or after it had ended, and what a backfill makes of a task that has ended. Answers the
+-- token of what is released, which has to be voided.
+SELECT e.id, CASE WHEN e.status = 'QUEUED' THEN e.fencing_token END
+FROM executions e JOIN tasks t ON t.id = e.task_id
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s
+  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
+  AND (NOT e.held OR (e.gated AND t.status <> 'PAUSED'))
+
+-- name: hold_other_work
+-- Holds locked work for the suspension of its tenant and marks it by the reason, so that the end
+-- of the suspension, and of no pause, lets it go. A backfill's is taken from the gate, which asks
+-- only whether its task is paused. What runs keeps its mark for the retry that it may come to.
+UPDATE executions e
+SET held = true, gated = false, parked = false, reason = 'tenant_suspended'
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s
+  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
+
+-- name: release_suspended_work
+-- Lets locked work go that the suspension of its tenant held by itself; what a backfill had not
+-- begun waits for the gate again.
+UPDATE executions e
+SET reason = '',
+    gated = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted,
+    held = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted
+WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.held AND e.reason = 'tenant_suspended'
+  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')

@@ -104,7 +104,7 @@ def overview(tenant_id: UUID) -> Overview:
         start_delay=start_delay(hour),
         dead_letters_open=letters.order_by()[:MOST_COUNTED].count(),
         paused_tasks=paused.order_by()[:MOST_COUNTED].count(),
-        standing_pauses=Pause.objects.for_tenant(tenant_id).open().count(),
+        standing_pauses=Pause.objects.asked_for(tenant_id).open().count(),
     )
 
 

@@ -209,7 +209,7 @@ _PAUSED_BY: Schema = {
     **closed(
         {
             "id": ID,
-            "scope": words(*choices.PauseScope.values),
+            "scope": words(*choices.PauseScope.values, choices.SUSPENSION),
             "value": {"type": "string"},
             "note": {"type": "string"},
             "until": INSTANT_OR_NULL,

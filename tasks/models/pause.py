@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from shared.ids import new_id
-from tasks.choices import OnResume, PauseScope
+from tasks.choices import SUSPENSION, OnResume, PauseScope
 from tasks.querysets import PauseQuerySet
 
 
@@ -16,7 +16,9 @@ class Pause(models.Model):
 
     ``value`` is ``key:value`` of a label, the pool, the host of the destination, or empty for the
     whole tenant. The tasks that it holds name it in ``pause_id``; when it ends they resume by
-    ``on_resume``. A task that had been paused by itself before stays so.
+    ``on_resume``. A task that had been paused by itself before stays so. The suspension of a
+    tenant is a pause too, of the scope ``suspension``: every task is under it, and each task's
+    misfire policy decides what fell into it (``on_resume`` is ``misfire``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -45,7 +47,8 @@ class Pause(models.Model):
         ]
         constraints = [
             models.CheckConstraint(
-                name="pause_scope_is_known", condition=Q(scope__in=PauseScope.values)
+                name="pause_scope_is_known",
+                condition=Q(scope__in=[*PauseScope.values, SUSPENSION]),
             ),
             models.UniqueConstraint(
                 fields=["tenant", "scope", "value"],

@@ -25,8 +25,8 @@ SUSPEND = Verb(
     "suspended",
     lambda tenant, actor, options: suspend_tenant(tenant.id, actor=actor),
     skip=lambda tenant: "already suspended" if tenant.suspended_at else "",
-    warning="Their keys answer 403 from now on, and nothing of theirs can be called. "
-    "Their data and their schedules stay.",
+    warning="Their keys answer 403 from now on, their members are refused, and nothing of theirs "
+    "starts. What runs may end. Their data and their schedules stay.",
 )
 RESUME = Verb(
     "resume",

@@ -13,10 +13,10 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from shared.api.authentication import Credentials, bearer_token
-from shared.exceptions import Forbidden
 from shared.sql import rows
 from tenants.models import ApiKey, Tenant
 from tenants.services.api_keys import hash_key
+from tenants.suspension import TenantSuspended
 
 # One text for unknown, revoked and expired keys: it does not say which keys exist.
 _REFUSED = "The key is not valid."
@@ -41,12 +41,6 @@ _TENANT = (
     "idempotency_seconds",
     "suspended_at",
 )
-
-
-class TenantSuspended(Forbidden):
-    """The tenant is suspended."""
-
-    code = "tenant_suspended"
 
 
 class ApiKeyAuthentication(BaseAuthentication):

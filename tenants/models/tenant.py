@@ -19,8 +19,8 @@ class Tenant(models.Model):
     """A customer or team; no call sees another tenant's rows.
 
     ``unlimited`` tenants have neither quotas nor rate limits. A suspended tenant's keys answer
-    403 and its data stays. ``default_jitter_seconds`` is the jitter of new recurring tasks that
-    say none (A8).
+    403, nothing of it starts, and its data stays. ``default_jitter_seconds`` is the jitter of new
+    recurring tasks that say none (A8).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from events import audit
 from shared.actor import Actor
@@ -19,6 +19,7 @@ from tenants.models.tenant import (
     MIN_IDEMPOTENCY_SECONDS,
 )
 from tenants.services.signing_secrets import add_signing_secret
+from tenants.suspension import tell_resumed, tell_suspended
 
 #: What of a tenant may be changed.
 SETTINGS = (
@@ -82,22 +83,33 @@ def change_tenant(tenant_id: UUID, settings: Mapping[str, Any], *, actor: Actor)
 
 @transaction.atomic
 def suspend_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
-    """Let the tenant's keys answer 403 from now on; one that is suspended stays as it is."""
+    """Suspend a tenant: its keys answer 403, and nothing of it starts; what runs may end.
+
+    A suspended one stays as it is; what its suspension lacks, as one of an older version does,
+    is made up. Raise NotFound, or Unavailable, changing nothing, when released work exists and
+    Redis cannot be asked about it.
+    """
     tenant = _locked(tenant_id)
-    if tenant.suspended_at is None:
-        tenant.suspended_at = timezone.now()
-        tenant.save(update_fields=["suspended_at"])
+    one = Tenant.objects.filter(pk=tenant_id)
+    first = bool(one.filter(suspended_at=None).update(suspended_at=Now()))
+    tenant.refresh_from_db()
+    tell_suspended(tenant_id, actor)
+    if first:
         audit.record(tenant_id, actor, "tenant.suspended", "tenant", tenant_id)
     return tenant
 
 
 @transaction.atomic
 def resume_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
-    """Let a suspended tenant call again; another one stays as it is."""
+    """End a tenant's suspension; each task's misfire policy decides what fell into it.
+
+    A tenant that is not suspended stays as it is. Raise NotFound.
+    """
     tenant = _locked(tenant_id)
-    if tenant.suspended_at is not None:
-        tenant.suspended_at = None
-        tenant.save(update_fields=["suspended_at"])
+    one = Tenant.objects.filter(pk=tenant_id)
+    if one.exclude(suspended_at=None).update(suspended_at=None):
+        tenant.refresh_from_db()
+        tell_resumed(tenant_id, actor)
         audit.record(tenant_id, actor, "tenant.resumed", "tenant", tenant_id)
     return tenant
 

@@ -15,7 +15,7 @@ from executions.services.pauses import Wanted, create_pause, end_pause, reach_of
 from shared.actor import COMMAND
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, shown, table, wrong_use
-from tasks.choices import OnResume, PauseScope
+from tasks.choices import SUSPENSION, OnResume, PauseScope
 from tasks.models import Pause
 from tasks.standing_pauses import describe
 from tenants.services import get_tenant
@@ -25,7 +25,7 @@ _VALUE_WIDTH = 30
 
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
-    found = Pause.objects.order_by("-created_at", "-id")
+    found = Pause.objects.exclude(scope=SUSPENSION).order_by("-created_at", "-id")
     if options["tenant"] is not None:
         found = found.filter(tenant=get_tenant(options["tenant"]))
     if not options["all"]:
@@ -69,7 +69,7 @@ def _create(command: Any, options: Mapping[str, Any]) -> None:
 
 
 def _end(command: Any, options: Mapping[str, Any]) -> None:
-    pause: Pause = find_row(Pause.objects.all(), options["id"], "pause")
+    pause: Pause = find_row(Pause.objects.exclude(scope=SUSPENSION), options["id"], "pause")
     what = shown(describe(pause.scope, pause.value))
     command.confirm(options, f"End the pause of {what}? Its tasks resume ({pause.on_resume}).")
     with transaction.atomic(durable=True):

@@ -90,16 +90,17 @@ def _text(value: bool | float) -> str:
 
 def _suspend(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     tenant = get_tenant(options["name"])
-    command.confirm(options, f"Suspend {tenant.name!r}? Its keys answer 403 from now on.")
+    effect = "Its keys and members are refused, and nothing of it starts."
+    command.confirm(options, f"Suspend {tenant.name!r}? {effect}")
     with transaction.atomic(durable=True):
         changed = suspend_tenant(tenant.id, actor=COMMAND)
-    _emit(command, options, changed, "suspended")
+    _emit(command, options, changed, "suspended; what runs may end")
 
 
 def _resume(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     with transaction.atomic(durable=True):
         changed = resume_tenant(get_tenant(options["name"]).id, actor=COMMAND)
-    _emit(command, options, changed, "may call again")
+    _emit(command, options, changed, "resumed; misfire policies decide on what it missed")
 
 
 def _emit(command: PunctualCommand, options: Mapping[str, Any], tenant: Tenant, now: str) -> None:
@@ -132,7 +133,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "suspend",
-            "refuse the tenant's keys from now on; its data and schedules stay",
+            "refuse the tenant's keys and members, and start nothing of it; its data stays",
             ('tenant suspend "Billing" --yes',),
             _suspend,
             _add_name,
@@ -140,7 +141,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "resume",
-            "let a suspended tenant call again",
+            "let a suspended tenant call and its tasks fire again",
             ('tenant resume "Billing"',),
             _resume,
             _add_name,

@@ -1,0 +1,87 @@
+"""What the suspension of a tenant does to its work: nothing starts or is leased until its end.
+
+A suspension is a pause over every task of the tenant, which the tenant cannot see or end: all that
+holds for standing pauses holds for it. Besides, it holds work that no pause holds, such as a run
+that was asked for by hand while its task was paused. What runs goes on and may end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from executions.engine import ledger, standing
+from executions.engine.clocks import database_now
+from shared.actor import Actor
+from shared.ids import new_id
+from shared.notify import wake_schedulers_in
+from shared.sql import rows, run
+from tasks import standing_pauses
+from tasks.choices import AS_MISSED, SUSPENSION, TaskStatus
+from tasks.models import Pause, Task
+
+
+def begin(tenant_id: UUID, actor: Actor) -> None:
+    """Hold everything of a suspended tenant; called again, hold what is not held yet.
+
+    Runs in the transaction that suspends. Raise Unavailable, changing nothing, when released work
+    exists and Redis cannot be asked about it.
+    """
+    standing_pauses.own(tenant_id)
+    run("bulk/take_time")
+    now = database_now()
+    work = _lock_work(tenant_id)
+    pause = _open(tenant_id)
+    if pause is None:
+        pause = Pause(
+            id=new_id(),
+            tenant_id=tenant_id,
+            scope=SUSPENSION,
+            on_resume=AS_MISSED,
+            created_by=actor.name[:200],
+            created_at=now,
+        )
+        pause.save(force_insert=True)
+    active = (TaskStatus.SCHEDULED, TaskStatus.RUNNING)
+    tasks = Task.objects.for_tenant(tenant_id).filter(status__in=active)
+    standing.hold(pause, list(tasks.values_list("id", flat=True)), now)
+    _hold_other_work(work)
+
+
+def end(tenant_id: UUID, actor: Actor) -> None:
+    """Let everything go that the suspension of a tenant holds.
+
+    Runs in the transaction that resumes. A task that another open pause covers goes under that;
+    of the others the misfire policy decides on each instant that fell into the suspension.
+    """
+    standing_pauses.own(tenant_id)
+    run("bulk/take_time")
+    now = database_now()
+    work = _lock_work(tenant_id)
+    pause = _open(tenant_id)
+    if pause is not None and standing.end(pause, actor=actor, now=now):
+        standing.let_go(pause, now)
+    run("pausing/release_suspended_work", {"ids": work, "low": ledger.floor_id()})
+    wake_schedulers_in(0.0)
+
+
+def _open(tenant_id: UUID) -> Pause | None:
+    found: Pause | None = (
+        Pause.objects.for_tenant(tenant_id).open().filter(scope=SUSPENSION).first()
+    )
+    return found
+
+
+def _lock_work(tenant_id: UUID) -> list[UUID]:
+    parameters = {"tenant": tenant_id, "low": ledger.floor_id()}
+    return [row[0] for row in rows("pausing/lock_tenant_work", parameters)]
+
+
+def _hold_other_work(work: Sequence[UUID]) -> None:
+    """Hold those of the locked rows that no pause of a task holds."""
+    low = ledger.floor_id()
+    found = rows("pausing/other_work", {"ids": list(work), "low": low})
+    released = [(row[0], row[1]) for row in found if row[1] is not None]
+    standing.withdraw_released(released, database_now())
+    if found:
+        run("pausing/hold_other_work", {"ids": [row[0] for row in found], "low": low})
