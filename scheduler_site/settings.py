@@ -225,7 +225,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["shared.api.renderers.OrjsonRenderer"],
     "DEFAULT_SCHEMA_CLASS": "shared.api.schema.ProblemAutoSchema",
     "EXCEPTION_HANDLER": "shared.api.problems.handle_exception",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "shared.api.renderers.JsonNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "shared.api.accept.FirstRenderer",
     "UNAUTHENTICATED_USER": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

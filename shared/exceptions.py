@@ -39,6 +39,16 @@ class InvalidInput(PunctualError):
         self.errors = errors
 
 
+class NotAcceptable(InvalidInput):
+    """The caller accepts none of the types that this is answered as."""
+
+    code = "not_acceptable"
+    status = 406
+
+    def __init__(self, message: str) -> None:
+        super().__init__([FieldError("Accept", self.code, message)], message)
+
+
 class NotFound(PunctualError):
     """There is no such resource."""
 

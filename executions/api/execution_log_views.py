@@ -12,22 +12,18 @@ from rest_framework.request import Request
 from executions.captured_logs import captured_log
 from executions.models import Execution
 from shared.api.query import integer
-from shared.api.renderers import JsonNegotiation
+from shared.api.renderers import JSON
 from shared.api.views import PunctualView
 
 _MOST_ATTEMPTS = 32767
-
-
-class _TextNegotiation(JsonNegotiation):
-    """Serves callers that accept plain text, and those that accept JSON."""
-
-    also_served = ("text/plain",)
+_TEXT = "text/plain"
 
 
 class ExecutionLogView(PunctualView):
     """What an attempt wrote."""
 
-    content_negotiation_class = _TextNegotiation
+    # JSON, too: callers of the other calls need no other header here.
+    served_as = (_TEXT, JSON)
     problems = {409: "No key in use opens the log (`decryption_failed`)."}
     query_parameters = {
         "GET": {
@@ -41,7 +37,7 @@ class ExecutionLogView(PunctualView):
 
     @extend_schema(
         operation_id="get_execution_log",
-        responses={(200, "text/plain"): OpenApiTypes.STR},
+        responses={(200, _TEXT): OpenApiTypes.STR},
     )
     def get(self, request: Request, execution_id: UUID) -> HttpResponse:
         """Show the captured output of a handler or a command, at most 64 KiB or as configured.
@@ -51,4 +47,4 @@ class ExecutionLogView(PunctualView):
         execution = Execution.objects.get_for_tenant(self.tenant_id, execution_id)
         found = captured_log(execution, self.query["attempt"])
         text = found.output.decode("utf-8", "replace")
-        return HttpResponse(text, content_type="text/plain; charset=utf-8")
+        return HttpResponse(text, content_type=f"{_TEXT}; charset=utf-8")

@@ -27,15 +27,15 @@ from drf_spectacular.renderers import (
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import NotAuthenticated
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from shared.api.problems import problem_of_status, respond
-from shared.api.renderers import accepts
+from shared.api.accept import accepts, best, not_acceptable
+from shared.api.problems import problem_of, problem_of_status, respond
 from shared.conf import conf
+from shared.exceptions import FieldError, InvalidInput
 
 _GZIP = "gzip"
 #: Configured, because keys belong to an app above.
@@ -97,27 +97,39 @@ class MayReadDocument(BasePermission):
         return True
 
 
-class _Negotiation(DefaultContentNegotiation):
-    """Chooses a format by Accept; an empty header takes any, as in the other calls."""
+#: What renders the document, by type; the one for callers that take any comes first.
+_RENDERERS: dict[str, type[Any]] = {
+    renderer.media_type: renderer
+    for renderer in (
+        OpenApiJsonRenderer,
+        OpenApiJsonRenderer2,
+        OpenApiYamlRenderer,
+        OpenApiYamlRenderer2,
+    )
+}
+_FORMATS = {"json": OpenApiJsonRenderer, "yaml": OpenApiYamlRenderer}
+_PAGE, _SCRIPT = "text/html", "application/javascript"
 
-    def get_accept_list(self, request: Request) -> list[str]:
-        """Return the entries of the header."""
-        found: list[str] = super().get_accept_list(request)
-        return found if any(found) else ["*/*"]
+
+def _renderer_for(request: Request) -> Any:
+    """Return what renders the format that the query names, or else the one that Accept prefers."""
+    named = request.query_params.get("format", "")
+    if named in _FORMATS:
+        return _FORMATS[named]()
+    if named:
+        message = f"Give {' or '.join(_FORMATS)}."
+        raise InvalidInput([FieldError("?format", "invalid", message)])
+    found = best(request.META.get("HTTP_ACCEPT", ""), list(_RENDERERS))
+    if found is None:
+        raise not_acceptable(list(_RENDERERS))
+    return _RENDERERS[found]()
 
 
 class SchemaView(APIView):
     """The OpenAPI document, as JSON unless YAML is asked for."""
 
-    content_negotiation_class = _Negotiation
     authentication_classes = [*_OF_KEYS, SignedIn]
     permission_classes = [MayReadDocument]
-    renderer_classes = [
-        OpenApiJsonRenderer,
-        OpenApiJsonRenderer2,
-        OpenApiYamlRenderer,
-        OpenApiYamlRenderer2,
-    ]
     # The document does not describe itself.
     schema = None
     http_method_names = ["get", "head"]
@@ -127,7 +139,7 @@ class SchemaView(APIView):
 
     def get(self, request: Request) -> HttpResponseBase:
         """Return the document, or 304 where the caller has this version."""
-        renderer: Any = request.accepted_renderer
+        renderer = _renderer_for(request)
         document = DOCUMENTS.get(renderer)
         answer = HttpResponse(
             content_type=f"{renderer.media_type}; charset=utf-8",
@@ -151,16 +163,20 @@ class SchemaView(APIView):
 class DocsView(SpectacularSwaggerSplitView):
     """Swagger UI over the document, for people who are signed in."""
 
-    content_negotiation_class = _Negotiation
     authentication_classes = []
     permission_classes = []
     url_name = "schema"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Show the page, or redirect to the login."""
-        if not accepts(request.META.get("HTTP_ACCEPT", ""), "text/html"):
-            # Not left to the framework, whose only renderer here cannot render a problem.
-            return respond(problem_of_status(406), request)
+        # Refused here, since the framework's only renderer of this page cannot render a problem.
+        if request.method not in ("GET", "HEAD"):
+            answer = respond(problem_of_status(405), request)
+            answer["Allow"] = "GET, HEAD"
+            return answer
+        offered = _SCRIPT if "script" in request.GET else _PAGE
+        if not accepts(request.META.get("HTTP_ACCEPT", ""), offered):
+            return respond(problem_of(not_acceptable([offered])), request)
         if not conf().schema_public and not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
         show: Callable[..., HttpResponseBase] = super().dispatch

@@ -26,7 +26,7 @@ _DESCRIPTIONS = {
     401: "There is no valid key.",
     403: "The key does not have the scope.",
     404: "There is no such resource.",
-    406: "The caller accepts no JSON.",
+    406: "The caller's Accept rules out every type of the answer.",
     409: "The state does not allow it, or the first call with this key still runs.",
     412: "The resource has another version than If-Match says.",
     413: "The body is too large.",

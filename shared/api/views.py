@@ -17,15 +17,18 @@ import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import MethodNotAllowed
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from shared.actor import Actor
+from shared.api.accept import best, names, not_acceptable
 from shared.api.authentication import Credentials
 from shared.api.query import Parameter, read_query
-from shared.exceptions import FieldError, Forbidden, InvalidInput
+from shared.api.renderers import JSON, PROBLEM_JSON
+from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable
 from shared.request_actor import actor_of
 
 _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
@@ -44,6 +47,8 @@ class PunctualView(APIView):
     problems: ClassVar[Mapping[int, str]] = {}
     #: Method -> query parameters; any other one is 400.
     query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
+    #: The types of its answers; a caller has to accept one of them.
+    served_as: ClassVar[tuple[str, ...]] = (JSON,)
     # No OPTIONS: its answer would show names of classes.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     metadata_class = None
@@ -68,7 +73,7 @@ class PunctualView(APIView):
         return response
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Refuse the method, then the caller, then unknown query parameters."""
+        """Refuse the method, the caller, unknown query parameters; then changes by Accept."""
         method = request.method or ""
         if not hasattr(self, method.lower()) or method.lower() not in self.http_method_names:
             takes = ", ".join(self.allowed_methods)
@@ -78,6 +83,28 @@ class PunctualView(APIView):
             structlog.contextvars.bind_contextvars(tenant_id=str(self.tenant_id))
         stated = self.query_parameters.get("GET" if method == "HEAD" else method, {})
         self.query = read_query(request.query_params, stated)
+        if method not in SAFE_METHODS:
+            self.refuse_unacceptable()
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Refuse a reading by Accept once it has an answer: errors keep their own status."""
+        if response.status_code < 400 and request.method in SAFE_METHODS:
+            try:
+                self.refuse_unacceptable()
+            except NotAcceptable as error:
+                response = self.handle_exception(error)
+        return super().finalize_response(request, response, *args, **kwargs)
+
+    def refuse_unacceptable(self) -> None:
+        """Raise NotAcceptable (406) where the caller's Accept rules the answer out.
+
+        A caller that names only the type of problems reads JSON as well.
+        """
+        header = self.request.META.get("HTTP_ACCEPT", "")
+        if best(header, self.served_as) is None and not names(header, PROBLEM_JSON):
+            raise not_acceptable(self.served_as)
 
     @property
     def caller(self) -> Credentials:

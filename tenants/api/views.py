@@ -175,6 +175,8 @@ class SigningSecretsView(_OwnersView):
             listed = [dict(row) for row in rows.values("id", "created_at", "expires_at")]
             return Response({"signing_secrets": listed})
         self._require_owner("see signing secrets again")
+        # Before the audit says that they were shown.
+        self.refuse_unacceptable()
         with transaction.atomic(durable=True):
             revealed = reveal_signing_secrets(self.tenant_id, actor=self.actor)
         shown = {"signing_secrets": [asdict(secret) for secret in revealed]}

@@ -62,11 +62,12 @@ class Operation:
             return False
         return not (self.not_by_expiring and caller.expires)
 
-    def ask(self, world: World, caller: Caller, key: str) -> Any:
+    def ask(self, world: World, caller: Caller, key: str, **headers: str) -> Any:
         """Make the call about the world's rows."""
         method, template = self.call.split()
         sent = _filled(self.body, {**world.ids, "own_member": caller.member or world.ids["member"]})
-        return caller.client.call(method, world.path(template), sent, idempotency_key=key)
+        headers["idempotency_key"] = key
+        return caller.client.call(method, world.path(template), sent, **headers)
 
 
 def _filled(given: Any, ids: dict[str, Any]) -> Any:

@@ -1,56 +1,88 @@
-"""Every call answers a caller that accepts JSON, and refuses one that rules it out with 406."""
+"""Every call serves callers that accept its type, and refuses others with 406, changing nothing."""
 
 from __future__ import annotations
-
-from uuid import UUID
 
 import pytest
 
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
+from tests.access.world import Caller, World, rows_of, undone
 from tests.support.api import ApiClient
 
 pytestmark = pytest.mark.django_db
-_EACH = list({operation.call: operation for operation in (*OPERATIONS, *BY_TOKEN)}.values())
+_ALL = (*OPERATIONS, *BY_TOKEN)
+_EACH = list({operation.call: operation for operation in _ALL}.values())
+_BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
 _TAKEN = (
     "",
     "*/*",
     "application/*",
     "application/json",
     "application/problem+json",
-    "application/json, text/plain, */*",
-    "text/html;q=0.9, */*;q=0.1",
+    "application/json;q=0.1, text/html",
+    _BROWSER,
 )
-_REFUSED = ("application/xml", "text/html", "application/json;q=0", "application/json;q=0, */*")
-
-
-class _Anything(dict[str, object]):
-    def __missing__(self, name: str) -> object:
-        return UUID(int=1) if name.endswith("_id") else "x"
-
-
-def _ask(operation: Operation, accept: str) -> tuple[int, str]:
-    method, template = operation.call.split()
-    path = template.format_map(_Anything())
-    answer = ApiClient().call(method, path, operation.body and {}, accept=accept)
-    return answer.status_code, answer["Content-Type"]
+_REFUSED = ("application/xml", "text/html", "application/json;q=0")
+_PROBLEM = "application/problem+json"
 
 
 @pytest.mark.parametrize("operation", _EACH, ids=lambda operation: operation.call)
-def test_a_call_is_refused_with_406_only_where_its_accept_header_rules_json_out(
-    operation: Operation,
+def test_an_error_keeps_its_own_status_and_type_whatever_is_accepted(
+    world: World, callers: dict[str, Caller], operation: Operation
 ):
-    # Without a key: 401 shows that negotiation succeeded, 406 that it failed.
-    problem = "application/problem+json"
+    def refusals(of: Caller, accept: str) -> tuple[int, str]:
+        method, template = operation.call.split()
+        answer = of.client.call(method, world.path(template), operation.body and {}, accept=accept)
+        return answer.status_code, answer["Content-Type"]
 
-    assert {_ask(operation, accept) for accept in _TAKEN} == {(401, problem)}
-    # A log is plain text, which the last header accepts.
-    refused = _REFUSED[:-1] if operation.name == "get_execution_log" else _REFUSED
-    assert {_ask(operation, accept) for accept in refused} == {(406, problem)}
+    accepted = (*_TAKEN, *_REFUSED)
+    assert {refusals(callers["no key"], accept) for accept in accepted} == {(401, _PROBLEM)}
+    if operation.method == "GET" and operation.foreign == 404 and operation.needs:
+        with undone():
+            stranger = callers["a foreign owner's key"]
+            assert {refusals(stranger, accept) for accept in _REFUSED} == {(404, _PROBLEM)}
 
 
-def test_accepting_plain_text_alone_suffices_for_a_log():
-    log = next(one for one in OPERATIONS if one.name == "get_execution_log")
-    other = next(one for one in OPERATIONS if one.name == "get_execution")
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.call)
+def test_a_caller_that_rules_the_answer_out_is_told_the_type_and_nothing_changes(
+    world: World, callers: dict[str, Caller], operation: Operation
+):
+    owner = callers["an owner's key"]
+    before = rows_of(world.tenant)
 
-    assert {_ask(log, accept)[0] for accept in ("text/plain", "text/*")} == {401}
-    assert _ask(other, "text/plain")[0] == 406
+    for accept in _REFUSED:
+        refused = operation.ask(world, owner, "once", accept=accept)
+        problem = refused.json()
+        assert (refused.status_code, refused["Content-Type"]) == (406, _PROBLEM)
+        assert "application/json" in problem["detail"]
+        assert [error["pointer"] for error in problem["errors"]] == ["Accept"]
+    assert rows_of(world.tenant) == before
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.call)
+def test_a_caller_that_accepts_the_type_among_others_is_served(
+    world: World, callers: dict[str, Caller], operation: Operation
+):
+    owner = callers["an owner's key"]
+
+    for accept in ("application/json", "application/json;q=0.1, text/html", _BROWSER):
+        with undone():
+            answer = operation.ask(world, owner, "once", accept=accept)
+            assert answer.status_code < 300, answer.content
+
+
+def test_accepting_plain_text_alone_suffices_for_a_log(world: World, callers: dict[str, Caller]):
+    reader = callers["read"].client
+    log = f"/v1/executions/{world.ids['ended_id']}/log"
+
+    for accept in ("text/plain", "text/*", "application/json;q=0, */*"):
+        assert reader.get(log, accept=accept).status_code == 200
+    assert reader.get("/v1/tasks", accept="text/plain").status_code == 406
+    assert reader.get("/v1/tasks", accept="application/json;q=0, */*").status_code == 406
+    assert "text/plain" in reader.get(log, accept="image/png").json()["detail"]
+
+
+@pytest.mark.parametrize("accept", ["application/xml", "text/html", _BROWSER, "application/json"])
+def test_a_path_that_there_is_not_is_a_problem_whatever_is_accepted(accept: str):
+    answer = ApiClient().get("/v1/nowhere", accept=accept)
+
+    assert (answer.status_code, answer["Content-Type"]) == (404, _PROBLEM)

@@ -105,6 +105,9 @@ def test_it_needs_no_credentials_where_it_is_public():
         ("application/vnd.oai.openapi+json", "application/vnd.oai.openapi+json"),
         ("application/yaml", "application/yaml"),
         ("application/vnd.oai.openapi", "application/vnd.oai.openapi"),
+        ("application/json;q=0.2, application/yaml;q=0.9", "application/yaml"),
+        ("application/yaml;q=0.5, application/json", "application/json"),
+        ("application/vnd.oai.openapi+json;q=0, */*", "application/json"),
         ("*/*", "application/vnd.oai.openapi+json"),
         ("", "application/vnd.oai.openapi+json"),
     ],
@@ -131,17 +134,40 @@ def test_the_page_is_shown_to_callers_that_accept_html(person: Client):
 def test_the_format_may_be_named_in_the_query(reader: ApiClient):
     assert reader.get(f"{SCHEMA}?format=yaml").content.startswith(b"openapi:")
     assert reader.get(f"{SCHEMA}?format=json").json()["openapi"]
-    assert reader.get(f"{SCHEMA}?format=xml").status_code == 404
+    as_page = {"accept": "text/html"}
+    assert reader.get(f"{SCHEMA}?format=yaml", **as_page).content.startswith(b"openapi:")
+    refused = reader.get(f"{SCHEMA}?format=xml")
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (400, "?format")
 
 
-@pytest.mark.parametrize("path", [SCHEMA, PAGE])
-def test_accepting_none_of_its_formats_is_406(reader: ApiClient, person: Client, path: str):
+@pytest.mark.parametrize(
+    ("path", "offered"),
+    [
+        (SCHEMA, ["application/json", "application/yaml"]),
+        (PAGE, ["text/html"]),
+        (f"{PAGE}?script=", ["application/javascript"]),
+    ],
+)
+def test_accepting_none_of_its_formats_is_406_that_names_them(
+    reader: ApiClient, person: Client, path: str, offered: list[str]
+):
     given = {"accept": "application/xml"}
     answer = reader.get(path, **given) if path == SCHEMA else person.get(path, headers=given)
 
     assert answer.status_code == 406
     assert answer["Content-Type"] == "application/problem+json"
     assert answer.json()["code"] == "not_acceptable"
+    assert [name for name in offered if name not in answer.json()["detail"]] == []
+
+
+@pytest.mark.parametrize("accept", ["application/yaml", "application/xml", "text/html"])
+def test_an_error_keeps_its_status_and_is_json_whatever_is_accepted(accept: str):
+    answer = ApiClient().get(SCHEMA, accept=accept)
+
+    assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
+    posted = Client().post(PAGE, headers={"accept": accept})
+    assert (posted.status_code, posted.json()["code"]) == (405, "method_not_allowed")
+    assert posted["Allow"] == "GET, HEAD"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])

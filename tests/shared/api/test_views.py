@@ -75,6 +75,16 @@ def test_callers_that_take_no_json_get_406_as_json():
     response = ApiClient().get("/v1/body", accept="text/html")
 
     assert (response.status_code, response.json()["code"]) == (406, "not_acceptable")
+    assert "application/json" in response.json()["detail"]
+    assert response.json()["errors"][0]["pointer"] == "Accept"
+
+
+def test_an_error_is_never_replaced_by_406():
+    client, html = ApiClient(), {"accept": "text/html"}
+
+    assert client.get("/v1/body?typ=a", **html).status_code == 400
+    assert client.call("BREW", "/v1/body", **html).status_code == 405
+    assert client.get("/v1/nowhere", **html).status_code == 404
 
 
 @pytest.mark.parametrize(
