@@ -187,6 +187,7 @@ def present_test(result: TestResult) -> dict[str, Any]:
         "request": result.request,
         "response": result.response,
         "timings": present_timings(result.timings),
+        "received": result.received,
     }
 
 

@@ -14,7 +14,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from shared.exceptions import InvalidInput
+from shared.exceptions import FieldError, InvalidInput
+from shared.instants import parse_instant
 from shared.json_pointer import child
 from tasks.choices import TaskStatus
 from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
@@ -89,6 +90,22 @@ def parse_create(
 def parse_copy(source: Definition, body: Any, *, now: datetime, limits: Limits) -> Definition:
     """Return the definition of a task that is copied: a masked secret is that of the source."""
     return _parse(require_object(body), _creation_clock(now, limits), limits, stored=source)
+
+
+def parse_clone(source: Definition, body: Any, *, now: datetime, limits: Limits) -> Definition:
+    """Return the source's definition with the overrides merged in, as a new task's.
+
+    Secrets that the overrides leave out are the source's, under the rule of an edit. A one-time
+    task whose time has passed needs another: its clone would run at once.
+    """
+    merge = partial(merge_edit, to_long(source))
+    clock = _creation_clock(now, limits)
+    definition = _parse(require_object(body), clock, limits, merge, stored=source)
+    run_at = definition.schedule.get("run_at")
+    if run_at and run_at == source.schedule.get("run_at") and parse_instant(run_at) <= now:
+        message = "The time of the source has passed; give run_at or delay_seconds."
+        raise InvalidInput([FieldError("#/schedule/run_at", "in_the_past", message)])
+    return definition
 
 
 def parse_one_of_many(body: Any, repeats: Repeats, *, now: datetime, limits: Limits) -> Definition:

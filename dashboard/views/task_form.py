@@ -35,10 +35,12 @@ from dashboard.views.task_preview import form_fields
 from executions.engine.clocks import database_now
 from executions.services import changing
 from executions.services.receiver_requests import address_of
+from executions.services.receiver_target import DEFAULT_PATH
 from executions.services.test_delivery import TestResult, send_test
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
 from tasks import choices
 from tasks.calendars import limits_of, names
+from tasks.cloning import copied_name
 from tasks.creation import create_task
 from tasks.definition import Definition, to_long
 from tasks.importers.pasted import parse_pasted
@@ -123,7 +125,8 @@ def task_test(request: ConsoleRequest) -> HttpResponse:
     try:
         source = _source(request)
         send = partial(send_test, visitor.tenant.pk, actor=visitor.actor, source=source)
-        result = send(_testable(request, source))
+        path = DEFAULT_PATH if request.POST.get("to") == "receiver" else None
+        result = send(_testable(request, source), receiver_path=path)
         shown = {"result": result, "attempts": [_facts(result)], "now": _now()}
     except InvalidInput as refused:
         shown = {"errors": [error.message for error in refused.errors]}
@@ -199,7 +202,7 @@ def _first_fields(request: ConsoleRequest) -> dict[str, str]:
         except ValueError:
             return fields
         shown = form_of(to_long(read_definition(source)))
-        return {**shown, "name": f"{shown['name'][:193]} (copy)", "base_of": copied}
+        return {**shown, "name": copied_name(shown["name"]), "base_of": copied}
     receiver = address_of(request.visitor.tenant.pk)
     if request.GET.get("example") and receiver:
         fields |= {

@@ -9,6 +9,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from executions.api.receiver_serializers import ReceivedRequest
 from executions.api.serializers import (
     CapturedResponse,
     ExecutionError,
@@ -215,3 +216,8 @@ class DeliveryTestAnswer(Answer):
     request = SentRequestWithBody()
     response = CapturedResponse(allow_null=True)
     timings = Timings()
+    received = ReceivedRequest(
+        allow_null=True,
+        help_text="With `to=receiver`, the request as it arrived; null where none did, and of "
+        "other tests.",
+    )

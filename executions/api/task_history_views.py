@@ -1,4 +1,4 @@
-"""``/v1/tasks/{id}/executions``, ``revisions`` and ``rollback``: what a task was and did."""
+"""``/v1/tasks/{id}/executions``, ``revisions``, ``rollback`` and ``clone``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from rest_framework.response import Response
 from executions.api.execution_views import EXECUTION_FILTERS, list_executions
 from executions.api.task_answers import task_answer
 from executions.api.task_serializers import RevisionSerializer, RollbackBody, TaskExecutionsPage
+from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.services import changing
 from shared.api.pagination import LIST_PARAMETERS, paginate
 from shared.api.schema import list_answer
 from shared.api.views import PunctualView
 from shared.exceptions import FieldError, InvalidInput, NotFound
-from tasks.api.serializers import TaskSerializer
+from tasks.api.serializers import TaskCloneSerializer, TaskSerializer
+from tasks.cloning import clone_task
 from tasks.definition import Definition, to_long
 from tasks.models import Task, TaskRevision
 from tasks.revisions import definition_of, read_definition
@@ -84,6 +86,27 @@ class RollbackTaskView(PunctualView):
                 expected_version=self.expected_version,
             )
         )
+
+
+class CloneTaskView(PunctualView):
+    """Make another task of one."""
+
+    @extend_schema(
+        operation_id="clone_task", request=TaskCloneSerializer, responses={201: TaskSerializer}
+    )
+    @idempotent(required=True)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Create a task from the definition of another one; the body is merged into it as by PATCH.
+
+        The clone keeps secrets as an edit does: 400 `secret_required` where the target moves and
+        a secret is not written anew. It has no history, fires on its own from now on, and is not
+        paused unless a standing pause covers it. Of a one-time task whose time has passed, give
+        `run_at` or `delay_seconds` (400 `in_the_past`).
+        """
+        task, definition = clone_task(
+            self.tenant_id, task_id, request.data, actor=self.actor, now=database_now()
+        )
+        return task_answer(task, definition, status=201)
 
 
 def _definition_at(task: Task, version: int) -> Definition:

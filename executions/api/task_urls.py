@@ -41,4 +41,5 @@ urlpatterns = [
         name="task-revisions",
     ),
     path("tasks/<uuid:task_id>/rollback", history.RollbackTaskView.as_view(), name="task-rollback"),
+    path("tasks/<uuid:task_id>/clone", history.CloneTaskView.as_view(), name="task-clone"),
 ]

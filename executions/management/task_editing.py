@@ -98,7 +98,7 @@ def create_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         # Nothing has these ids.
         found = [{**document, "id": None} for document in found]
     same = _unchanged(there, {key: body for key, body in zip(keys, bodies, strict=True) if key})
-    lines = (line for task in tasks for line in _made_lines(task, dry=dry))
+    lines = (line for task in tasks for line in made_lines(task, dry=dry))
     command.emit(
         options,
         {"dry_run": dry, "tasks": found, "unchanged": same},
@@ -243,7 +243,8 @@ def _require_version(task: Task, expected: int | None) -> None:
         raise VersionMismatch(f"The task is at version {task.version}, not {expected}.")
 
 
-def _made_lines(task: Task, *, dry: bool) -> Iterator[str]:
+def made_lines(task: Task, *, dry: bool) -> Iterator[str]:
+    """Yield what was created, or would be, with its first fires."""
     spec = spec_of(task)
     yield f"{'would create' if dry else f'created {task.id}'}  {shown(task.name, 40)}"
     yield f"  {shown(spec.text)}"

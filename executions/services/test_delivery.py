@@ -29,6 +29,7 @@ from executions.delivery.plan import Moment, Plan, compose, read_plan, template_
 from executions.delivery.signing import parse_secret
 from executions.engine.clocks import database_now
 from executions.exchange import mask_headers, proof_headers, shown_body, shown_url
+from executions.services.receiver_target import aimed_at_receiver, request_received
 from shared import execution_tokens
 from shared.actor import Actor
 from shared.addresses import AllowList, UrlError
@@ -69,7 +70,8 @@ class TestResult:
     """What was sent and what came of it; secrets are masked, timings are milliseconds by phase.
 
     ``request`` has method, url, headers and body; ``response`` (None without a complete answer)
-    status, headers, body as text and whether it was cut.
+    status, headers, body as text and whether it was cut. ``received`` is the request as it
+    arrived at the built-in receiver, of a test that went there.
     """
 
     #: Not a class of tests, whatever its name says.
@@ -82,27 +84,47 @@ class TestResult:
     request: dict[str, Any]
     response: dict[str, Any] | None
     timings: dict[str, float]
+    received: dict[str, Any] | None = None
 
 
 def send_test(
-    tenant_id: UUID, definition_body: Any, *, actor: Actor, source: Definition | None = None
+    tenant_id: UUID,
+    definition_body: Any,
+    *,
+    actor: Actor,
+    source: Definition | None = None,
+    receiver_path: str | None = None,
 ) -> TestResult:
     """Send what a task of this body would send; raise what creating it would raise.
 
-    A masked secret is that of the ``source``, which the body was made from.
+    A masked secret is that of the ``source``, which the body was made from. With a
+    ``receiver_path`` it goes to the tenant's own address of the built-in receiver instead, without
+    the target's secrets; raise NoReceiver where none runs.
     """
     now, limits = database_now(), limits_of(tenant_id)
     if source is None:
         definition = parse_create(definition_body, now=now, limits=limits)
     else:
         definition = parse_copy(source, definition_body, now=now, limits=limits)
-    return _send(tenant_id, None, definition, actor)
+    return _send_to(receiver_path, tenant_id, None, definition, actor)
 
 
-def send_test_of_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> TestResult:
-    """Send what the task sends; raise NotFound when there is none."""
+def send_test_of_task(
+    tenant_id: UUID, task_id: UUID, *, actor: Actor, receiver_path: str | None = None
+) -> TestResult:
+    """Send what the task sends, or to the receiver as above; raise NotFound when there is none."""
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id)
-    return _send(tenant_id, task, read_definition(task), actor)
+    return _send_to(receiver_path, tenant_id, task, read_definition(task), actor)
+
+
+def _send_to(
+    path: str | None, tenant_id: UUID, task: Task | None, definition: Definition, actor: Actor
+) -> TestResult:
+    if path is None:
+        return _send(tenant_id, task, definition, actor)
+    aimed = aimed_at_receiver(tenant_id, definition, path)
+    result = _send(tenant_id, task, aimed, actor)
+    return replace(result, received=request_received(tenant_id, result.request))
 
 
 def _send(tenant_id: UUID, task: Task | None, definition: Definition, actor: Actor) -> TestResult:

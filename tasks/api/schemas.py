@@ -200,6 +200,10 @@ _TOP_EDIT: Schema = {
 TASK_EDIT: Schema = closed(_TOP_EDIT) | {
     "description": "Merged into the task (RFC 7396): null takes away; fields of one form only."
 }
+TASK_CLONE: Schema = closed({key: part for key, part in _TOP_EDIT.items() if key != "status"}) | {
+    "description": "Merged into the copy (RFC 7396); without a name it is that of the source with "
+    "' (copy)' behind."
+}
 
 _LAST_EXECUTION: Schema = {
     **closed({"id": ID, "status": {"type": "string"}, "at": INSTANT_OR_NULL}, "id", "status", "at"),

@@ -32,6 +32,12 @@ class TaskEditSerializer(DocumentedSerializer):
     json_schema = schemas.TASK_EDIT
 
 
+class TaskCloneSerializer(DocumentedSerializer):
+    """The body of cloning a task."""
+
+    json_schema = schemas.TASK_CLONE
+
+
 class TaskSerializer(DocumentedSerializer):
     """A task as answered."""
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-schemas"
-NAMES = tuple(f"tasks-{verb}" for verb in ("create", "edit", "export", "list", "rollback", "show"))
+NAMES = tuple(
+    f"tasks-{verb}" for verb in ("clone", "create", "edit", "export", "list", "rollback", "show")
+)
 #: What tells a task's definition from other objects, and what of it is the API's.
 _PARTS = ("target", "retry_policy")
 _TAKEN = (*_PARTS, "payload_ref", "owner")

@@ -7,6 +7,7 @@ from typing import ClassVar
 from executions.management import (
     task_backfill,
     task_changes,
+    task_cloning,
     task_editing,
     task_import,
     task_occurrences,
@@ -61,6 +62,16 @@ class Command(VerbCommand):
             task_editing.add_create_options,
         ),
         Verb(
+            "clone",
+            "create a task from another one, with changes",
+            (
+                "tasks clone 9f3c2a7b1d20 --name Staging --set target.timeout_seconds=5",
+                "tasks clone 9f3c2a7b1d20 --in 10m --dry-run",
+            ),
+            task_cloning.run,
+            task_cloning.add_options,
+        ),
+        Verb(
             "edit",
             "change fields of a task; what is not named stays",
             (
@@ -101,7 +112,7 @@ class Command(VerbCommand):
         Verb(
             "test",
             "send what a task sends, once, now, marked as a test",
-            ("tasks test 9f3c2a7b1d20 --json",),
+            ("tasks test 9f3c2a7b1d20 --json", "tasks test 9f3c2a7b1d20 --to-receiver"),
             task_trials.run,
             task_trials.add_options,
         ),

@@ -305,7 +305,7 @@ def spy(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, str]]:
     """Return body and actor of each test that is sent from now on."""
     seen: list[tuple[Any, str]] = []
 
-    def send(tenant: Any, body: Any, *, actor: Any, source: Any) -> TestResult:
+    def send(tenant: Any, body: Any, *, actor: Any, **_: Any) -> TestResult:
         seen.append((body, actor.name))
         return sent()
 
@@ -322,6 +322,26 @@ def test_a_test_is_sent_and_its_answer_shown_as_text(editor, monkeypatch):
     assert (body["target"]["url"], actor) == (URL, user_of(editor))
     assert is_escaped(answer)
     assert "12.5 ms" in answer.text or "12 ms" in answer.text or "13 ms" in answer.text
+
+
+def test_a_test_goes_to_the_receiver_where_asked_and_shows_what_arrived(editor, monkeypatch):
+    paths: list[Any] = []
+    arrived = {"method": "POST", "path": "/ok", "headers": {"X-A": HOSTILE}, "body": HOSTILE}
+
+    def send(*_: Any, receiver_path: Any, **__: Any) -> TestResult:
+        paths.append(receiver_path)
+        return sent(received=arrived if receiver_path else None)
+
+    monkeypatch.setattr("dashboard.views.task_form.send_test", send)
+    form = form_at(editor, "/tasks/new", url=URL)
+
+    there = editor.post("/tasks/test", {**form, "to": "receiver"})
+    target = editor.post("/tasks/test", form)
+
+    assert paths == ["/ok", None]
+    assert is_escaped(there)
+    assert "What the receiver got" in there.text
+    assert "What the receiver got" not in target.text
 
 
 def test_a_test_that_got_no_answer_says_why(editor, monkeypatch):

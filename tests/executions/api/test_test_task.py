@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from tasks.models import Task
 from tenants.models import IdempotencyRecord, Tenant
 from tests.factories import ApiClient, make_client, make_task, once
 from tests.support.http_receiver import HttpReceiver, http_receiver
+from tests.support.receiving import receiving
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/tasks/test"
@@ -182,3 +184,48 @@ def test_a_test_continues_the_trace_of_its_call(client: ApiClient, receiver: Htt
     shown = client.post(PATH, body(receiver), traceparent=f"00-{trace}-00f067aa0ba902b7-00").json()
 
     assert shown["request"]["headers"]["traceparent"].split("-")[1::2] == [trace, "00"]
+
+
+def test_a_task_is_fired_at_the_built_in_receiver_without_its_secrets(
+    client: ApiClient, alpha: Tenant, settings: Settings, tmp_path: Path
+):
+    settings.PUNCTUAL = replace(conf(), webhook_allowed_networks=("127.0.0.0/8",))
+    target = {"url": "https://api.example.com/", "headers": {"X-Api-Key": "s3cret"}}
+    task = make_task(alpha, once(target=target))
+    with receiving(settings, tmp_path):
+        shown = client.post(f"/v1/tasks/{task.id}/test?to=receiver&path=/status/503").json()
+        defined = client.post(f"{PATH}?to=receiver", once(target=target)).json()
+
+    assert (shown["response"]["status"], shown["would_retry"]) == (503, True)
+    assert (shown["received"]["path"], shown["received"]["method"]) == ("/status/503", "POST")
+    assert (defined["outcome"], defined["received"]["path"]) == ("SUCCEEDED", "/ok")
+    assert "s3cret" not in str([shown, defined])
+
+
+def test_a_test_of_the_target_received_nothing_of_its_own(
+    client: ApiClient, receiver: HttpReceiver
+):
+    assert client.post(PATH, body(receiver)).json()["received"] is None
+
+
+@pytest.mark.parametrize("query", ["to=elsewhere", "path=/ok", "to=receiver&path=ok", "to=&path="])
+def test_where_a_test_goes_is_judged_before_anything_is_sent(
+    client: ApiClient, alpha: Tenant, receiver: HttpReceiver, query: str
+):
+    task = make_task(alpha, body(receiver))
+
+    for path in (PATH, f"/v1/tasks/{task.id}/test"):
+        sent = body(receiver) if path == PATH else None
+        assert client.post(f"{path}?{query}", sent).status_code == 400
+    assert receiver.requests == []
+
+
+def test_without_a_receiver_a_test_there_is_404(
+    client: ApiClient, alpha: Tenant, settings: Settings
+):
+    settings.RECEIVER_URL = ""
+    task = make_task(alpha)
+
+    answer = client.post(f"/v1/tasks/{task.id}/test?to=receiver")
+
+    assert (answer.status_code, answer.json()["code"]) == (404, "no_receiver")

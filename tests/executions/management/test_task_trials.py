@@ -26,8 +26,8 @@ def answers(monkeypatch: pytest.MonkeyPatch, **parts: Any) -> list[Any]:
     }
     result = TestResult(**{**values, **parts})
 
-    def send(tenant: Any, task: Any, *, actor: Any) -> TestResult:
-        seen.append((tenant, task, actor.name))
+    def send(tenant: Any, task: Any, *, actor: Any, receiver_path: Any) -> TestResult:
+        seen.append((tenant, task, actor.name, receiver_path))
         return result
 
     monkeypatch.setattr("executions.management.task_trials.send_test_of_task", send)
@@ -41,7 +41,7 @@ def test_what_came_of_a_test_is_printed(alpha, monkeypatch):
 
     document = read_document("tasks-test", said.out)
     assert (said.code, document["outcome"], document["response"]["status"]) == (0, "SUCCEEDED", 200)
-    assert seen == [(alpha.id, task.id, "command")]
+    assert seen == [(alpha.id, task.id, "command", None)]
     assert "POST https://api.example.com/r" in call("tasks", "test", str(task.id)).out
 
 
@@ -59,3 +59,14 @@ def test_a_test_without_an_answer_leaves_with_1(alpha, monkeypatch):
 
 def test_an_unknown_task_leaves_with_3(alpha):
     assert call("tasks", "test", "00000000-0000-0000-0000-000000000000").code == 3
+
+
+def test_a_test_goes_to_the_receiver_where_asked(alpha, monkeypatch):
+    task, seen = make_task(alpha), answers(monkeypatch)
+
+    said = call("tasks", "test", str(task.id), "--to-receiver")
+    call("tasks", "test", str(task.id), "--to-receiver", "/status/503")
+
+    assert [path for *_, path in seen] == ["/ok", "/status/503"]
+    assert "nothing arrived" in said.out
+    assert call("tasks", "test", str(task.id), "--to-receiver", "ok").code == 2
