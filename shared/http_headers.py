@@ -44,13 +44,26 @@ RESERVED_HEADERS = frozenset(
 )
 RESERVED_PREFIXES = ("proxy-",)
 
+#: Words that count wherever they stand in a name, then short ones that count only between
+#: hyphens. ``auth`` is also the begin of ``author``, which proves nothing.
 _SECRET_NAME = re.compile(
-    r"authorization|cookie|token|secret|passw|signature|credential|private|session|jwt|bearer|"
-    r"(api|access)[-_]?key|(^|[-_])(auth|key)($|[-_])",
+    r"auth(?!or(?!iz))|cookie|token|secret|passw|passphrase|passcode|signature|credential|private|"
+    r"session|jwt|bearer|csrf|xsrf|hmac|saml|"
+    r"(api|access|account|app|client|licen[cs]e|master|shared|subscription)[-_]?key|"
+    r"(^|[-_])(key|pass|pwd|pin|otp|totp|sig|sid|ticket|creds?|assertion)($|[-_])",
     re.IGNORECASE,
 )
-#: They sound like secrets; the one orders attempts and proves nothing, the others are ids.
-_OPEN_NAMES = frozenset({"x-scheduler-fencing-token", "idempotency-key", "x-idempotency-key"})
+#: They sound like secrets: one orders attempts, some are ids, the others ask for a proof.
+_OPEN_NAMES = frozenset(
+    {
+        "authentication-info",
+        "idempotency-key",
+        "proxy-authenticate",
+        "www-authenticate",
+        "x-idempotency-key",
+        "x-scheduler-fencing-token",
+    }
+)
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}")
 _VALUE = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")

@@ -191,7 +191,9 @@ def _asked(request: Request, in_query: str | None) -> tuple[bytes, str, Mode]:
     """Return the file's bytes, its encoding where that is known, and the mode."""
     if is_calendar(request.content_type):
         file = cast(dict[str, str], request.data)
-        return file[OCTETS].encode("latin-1"), file[CHARSET], Mode(in_query or Mode.ADD)
+        # An empty body reaches no parser.
+        raw, charset = file.get(OCTETS, "").encode("latin-1"), file.get(CHARSET, "")
+        return raw, charset, Mode(in_query or Mode.ADD)
     body, errors = cast(dict[str, Any], request.data), Errors()
     reader = FieldReader(body, "#", errors)
     reader.refuse_unknown(("ical", "mode"))

@@ -31,7 +31,10 @@ class DestinationsView(PunctualView):
 
     query_parameters = {
         "GET": {
-            "q": text("Part of the host.", max_length=_LONGEST_HOST),
+            "q": text(
+                "Part of the host, the host in any spelling, or a URL that calls it.",
+                max_length=_LONGEST_HOST,
+            ),
             "limited": boolean("Only those with limits of their own, or only those without."),
             "after": text("Go on behind this host: `next_after`.", max_length=_LONGEST_HOST),
             "limit": integer("So many at most.", minimum=1, maximum=_MOST),

@@ -31,7 +31,7 @@ from shared.notify import wake_schedulers_in
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from tasks.choices import TaskStatus
-from tasks.destination_names import read_name
+from tasks.destination_names import name_of_url, read_name
 
 #: Parked executions are counted up to here.
 MOST_PARKED = 100_000
@@ -77,13 +77,14 @@ def list_destinations(
     """Return the tenant's destinations in order of host, those behind ``after``, at most so many.
 
     A host is listed while a task that has not ended calls it or it has limits. Filters: ``q``
-    (part of the host), ``limited`` (bool). One that is absent or None leaves all.
+    (part of the host, or the host in any spelling, or a URL that calls it), ``limited`` (bool). One
+    that is absent or None leaves all.
     """
     given = filters or {}
     parameters = {
         "after": after,
         "only": None,
-        "q": _sought(given.get("q")),
+        **_sought(given.get("q")),
         "limited": given.get("limited"),
         "calling": list(CALLING),
         "limit": limit,
@@ -199,14 +200,15 @@ def _named(written: str) -> str:
         raise NotFound(_UNKNOWN) from error
 
 
-def _sought(part: str | None) -> str | None:
-    """Return a part of a host as names have it; a part in Unicode has to be a whole host."""
-    if part is None or part.isascii():
-        return part and part.lower()
+def _sought(text: str | None) -> dict[str, str | None]:
+    """Return what to look for: the text as a part of a name, and the name that it spells."""
+    if text is None:
+        return {"q": None, "named": None}
     try:
-        return read_name(part)
+        named = name_of_url(text) if "://" in text else read_name(text)
     except HostError:
-        return part
+        named = ""
+    return {"q": text.lower(), "named": named}
 
 
 def _judge(changes: Mapping[str, Any]) -> None:
@@ -228,7 +230,7 @@ def _only(tenant_id: UUID, hosts: Sequence[str]) -> list[Shown]:
     parameters = {
         "after": "",
         "only": list(hosts),
-        "q": None,
+        **_sought(None),
         "limited": None,
         "calling": list(CALLING),
         "limit": len(hosts),

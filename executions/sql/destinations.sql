@@ -15,7 +15,7 @@ FROM (
       AND (%(only)s::text[] IS NULL OR own.host = ANY(%(only)s::text[]))
 ) AS h
 LEFT JOIN destinations d ON d.tenant_id = %(tenant)s AND d.host = h.host
-WHERE (%(q)s::text IS NULL OR strpos(h.host, %(q)s::text) > 0)
+WHERE (%(q)s::text IS NULL OR strpos(h.host, %(q)s::text) > 0 OR h.host = %(named)s::text)
   AND (%(limited)s::boolean IS NULL OR %(limited)s::boolean = (d.id IS NOT NULL AND (
         d.max_in_flight IS NOT NULL OR d.rate_per_second IS NOT NULL OR NOT d.breaker)))
 GROUP BY h.host, d.max_in_flight, d.rate_per_second, d.breaker, d.version

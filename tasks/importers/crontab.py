@@ -180,7 +180,7 @@ class _Reader:
 
     def _job(self, number: int, line: str, whole: str) -> Entry:
         found = split_line(whole, system=self._system)
-        if found.command.endswith("\\"):
+        if found.stdin is None and _escapes_line_end(found.command):
             raise Unread(
                 "The line ends with a backslash; cron does not continue lines, so the command "
                 "is cut off here. Write it in one line."
@@ -208,6 +208,11 @@ class _Reader:
             yield "what follows '%' is the command's input; it is in the payload as 'stdin'"
         if not self._system and command.startswith("root "):
             yield "the command begins with 'root'; a system crontab is read with --system"
+
+
+def _escapes_line_end(command: str) -> bool:
+    """Return whether a backslash at the end escapes the line's end: of two, one escapes none."""
+    return (len(command) - len(command.rstrip("\\"))) % 2 == 1
 
 
 def _lines(text: str) -> list[str]:

@@ -65,7 +65,7 @@ def split_line(line: str, *, system: bool) -> Line:
     White space that follows the begin of the command is the command's.
     """
     notes: list[str] = []
-    if _ANACRON.fullmatch(line):
+    if _ANACRON.fullmatch(line) and not _begins_with_schedule(line):
         raise Unread(_ANACRON_REASON)
     expression, rest = _split_schedule(line, notes)
     user, rest = _split_user(rest) if system else (None, rest)
@@ -104,16 +104,26 @@ def job_behind(name: str, value: str) -> None:
     behind = "".join(rest)
     line, nickname = _LINE.fullmatch(behind), _NICKNAME.fullmatch(behind)
     expression = line[1] if line else nickname[1] if nickname and nickname[2] else ""
-    if not expression:
-        return
-    try:
-        spec.parse("RECURRING", {"cron_expression": " ".join(expression.split())})
-    except InvalidInput:
+    if not _is_schedule(expression):
         return
     raise Unread(
         f"Cron reads this line as the variable {name} alone, so its job never runs. Write "
         f"{name}={first} into a line of its own, above the job."
     )
+
+
+def _begins_with_schedule(line: str) -> bool:
+    """Return whether a command follows five fields of cron, also such as L, 1W and H."""
+    found = _LINE.fullmatch(line)
+    return found is not None and _is_schedule(found[1])
+
+
+def _is_schedule(expression: str) -> bool:
+    try:
+        spec.parse("RECURRING", {"cron_expression": " ".join(expression.split())})
+    except InvalidInput:
+        return False
+    return True
 
 
 def _split_schedule(line: str, notes: list[str]) -> tuple[str, str]:

@@ -50,7 +50,10 @@ def test_token_has_no_separator():
     [
         *("Authorization", "cookie", "Set-Cookie", "X-Api-Key", "apikey", "X-Access-Key-Id"),
         *("X-Auth-Token", "X-Auth", "X-Client-Secret", "X-Password", "X-Hub-Signature-256"),
-        *("X-Credentials", "Private-Token", "X-Key", "X-Session-Id", "X-JWT"),
+        *("X-Credentials", "Private-Token", "X-Key", "X-Session-Id", "X-JWT", "X-Creds"),
+        *("Authentication", "X-Authentication", "X-AuthKey", "OAuth", "X-Userauth", "X-Auth0"),
+        *("X-Passphrase", "X-Passcode", "X-User-Pass", "X-Pwd", "X-PIN", "X-OTP", "X-CSRF"),
+        *("X-Hmac-Sha256", "X-Sig", "X-SAML-Assertion", "LicenseKey", "SubscriptionKey", "SID"),
     ],
 )
 def test_headers_that_carry_secrets_are_known_by_their_names(name: str):
@@ -61,7 +64,8 @@ def test_headers_that_carry_secrets_are_known_by_their_names(name: str):
     "name",
     [
         *("Content-Type", "X-Team", "Retry-After", "X-Author", "Monkey", "Date"),
-        *("WWW-Authenticate", "Idempotency-Key", "X-Scheduler-Fencing-Token"),
+        *("WWW-Authenticate", "Idempotency-Key", "X-Scheduler-Fencing-Token", "X-Authority"),
+        *("X-Pinned", "Bypass", "Signal", "X-Inside", "Ticketing", "Authored-By", "Keyboard"),
     ],
 )
 def test_other_headers_are_shown(name: str):

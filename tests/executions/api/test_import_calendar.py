@@ -4,6 +4,7 @@ import pytest
 
 from events.models import AuditEntry
 from tasks.models import Calendar
+from tests.executions.answers import problem
 from tests.factories import make_client
 from tests.support.calendars import EASTER, ICAL, make_calendar
 
@@ -56,6 +57,15 @@ def test_the_text_itself_may_be_the_body(client, calendar):
 
     assert answer.status_code == 200
     assert dates(answer) == ["2027-12-25", "2027-12-26"]
+
+
+@pytest.mark.parametrize("raw", [b"", b" ", b"\n", b"\x00"])
+def test_a_file_without_a_line_is_refused_as_any_other_that_is_no_calendar(client, calendar, raw):
+    # Django's client names no type of an empty body by itself.
+    answer = take(client, calendar, raw, content_type="text/calendar", CONTENT_TYPE="text/calendar")
+
+    assert problem(answer) == (400, "invalid")
+    assert answer.json()["errors"][0]["code"] == "ical_invalid"
 
 
 def test_the_days_may_take_the_place_of_the_old_ones(client, calendar):

@@ -238,6 +238,35 @@ def test_white_space_before_a_line_and_inside_a_command_stays_apart():
     assert entry.text == "0 1 * * *\tprintf 'a\tb'"
 
 
+@pytest.mark.parametrize(
+    ("command", "payload"),
+    [
+        (r"printf 'a\\%b\n'", {"command": r"printf 'a\\", "stdin": r"b\n'"}),
+        (r"a\\%", {"command": r"a\\", "stdin": ""}),
+        (r"echo a\\", {"command": r"echo a\\"}),
+        (r"echo a\\\\", {"command": r"echo a\\\\"}),
+    ],
+)
+def test_only_a_line_whose_own_end_is_escaped_is_cut_off(command, payload):
+    entry = _one(f"5 4 * * * {command}\n")
+
+    body = definition_body(entry, url="https://a.example/", path="f", identity="i")
+    assert body["payload"].items() >= payload.items()
+
+
+@pytest.mark.parametrize("end", ["\\", "\\\\\\"])
+def test_a_line_whose_end_is_escaped_is_refused_since_cron_continues_none(end):
+    (job,) = parse_crontab(f"5 4 * * * run a{end}\n", system=False)
+
+    assert isinstance(job, Refused)
+    assert "does not continue lines" in job.reason
+
+
+@pytest.mark.parametrize("fields", ["0 9 L * *", "0 9 1W * *", "0 9 LW * MON", "0 9 H * *"])
+def test_a_field_of_letters_does_not_make_a_line_of_cron_one_of_anacron(fields):
+    assert _one(f"{fields} run it\n").schedule["cron_expression"] == fields
+
+
 def test_an_anacrontab_is_named_line_by_line():
     jobs = parse_crontab(
         "SHELL=/bin/sh\nSTART_HOURS_RANGE=3-22\n1\t5\tcron.daily\trun-parts /etc/cron.daily\n"
