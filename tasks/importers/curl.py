@@ -27,6 +27,8 @@ _LONGEST = 256 * 1024
 _PROMPT = re.compile(r"[$%>#] +(?=curl)")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _BODILESS = ("GET", "HEAD")
+#: What documents make of quotes and of the hyphens of an option.
+_TYPOGRAPHIC = re.compile(r"^[\u2018-\u201f\u00ab]|^[\u2010-\u2015\u2212]+[A-Za-z]|[\u2019\u201d]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,18 @@ def _words(text: str) -> Words:
         raise refusal(str(error)) from error
 
 
+def _refuse_typography(word: str) -> None:
+    """Refuse quotes and dashes of a document, which make other words of a command."""
+    if _TYPOGRAPHIC.search(word):
+        raise refusal(
+            f"{word[:40]!r} has a quote or dash of a document; write ' or \" and - as a shell has "
+            "them."
+        )
+
+
 def _apply(command: _Command, option: Option | None, value: str) -> None:
     if option is None:
+        _refuse_typography(value)
         command.urls.append(value)
     elif option.kind is Kind.REFUSED:
         raise refusal(f"{option.name}: {option.detail}")
@@ -158,6 +170,7 @@ def _add_header(command: _Command, _: Option, line: str) -> None:
         command.notes.append(f"-H {line[:60]!r} is left out; HTTP/1.1 has no such header.")
         return
     name, colon, value = line.partition(":")
+    _refuse_typography(name)
     if not colon and line.endswith(";"):
         name, value = line[:-1], ""
     elif not colon or not value.strip():

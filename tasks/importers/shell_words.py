@@ -23,6 +23,9 @@ _CONTINUED = (
     "A blank stands behind a backslash at the end of a line; the line below is taken as part of "
     "the command, where a shell would end it."
 )
+#: Copied from a page or a document; a shell takes it as a letter.
+_FIXED_BLANKS = "\u00a0\u2007\u202f"
+_FIXED_BLANK = "Blanks that do not break, from a page or a document, are read as plain ones."
 _OPERATORS = {
     ";": "Paste one command only; ';' begins another.",
     "|": "Paste one command only; '|' hands its output to another.",
@@ -73,9 +76,11 @@ class _Splitter:
         }
         while self.at < len(self.text):
             letter = self.text[self.at]
-            if letter in " \t\r\n":
+            if letter in " \t\r\n" or letter in _FIXED_BLANKS:
                 self._end_word()
                 self.at += 1
+                if letter in _FIXED_BLANKS:
+                    self.notes.append(_FIXED_BLANK)
             elif self.word is None and letter == "#":
                 self.at = self._line_end()
             elif self.word is None and _REDIRECTION.match(self.text, self.at):

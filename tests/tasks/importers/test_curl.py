@@ -351,6 +351,18 @@ def test_a_certificate_is_checked_whatever_the_command_says():
     assert "tls" not in _target(f"curl -k {URL}")
 
 
+def test_blanks_of_a_page_are_blanks_outside_of_quotes():
+    found = parse_curl(f"curl\u00a0-d\u202f'a\u00a0b' {URL}")
+
+    assert found.definition["payload"] == "a\u00a0b"
+    assert "read as plain ones" in found.notes[0]
+
+
+@pytest.mark.parametrize("value", ["\u201cquoted\u201d", "\u2014x", "a \u2018b\u2019"])
+def test_typography_inside_of_data_is_data(value):
+    assert parse_curl(f"curl -d '{value}' {URL}").definition["payload"] == value
+
+
 def test_a_host_alone_is_called_by_http():
     found = parse_curl("curl a.example")
 
@@ -398,6 +410,10 @@ def test_long_addresses_make_names_that_fit():
         ("curl https://a.example:99999/", "no valid host and port"),
         ("curl https://", "no valid host and port"),
         ("curl 'https://a.example/{b,c}'", "several addresses"),
+        (f"curl \u201c{URL}\u201d", "quote or dash of a document"),
+        (f"curl {URL} -H \u2018A: b\u2019", "quote or dash of a document"),
+        (f"curl {URL} \u2014data x", "quote or dash of a document"),
+        (f"curl {URL} \u2013d x", "quote or dash of a document"),
         ("curl 'https://a.example/[1-3]'", "several addresses"),
         ("curl " + "x" * 300_000, "longer than"),
     ],
