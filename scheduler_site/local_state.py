@@ -81,6 +81,10 @@ def write_private(path: Path, values: dict[str, Any]) -> None:
     scratch.unlink(missing_ok=True)
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        if os.geteuid() == 0:
+            # Whose directory it is runs there, and reads it at any moment.
+            owner = path.parent.stat()
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
         json.dump(values, handle, indent=1)
         handle.flush()
         os.fsync(handle.fileno())

@@ -86,6 +86,8 @@ def spread() -> Iterator[HostsSite]:
 def spread_with_clocks() -> Iterator[HostsSite]:
     """Start the installation over hosts, with a clock to set for each process."""
     folder = Path(tempfile.mkdtemp(prefix="punctual-clocks-"))
+    # The processes read them, as an account of their own.
+    folder.chmod(0o711)
     try:
         clock_files.build(folder)
         for name in PROCESSES:

@@ -22,6 +22,7 @@ from bench.chaos.site import Site, fault, into
 from bench.chaos.zombies import refusals
 from bench.installation import close_connections
 from executions.engine.refusals import STARTS
+from scheduler_site.privileges import Account
 from scheduler_site.proof.campaign import Outcome
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.workload import Window
@@ -175,14 +176,30 @@ def _failed(site: Site) -> int:
 @contextmanager
 def _limited(pids: Sequence[int]) -> Iterator[None]:
     """Hold the limit of open files just above the first free number, and raise it again."""
-    before = {pid: resource.prlimit(pid, resource.RLIMIT_NOFILE) for pid in pids}
+    before = {pid: _limits_of(pid) for pid in pids}
     for pid, (_, hard) in before.items():
-        resource.prlimit(pid, resource.RLIMIT_NOFILE, (_first_free(pid) + _SPARE_FILES, hard))
+        _limit(pid, _first_free(pid) + _SPARE_FILES, hard)
     try:
         yield
     finally:
-        for pid, limits in before.items():
-            resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        for pid, (soft, hard) in before.items():
+            _limit(pid, soft, hard)
+
+
+def _limits_of(pid: int) -> tuple[int, int]:
+    lines = Path(f"/proc/{pid}/limits").read_text(encoding="ascii").splitlines()
+    found = next(line for line in lines if line.startswith("Max open files")).split()
+    soft, hard = (resource.RLIM_INFINITY if one == "unlimited" else int(one) for one in found[3:5])
+    return soft, hard
+
+
+def _limit(pid: int, soft: int, hard: int) -> None:
+    """Set the limit as the process's own account, which may where a container's root may not."""
+    owner = Path(f"/proc/{pid}").stat()
+    program = f"import resource; resource.prlimit({pid}, resource.RLIMIT_NOFILE, ({soft}, {hard}))"
+    account = Account(owner.st_uid, owner.st_gid)
+    as_owner = account.spawn_options() if os.geteuid() == 0 else {}
+    subprocess.run([sys.executable, "-c", program], check=True, **as_owner)
 
 
 def _first_free(pid: int) -> int:

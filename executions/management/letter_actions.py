@@ -23,7 +23,8 @@ def act(command: Any, options: Mapping[str, Any]) -> None:
     """Do the verb's action to what the ids or filters choose."""
     bulk_options.require_one_choice(options)
     if len(options["ids"]) == 1:
-        _act_on_one(command, letters.find_letter(options["ids"][0]), options)
+        letter = letters.find_letter(options["ids"][0], options["tenant"])
+        _act_on_one(command, letter, options)
         return
     tenant, filters = _choice(options)
     plan = bulk_runs.Plan(
@@ -80,7 +81,7 @@ def _change(letter: DeadLetter, options: Mapping[str, Any]) -> str | None:
 def _choice(options: Mapping[str, Any]) -> tuple[Tenant, dict[str, Any]]:
     """Return the tenant and the filters of a bulk job."""
     if options["ids"]:
-        chosen = [letters.find_letter(text) for text in options["ids"]]
+        chosen = [letters.find_letter(text, options["tenant"]) for text in options["ids"]]
         tenants = {letter.tenant_id for letter in chosen}
         if len(tenants) > 1:
             raise wrong_use("ids", "these are of several tenants; act on each apart.")
@@ -88,7 +89,7 @@ def _choice(options: Mapping[str, Any]) -> tuple[Tenant, dict[str, Any]]:
     filters: dict[str, Any] = {}
     named = options["tenant"]
     if options["task"] is not None:
-        task = letters.find_task(options["task"])
+        task = letters.find_task(options["task"], options["tenant"])
         filters["task"] = str(task.id)
         named = named or str(task.tenant_id)
     if options["signature"] is not None:

@@ -27,11 +27,9 @@ _EXPORT_PAGE = 200
 
 def matching(options: Mapping[str, Any]) -> DeadLetterQuerySet:
     """Return the letters that the command's filters choose, of one tenant or of all."""
-    found = DeadLetter.objects.all()
-    if options["tenant"] is not None:
-        found = DeadLetter.objects.for_tenant(get_tenant(options["tenant"]).id)
-    task = None if options["task"] is None else find_task(options["task"]).id
-    return found.filtered(
+    tenant = options["tenant"]
+    task = None if options["task"] is None else find_task(options["task"], tenant).id
+    return letters_of(tenant).filtered(
         {
             "resolved": options["resolved"],
             "resolution": options["resolved_as"],
@@ -42,15 +40,25 @@ def matching(options: Mapping[str, Any]) -> DeadLetterQuerySet:
     )
 
 
-def find_letter(text: str) -> DeadLetter:
-    """Return the letter of this id, or of the only id that ends so."""
-    found: DeadLetter = find_row(DeadLetter.objects.all(), text, "dead letter")
+def letters_of(tenant: str | None) -> DeadLetterQuerySet:
+    """Return the letters of the tenant of this name or id, or of all tenants."""
+    if tenant is None:
+        return DeadLetter.objects.all()
+    return DeadLetter.objects.for_tenant(get_tenant(tenant).id)
+
+
+def find_letter(text: str, tenant: str | None = None) -> DeadLetter:
+    """Return the letter of this id, or of the only id that ends so; raise NotFound."""
+    found: DeadLetter = find_row(letters_of(tenant), text, "dead letter")
     return found
 
 
-def find_task(text: str) -> Task:
+def find_task(text: str, tenant: str | None = None) -> Task:
     """Return the task of this id, or of the only id that ends so; deleted ones too."""
-    found: Task = find_row(Task.objects.all(), text, "task")
+    rows = Task.objects.all()
+    if tenant is not None:
+        rows = rows.filter(tenant_id=get_tenant(tenant).id)
+    found: Task = find_row(rows, text, "task")
     return found
 
 

@@ -113,6 +113,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("backfill_task", f"POST {_TASK}/backfill", "operate", body=_YESTERDAY),
     _op("backfill_task", f"POST {_TASK}/backfill", "operate", body={**_YESTERDAY, **_DRY}),
     _op("rollback_task", f"POST {_TASK}/rollback", "write", body={"version": 1}),
+    _op("clone_task", f"POST {_TASK}/clone", "write", body={"name": "clone"}),
     _op("test_task", f"POST {_TASK}/test", "write", body={}),
     _op("test_definition", "POST /v1/tasks/test", "write", body=_NEW),
     _op("preview_edit", f"POST {_TASK}/preview", "read", body={}),

@@ -15,6 +15,7 @@ from tenants.models import ApiKey, Tenant
 from tests.access.operations import BY_TOKEN, OPERATIONS, Operation
 from tests.access.world import (
     SEEN_BY_ADMINS,
+    SEEN_BY_NONE,
     SEEN_BY_READERS,
     Caller,
     World,
@@ -118,6 +119,7 @@ def _judge(operation: Operation, caller: Caller, answer: Any, said: str) -> None
         assert answer.status_code == operation.foreign, said
     else:
         assert answer.status_code < 300, said
+    assert SEEN_BY_NONE not in shown, said
     if caller.foreign or not _may_see(operation, caller):
         assert SEEN_BY_READERS not in shown, said
         assert SEEN_BY_ADMINS not in shown, said

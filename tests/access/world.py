@@ -1,7 +1,7 @@
 """A tenant with a row of everything that calls and pages show or change, and who may ask for it.
 
 What only ``read`` may show holds the text SEEN_BY_READERS; what only ``admin`` may show holds
-SEEN_BY_ADMINS.
+SEEN_BY_ADMINS; secrets hold SEEN_BY_NONE.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ from tests.support.push_sink import PushSink
 
 SEEN_BY_READERS = "canary-r"
 SEEN_BY_ADMINS = "canary-a"
+#: What was written once and is shown to no caller again.
+SEEN_BY_NONE = "canary-s"
 #: A browser as anybody describes it who knows all of it.
 ENDPOINT = "https://push.example.com/browser-1"
 PUSH_KEYS = PushSink().keys
@@ -65,7 +67,15 @@ def body(**parts: Any) -> dict[str, Any]:
     return once(
         **{
             "name": f"{SEEN_BY_READERS}-name",
-            "target": {"url": f"https://{HOST}/{SEEN_BY_READERS}-path"},
+            "target": {
+                "url": f"https://{HOST}/{SEEN_BY_READERS}-path",
+                "headers": {"X-Api-Key": f"{SEEN_BY_NONE}-header"},
+                "auth": {
+                    "type": "basic",
+                    "username": f"{SEEN_BY_READERS}-user",
+                    "password": f"{SEEN_BY_NONE}-password",
+                },
+            },
             "payload": {"text": f"{SEEN_BY_READERS}-payload"},
             "labels": {"team": f"{SEEN_BY_READERS}-label"},
             **parts,

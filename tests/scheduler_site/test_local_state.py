@@ -74,3 +74,13 @@ def test_a_link_in_place_of_an_unfinished_file_is_not_written_through(tmp_path):
 
     assert victim.read_text() == "kept"
     assert local_state.load_runtime(tmp_path)["pid"] == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="changes owners, which only root may")
+def test_what_root_writes_belongs_to_whose_directory_it_is_from_the_first_moment(tmp_path):
+    os.chown(tmp_path, 4242, 4343)
+
+    local_state.write_runtime(tmp_path, {"pid": 1})
+
+    found = (tmp_path / local_state.RUNTIME_FILE).stat()
+    assert (found.st_uid, found.st_gid) == (4242, 4343)
