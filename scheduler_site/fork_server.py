@@ -165,7 +165,7 @@ def _become(wanted: _Wanted, server: int) -> NoReturn:
     os.chdir(said["directory"])
     setproctitle(f"punctual: {said['name']}")
     # The first word is the interpreter, which this process is already.
-    sys.argv = said["argv"][1:]
+    sys.orig_argv, sys.argv = list(said["argv"]), said["argv"][1:]
     sys.path[0] = os.path.dirname(sys.argv[0])
     runpy.run_path(sys.argv[0], run_name="__main__")
     sys.exit(0)

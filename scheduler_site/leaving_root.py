@@ -45,18 +45,25 @@ def leave_root() -> None:
     _require_archive(account)
     _compile()
     environment = _environment(os.environ, data_dir, account)
+    words = _own_words()
     if not can_enter(Path.cwd(), account):
         os.chdir(_BASE_DIR)
     try:
         rights.leave_root(account.uid, account.gid, account.groups, wanted(environment))
         # Nothing of what root has read is left in memory.
-        words = [sys.executable, *sys.orig_argv[1:]]
         os.execve(sys.executable, words, environment)  # noqa: S606 - itself, without a shell
     except OSError as error:
         raise PrivilegeError(
             f"Root cannot become the account {account.name} here ({error.strerror}). Start "
             "Punctual as an unprivileged user instead."
         ) from error
+
+
+def _own_words() -> list[str]:
+    """Return the words that this process was started with, its script named from the root."""
+    script = os.path.abspath(sys.argv[0]) if os.path.isfile(sys.argv[0]) else sys.argv[0]
+    given = [script if word == sys.argv[0] else word for word in sys.orig_argv[1:]]
+    return [sys.executable, *given]
 
 
 def _needed() -> Iterator[Path]:

@@ -2,7 +2,8 @@
 
 A checkout below ``/root`` or in a directory of root's own is closed to every other account. Root
 may let one account pass: an access control list gives it the right to search a directory, not to
-list it, and changes nothing for others.
+list it, and changes nothing for others. Without such lists the directory's group becomes that of
+the account, unless the group it has may do something there.
 """
 
 from __future__ import annotations
@@ -86,21 +87,28 @@ def _as_account(account: Account, asked: Callable[[], bool]) -> bool:
 
 
 def _let_search(directory: Path, account: Account) -> None:
-    advice = (
-        f"Let it pass (setfacl -m u:{account.uid}:x {directory}), move Punctual to where every "
-        "user may go, such as /opt, or set PUNCTUAL_USER."
-    )
     closed = (
         f"The account {account.name}, which Punctual runs as when root starts it, may not pass "
         f"through {directory}"
     )
     found = directory.stat()
     if found.st_uid != 0:
-        raise PrivilegeError(f"{closed}, which belongs to user id {found.st_uid}. {advice}")
+        raise PrivilegeError(
+            f"{closed}, which belongs to user id {found.st_uid}. Set PUNCTUAL_USER to that user, "
+            f"let the account pass (setfacl -m u:{account.uid}:x {directory}), or move Punctual "
+            "to where every user may go, such as /opt."
+        )
     try:
         os.setxattr(directory, _ACL, _with_search(_entries(directory, found), account))
     except OSError as error:
-        raise PrivilegeError(f"{closed} ({error.strerror}). {advice}") from error
+        if stat.S_IMODE(found.st_mode) & 0o070:
+            raise PrivilegeError(
+                f"{closed} ({error.strerror}). Let it pass (chmod o+x {directory}), move Punctual "
+                "to where every user may go, such as /opt, or set PUNCTUAL_USER."
+            ) from error
+        # Without such lists, where the group has no right that it could lose.
+        os.chown(directory, -1, account.gid)
+        directory.chmod(stat.S_IMODE(found.st_mode) | stat.S_IXGRP)
     sys.stderr.write(
         f"The account {account.name} may pass through {directory} from now on, not list it.\n"
     )

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,9 +31,14 @@ def scratch() -> Iterator[Path]:
         yield Path(directory)
 
 
-def tell(data_dir: Path, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+def tell(
+    data_dir: Path,
+    cwd: Path = ROOT,
+    words: Sequence[str] = ("-c", TELLING, "some", "words"),
+    **environment: str,
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", TELLING, "some", "words"],
+        [sys.executable, *words],
         env={"PATH": os.environ["PATH"], "DATA_DIR": str(data_dir), "PYTHONPATH": str(ROOT)}
         | environment,
         cwd=cwd,
@@ -63,6 +68,18 @@ def test_it_works_where_the_account_may_not_be_and_does_not_write_where_it_may_n
 
     assert f" {ROOT} " in found.stdout
     assert " None " in found.stdout
+
+
+@root_only
+def test_a_script_that_is_named_from_where_the_account_may_not_be_is_found(scratch):
+    closed, script = scratch / "closed", scratch / "script.py"
+    closed.mkdir(mode=0o700)
+    script.write_text(TELLING)
+    scratch.chmod(0o755)
+
+    found = tell(scratch / "data", closed, words=("-B", "../script.py", "up"))
+
+    assert found.stdout.splitlines()[0].endswith("None ['up']"), found.stderr
 
 
 @root_only

@@ -95,7 +95,9 @@ def test_the_way_through_a_link_is_opened_at_both_ends(closed, tmp_path):
 def test_a_directory_of_another_user_is_never_opened(closed):
     os.chown(closed.parent.parent, 4242, 4242)
 
-    with pytest.raises(PrivilegeError, match=r"belongs to user id 4242.*setfacl -m u:54321:x"):
+    with pytest.raises(
+        PrivilegeError, match=r"belongs to user id 4242.*PUNCTUAL_USER.*setfacl -m u:54321:x"
+    ):
         open_way(closed, STRANGER)
 
 
@@ -106,11 +108,29 @@ def test_a_file_that_is_closed_itself_is_an_error_that_says_how_to_open_it(close
         open_way(closed, STRANGER)
 
 
-def test_a_system_without_such_lists_is_an_error(closed, monkeypatch):
+@pytest.fixture
+def without_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(os, "setxattr", refuse)
 
+
+def test_without_such_lists_the_group_of_the_account_may_pass(closed, without_lists):
+    above = closed.parent.parent
+
+    open_way(closed, STRANGER)
+
+    assert can_read(closed, STRANGER)
+    assert not can_read(closed, OTHER)
+    assert (stat.S_IMODE(above.stat().st_mode), above.stat().st_gid) == (0o710, STRANGER.gid)
+
+
+def test_without_such_lists_no_group_loses_a_right(closed, without_lists):
+    above = closed.parent.parent
+    above.chmod(0o750)
+
     with pytest.raises(PrivilegeError, match=r"not supported.*/opt"):
         open_way(closed, STRANGER)
+
+    assert (stat.S_IMODE(above.stat().st_mode), above.stat().st_gid) == (0o750, 0)

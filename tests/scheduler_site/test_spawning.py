@@ -18,6 +18,7 @@ TELLING = """
 import json, os, sys
 print(json.dumps({
     "arguments": sys.argv,
+    "words": sys.orig_argv,
     "environment": dict(os.environ),
     "directory": os.getcwd(),
     "name": __name__,
@@ -77,6 +78,7 @@ async def test_a_forked_script_is_as_if_it_had_been_started(
     assert code == 7
     assert said == {
         "arguments": [str(tmp_path / "script.py"), "a", "b"],
+        "words": [sys.executable, str(tmp_path / "script.py"), "a", "b"],
         "environment": {"OWN": "2"},
         "directory": str(tmp_path),
         "name": "__main__",
