@@ -159,7 +159,7 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
             return _sign_in_first(request)
         visitor = _visitor(request)
         if visitor is None:
-            return refuse(request, 403, "No tenant yet", "You are not a member of any tenant.")
+            return _without_tenant(request)
         cast(ConsoleRequest, request).visitor = visitor
         with _zone_of(request):
             answer = _refusal(request, visitor, role) or run()
@@ -177,6 +177,18 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
         unreadable = error.code == DecryptionFailed.code
         title = "It cannot be opened" if unreadable else _TITLES.get(error.status, "Refused")
         return refuse(request, error.status, title, error.message)
+
+
+def _without_tenant(request: HttpRequest) -> HttpResponse:
+    suspended = Membership.objects.filter(user=cast(User, request.user)).select_related("tenant")
+    names = ", ".join(one.tenant.name for one in suspended.order_by("tenant__name"))
+    if not names:
+        return refuse(request, 403, "No tenant yet", "You are not a member of any tenant.")
+    detail = (
+        f"{names} is suspended (tenant_suspended): nothing of it starts or is shown. Ask the "
+        "operator of this installation to resume it."
+    )
+    return refuse(request, 403, "Tenant suspended", detail)
 
 
 def _sign_in_first(request: HttpRequest) -> HttpResponse:

@@ -38,6 +38,7 @@ class Suppression(models.TextChoices):
     NO_ADDRESS = "no_address", "No address"
     NO_SUBSCRIPTION = "no_subscription", "No browser subscribed"
     UNSUBSCRIBED = "unsubscribed", "Unsubscribed meanwhile"
+    TENANT_SUSPENDED = "tenant_suspended", "Tenant suspended"
 
 
 UNFINISHED = (DeliveryStatus.PENDING, DeliveryStatus.SENDING)

@@ -49,7 +49,7 @@ def recipients_of(tenant_ids: Iterable[UUID]) -> dict[UUID, list[Recipient]]:
     """Return the active members of each tenant, in a fixed number of queries."""
     memberships = list(
         Membership.objects.filter(tenant_id__in=set(tenant_ids), user__is_active=True)
-        .select_related("user", "notification_preference")
+        .select_related("user", "notification_preference", "tenant")
         .order_by("id")
     )
     found: dict[UUID, list[Recipient]] = {}
@@ -80,6 +80,8 @@ def wants(recipient: Recipient, channel: str, kind: str) -> bool:
 
 def kept_back(recipient: Recipient, channel: str, alert: Alert, now: datetime) -> str:
     """Return why the member is not told by this channel now, or nothing."""
+    if recipient.membership.tenant.suspended_at is not None:
+        return Suppression.TENANT_SUSPENDED
     if not wants(recipient, channel, alert.kind):
         return Suppression.UNSUBSCRIBED
     if _is_muted(recipient, alert, now):

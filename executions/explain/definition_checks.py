@@ -9,7 +9,7 @@ from executions.explain.answer import Check, Fix, told
 from executions.explain.evidence import Situation, end_of_pause, name_of
 from executions.explain.reasons import REASONS
 from shared.actor import SYSTEM
-from tasks.choices import OnResume, TaskStatus
+from tasks.choices import SUSPENSION, TENANT_SUSPENDED, OnResume, TaskStatus
 from tasks.models import Task
 from tasks.standing_pauses import describe
 
@@ -18,6 +18,13 @@ _LATER = {
     OnResume.RUN_ONCE.value: "What falls into the pause runs once, on resuming.",
     OnResume.REPLAY.value: "What falls into the pause is made up for, each instant.",
 }
+
+_SUSPENDED_ONLY = "no pause of its own holds it"
+#: Of work that is there, and of an instant without a row.
+_AFTER_SUSPENSION = (
+    "It starts when the tenant is resumed.",
+    "When the tenant is resumed, the task's misfire policy decides on it.",
+)
 
 
 def task_exists(found: Situation) -> Check:
@@ -47,15 +54,35 @@ def task_active(found: Situation) -> Check:
 
 
 def tenant_active(found: Situation) -> Check:
-    """Tell how the tenant stands; a suspended one's tasks go on."""
+    """Judge whether the tenant was active: nothing of a suspended one starts."""
     tenant = found.tenant
     if tenant is None:
         return Check("tenant_active", None, "the tenant is gone")
+    if found.final:
+        return _was_not_suspended(found)
     if tenant.suspended_at is None:
         return Check("tenant_active", True, f"the tenant, {tenant.name}, is active")
     says = f"the tenant, {tenant.name}, is suspended since {told(tenant.suspended_at)}"
-    more = "Its members and keys are refused; that stops none of its tasks."
-    return Check("tenant_active", True, says, more)
+    if found.status in (Status.QUEUED, Status.RUNNING):
+        return Check("tenant_active", True, says, "What runs may end.")
+    if found.row is None and (found.occurrence is None or found.passed):
+        return Check("tenant_active", None, says, "That did not decide on this instant.")
+    fix = Fix("Have the operator resume the tenant: `manage.py tenant resume`.")
+    return Check("tenant_active", False, says, _AFTER_SUSPENSION[found.row is None], fix)
+
+
+def _was_not_suspended(found: Situation) -> Check:
+    """Judge by what the ledger says of an instant that is decided."""
+    if found.reason == TENANT_SUSPENDED:
+        says = "it fell into a suspension of the tenant"
+        policy = found.task.schedule.get("misfire_policy") or "coalesce"
+        more = f"On resuming, the misfire policy, {policy}, did not run it."
+        return Check("tenant_active", False, says, more)
+    reason = REASONS.get(found.reason)
+    if reason is not None and reason.check == "tenant_active":
+        says = "it fell into a suspension of the tenant and ran afterwards"
+        return Check("tenant_active", True, says)
+    return Check("tenant_active", True, "no suspension of the tenant held it")
 
 
 def _was_active(found: Situation) -> Check:
@@ -87,6 +114,8 @@ def _pause_of_then(found: Situation) -> str:
 
 def _active_for_row(found: Situation) -> Check:
     row = found.row
+    if _in_suspension(found):
+        return _active(True, _SUSPENDED_ONLY)
     if found.task.status != TaskStatus.PAUSED:
         if row is not None and row.held and not row.gated:
             fix = Fix("Resume the task.", f"POST /v1/tasks/{found.task.pk}/resume")
@@ -109,12 +138,21 @@ def _active_for_instant(found: Situation) -> Check:
         )
         says = f"the task is cancelled{f', by {by}' if by else ''}, and fires no more"
         return _active(False, says, fix=fix)
+    if _in_suspension(found):
+        return _active(True, _SUSPENDED_ONLY)
     if task.status != TaskStatus.PAUSED or (found.passed and task.next_run_at is not None):
         return _active(True, f"the task is {task.status}")
     until = end_of_pause(task, found.pause)
     if until is not None and found.at > until:
         return _active(True, f"the task is paused until {told(until)}, which is before it")
     return _paused(found)
+
+
+def _in_suspension(found: Situation) -> bool:
+    """Return whether it is the suspension of the tenant that holds it, and no other pause."""
+    if found.pause is not None:
+        return found.pause.scope == SUSPENSION
+    return found.row is not None and found.row.held and found.reason == TENANT_SUSPENDED
 
 
 def _paused(found: Situation) -> Check:

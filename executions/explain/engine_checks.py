@@ -12,7 +12,7 @@ from executions.explain.reasons import REASONS, meaning_of
 from executions.explain.timetable import next_after
 from executions.models import Execution
 from shared.conf import conf
-from tasks.choices import TaskStatus
+from tasks.choices import AS_MISSED, TaskStatus
 
 _START_ONE = Fix("Start a scheduler: `manage.py up`, or `run_scheduler`.", "", "workers")
 _CONFIRM = Fix("See what would run, and let it: `manage.py restore --confirm`.")
@@ -57,9 +57,15 @@ def misfire(found: Situation) -> Check:
         return Check("misfire", None, "nothing is missed so far")
     resumed = found.task.resumed_at
     if found.task.status == TaskStatus.PAUSED or (resumed is not None and found.at <= resumed):
-        says = f"it fell into a pause, whose on_resume, {found.task.on_resume}, decides on it"
-        return Check("misfire", None, says)
+        return Check("misfire", None, _decided_by_pause(found))
     return _to_be_missed(found, late)
+
+
+def _decided_by_pause(found: Situation) -> str:
+    if found.task.on_resume != AS_MISSED:
+        return f"it fell into a pause, whose on_resume, {found.task.on_resume}, decides on it"
+    policy = found.task.schedule.get("misfire_policy") or "coalesce"
+    return f"it fell into a suspension of the tenant; the misfire policy, {policy}, decides on it"
 
 
 def overlap(found: Situation) -> Check:

@@ -166,6 +166,9 @@ def _state_without_row(found: Situation, blocker: Check) -> str:
         return "did_not_run" if over else "will_not_run"
     if blocker.name == "misfire":
         return "will_not_run"
+    if blocker.name == "tenant_active":
+        skips = found.task.schedule.get("misfire_policy") == "skip"
+        return "will_not_run" if skips and over else "waits"
     if blocker.name == "task_active":
         return _state_when_inactive(found, blocker, over)
     return "did_not_run" if found.passed else "waits"

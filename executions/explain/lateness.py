@@ -8,11 +8,13 @@ from executions.explain.answer import told
 from executions.explain.evidence import Situation
 from executions.explain.reasons import REASONS
 from executions.explain.schedule_checks import ON_TIME
+from tasks.choices import AS_MISSED
 from tasks.schedules.jitter import jitter_of
 
 _MADE_UP_FOR = {
     "misfire": "it made up for an instant that was missed while no scheduler ran",
     "task_active": "it made up for an instant that fell into a pause",
+    "tenant_active": "it made up for an instant that fell into a suspension of the tenant",
 }
 
 
@@ -53,7 +55,8 @@ def _waited_in_ledger(found: Situation, stretch: str) -> str:
     row, task = found.row, found.task
     resumed, queued = task.resumed_at, None if row is None else row.queued_at
     if row is not None and resumed and queued and row.due_at < resumed <= queued:
-        return f"its task was paused until {told(resumed)}"
+        what = "tenant was suspended" if task.on_resume == AS_MISSED else "task was paused"
+        return f"its {what} until {told(resumed)}"
     free = task.schedule.get("overlap_policy", "allow") == "allow"
     if free and not task.schedule.get("max_concurrent"):
         return f"no worker had room {stretch}"

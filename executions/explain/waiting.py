@@ -16,6 +16,7 @@ from tasks.models import Task
 #: Check -> the word of ``waiting_for``; the gate's is chosen by the task's policy.
 _WHAT = {
     "task_active": "pause",
+    "tenant_active": "tenant",
     "due": "due_time",
     "prepared": "scheduler",
     "overlap": "overlap",

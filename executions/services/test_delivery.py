@@ -46,6 +46,7 @@ from tasks.revisions import read_definition
 from tasks.validation import parse_copy, parse_create
 from tenants.services.signing_secrets import active_signing_secrets
 from tenants.signing import open_signing_secret
+from tenants.suspension import require_active
 
 #: Longest wait for a receiver, whatever the target's timeout says.
 DEADLINE_SECONDS = 10.0
@@ -128,6 +129,7 @@ def _send_to(
 
 
 def _send(tenant_id: UUID, task: Task | None, definition: Definition, actor: Actor) -> TestResult:
+    require_active(tenant_id)
     plan = _plan(tenant_id, definition)
     now = database_now()
     moment = _moment(tenant_id, task, definition, plan, now)

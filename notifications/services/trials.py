@@ -24,6 +24,7 @@ from shared.actor import Actor
 from shared.exceptions import NotFound
 from shared.ids import new_id
 from tenants.models import Membership
+from tenants.suspension import require_active
 
 _TITLE = "Punctual can reach you"
 _TEXT = "This is a test message; nothing has failed."
@@ -32,12 +33,13 @@ _TEXT = "This is a test message; nothing has failed."
 def send_trial(membership: Membership, channel: str, *, actor: Actor, limited: bool = True) -> str:
     """Send a test message and return where it went.
 
-    Raise TransportError, NotFound, and where members ask (``limited``) TooManyMessages,
-    Unavailable.
+    Raise TransportError, NotFound, TenantSuspended, and where members ask (``limited``)
+    TooManyMessages, Unavailable.
     """
     recipient = recipient_of(membership.pk)
     if recipient is None:
         raise NotFound("The member is not active.")
+    require_active(membership.tenant_id)
     if limited:
         count_test(membership.pk)
     with transaction.atomic():

@@ -94,6 +94,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "AlterField pushsubscription endpoint": "drops a rule and its index; old code looks for an "
         "endpoint among few rows",
     },
+    "notifications 0004_suppressed_while_suspended": {
+        "AlterField delivery reason": "one more word for people; the column stays as it is",
+    },
     "tasks 0015_export_keys": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",
     },

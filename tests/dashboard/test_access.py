@@ -67,7 +67,10 @@ def test_a_member_of_a_suspended_tenant_sees_nothing_of_it(browser, alpha):
     alpha.suspended_at = alpha.created_at
     alpha.save()
 
-    assert browser(alpha).get("/executions").status_code == 403
+    answer = browser(alpha).get("/executions")
+
+    assert answer.status_code == 403
+    assert "Alpha is suspended (tenant_suspended)" in answer.text
 
 
 def test_another_tenants_rows_are_not_there(browser, alpha, beta):

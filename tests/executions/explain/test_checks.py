@@ -105,11 +105,6 @@ def paused_by_itself(tenant: Tenant) -> Explanation:
     return at(task, this_minute(5 * MINUTE))
 
 
-def tenant_suspended(tenant: Tenant) -> Explanation:
-    Tenant.objects.filter(pk=tenant.pk).update(suspended_at=database_now())
-    return at(minutely(tenant), this_minute(5 * MINUTE))
-
-
 def task_cancelled(tenant: Tenant) -> Explanation:
     task = minutely(tenant)
     changing.cancel_task(tenant.id, task.id, actor=ACTOR)
@@ -491,15 +486,6 @@ def test_without_redis_nothing_is_handed_over(alpha: Tenant, monkeypatch: pytest
     assert explained.first_blocker is not None
     assert explained.first_blocker.name == "redis"
     assert explained.state == "waits"
-
-
-def test_a_suspended_tenants_tasks_go_on_and_that_is_told(alpha: Tenant):
-    found = tenant_suspended(alpha)
-
-    told = next(check for check in found.checks if check.name == "tenant_active")
-    assert told.ok is True
-    assert "is suspended since" in told.evidence
-    assert found.state == "will_run"
 
 
 @pytest.mark.parametrize("status", ["RUNNING", "SUCCEEDED"])

@@ -14,6 +14,7 @@ from executions.engine.clocks import database_now
 from executions.models import BulkJob, Execution
 from executions.services import backfill, bulk_steps, dead_letters, triggering
 from executions.services.bulk_jobs import create_bulk_job
+from executions.services.test_delivery import send_test_of_task
 from shared.exceptions import Unavailable
 from tasks.models import Task
 from tenants.models import Tenant
@@ -63,6 +64,7 @@ def doors(tenant: Tenant) -> dict[str, Callable[[], Any]]:
         "retry of a letter": lambda: dead_letters.retry_dead_letter(
             tenant.id, letter.id, None, **by
         ),
+        "test": lambda: send_test_of_task(tenant.id, task.id, **by),
         "backfill": lambda: backfill.create_backfill(tenant.id, task.id, wanted, **by),
         "bulk job": lambda: create_bulk_job(
             tenant.id,

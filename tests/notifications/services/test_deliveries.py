@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import redis
 from django.conf import settings
+from django.db.models.functions import Now
 
 from notifications import claims
 from notifications.alerter import Alerter
@@ -21,10 +22,12 @@ from notifications.services.deliveries import (
 from notifications.services.push_subscriptions import subscribe
 from notifications.transports.errors import TransportError
 from shared.conf import Conf
+from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import begin, fail, make_member, pass_time
 from tests.support.push_sink import PushSink, push_service
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
+from tests.support.suspending import suspend
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -273,3 +276,23 @@ def allow_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 def _knobs() -> dict[str, Any]:
     found = settings.PUNCTUAL
     return {name: getattr(found, name) for name in found.__dataclass_fields__}
+
+
+@pytest.mark.parametrize("when", ["before the failure", "before it is sent"])
+def test_members_of_a_suspended_tenant_are_told_nothing_and_that_is_noted(when: str) -> None:
+    tenant = make_tenant("acme")
+    make_member(tenant)
+    begin()
+    if when == "before the failure":
+        Tenant.objects.update(suspended_at=Now())
+    fail(tenant)
+    look()
+    suspend(tenant)
+
+    owed_now = list(Delivery.objects.all())
+    for delivery in owed_now:
+        send_delivery(delivery.id)
+
+    found = Delivery.objects.exclude(channel="console").values_list("status", "reason")
+    assert owed_now
+    assert set(found) == {("SUPPRESSED", "tenant_suspended")}

@@ -15,10 +15,12 @@ from notifications.services.push_subscriptions import subscribe
 from notifications.services.trials import send_trial
 from notifications.transports.errors import TransportError
 from shared.exceptions import NotFound
+from tenants.suspension import TenantSuspended
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
 from tests.support.push_sink import PushSink, push_service
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
+from tests.support.suspending import suspend
 
 pytestmark = pytest.mark.django_db
 
@@ -98,3 +100,13 @@ def test_a_test_mail_does_not_go_to_an_address_that_nobody_has_confirmed(
         assert send_trial(member, "email", actor=ACTOR) == "ada@example.com"
 
     assert sink.envelopes == [["ada@example.com"]]
+
+
+@pytest.mark.parametrize("channel", ["email", "push", "console"])
+def test_no_test_message_leaves_for_a_suspended_tenant(channel: str) -> None:
+    tenant = make_tenant()
+    member = make_member(tenant)
+    suspend(tenant)
+
+    with pytest.raises(TenantSuspended):
+        send_trial(member, channel, actor=ACTOR, limited=False)
