@@ -1,4 +1,5 @@
-"""Ends pauses whose time is over, of one task and of many; run by the scheduler.
+"""Ends pauses whose time is over, of one task and of many, and mends suspensions; a stage of the
+scheduler.
 
 Each pass is bounded, for the scheduler's other stages wait for it.
 """
@@ -9,7 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.engine import standing, withdrawal
+from executions.engine import standing, suspension, withdrawal
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
@@ -30,9 +31,10 @@ def run_once(partitions: Partitions) -> Counts:
     held = list(partitions.held)
     if not held:
         return Counts()
+    mended = suspension.mend()
     let_go, more = standing.end_due(partitions)
     found = rows("materialize/tasks_to_resume", {"partitions": held, "limit": _BATCH})
-    done = let_go
+    done = mended + let_go
     for task_id, tenant_id in found:
         done += _resume(tenant_id, task_id)
     return Counts(done=done, next_in=0.0 if more or len(found) == _BATCH else 1.0)

@@ -7,18 +7,27 @@ that was asked for by hand while its task was paused. What runs goes on and may 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.db import transaction
+
 from executions.engine import ledger, standing
 from executions.engine.clocks import database_now
-from shared.actor import Actor
+from shared.actor import SYSTEM, Actor
+from shared.exceptions import Unavailable
 from shared.ids import new_id
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks import standing_pauses
 from tasks.choices import AS_MISSED, SUSPENSION, TaskStatus
 from tasks.models import Pause, Task
+
+log = logging.getLogger(__name__)
+
+#: Tenants whose work one pass of the scheduler lets follow.
+_MENDED_AT_ONCE = 5
 
 
 def begin(tenant_id: UUID, actor: Actor) -> None:
@@ -63,6 +72,30 @@ def end(tenant_id: UUID, actor: Actor) -> None:
         standing.let_go(pause, now)
     run("pausing/release_suspended_work", {"ids": work, "low": ledger.floor_id()})
     wake_schedulers_in(0.0)
+
+
+def mend() -> int:
+    """Let work follow the suspensions that it does not follow, for the scheduler; return how many.
+
+    Another version, or a change past the service, has suspended or resumed these tenants. What
+    needs Redis while that is away waits for the next pass.
+    """
+    found = rows("pausing/out_of_step", {"limit": _MENDED_AT_ONCE})
+    try:
+        return sum(_mend(row[0]) for row in found)
+    except Unavailable as error:
+        log.warning("suspension_waits", extra={"reason": error.message})
+        return 0
+
+
+@transaction.atomic
+def _mend(tenant_id: UUID) -> bool:
+    # The tenant first, as whoever suspends or resumes it; judged again under the lock.
+    locked = rows("pausing/lock_tenant", {"tenant": tenant_id})
+    if not locked or locked[0][0] == (_open(tenant_id) is not None):
+        return False
+    (begin if locked[0][0] else end)(tenant_id, SYSTEM)
+    return True
 
 
 def _open(tenant_id: UUID) -> Pause | None:

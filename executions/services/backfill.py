@@ -31,6 +31,7 @@ from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND, Occurrence
 from tasks.services import spec_of
+from tenants.suspension import require_active
 
 #: No backfill has more instants; a longer range is run in parts.
 MAX_INSTANTS = 100_000
@@ -88,8 +89,8 @@ class Plan:
 def plan_backfill(tenant_id: UUID, task_id: UUID, wanted: Wanted) -> Plan:
     """Return what a backfill of the task would do; change nothing.
 
-    Raise NotFound, Conflict for a task that was cancelled or that a standing pause holds,
-    InvalidInput (``nothing_matches``, ``too_many``, or for what is wanted).
+    Raise NotFound, TenantSuspended, Conflict for a task that was cancelled or that a standing
+    pause holds, InvalidInput (``nothing_matches``, ``too_many``, or for what is wanted).
     """
     return _plan(Task.objects.get_for_tenant(tenant_id, task_id), wanted, database_now())
 
@@ -141,6 +142,7 @@ def _plan(task: Task, wanted: Wanted, now: datetime) -> Plan:
 
 
 def _require_runnable(task: Task) -> None:
+    require_active(task.tenant_id)
     if task.status == TaskStatus.CANCELLED:
         raise Conflict(REFUSALS["task_cancelled"], code="task_cancelled")
     if task.pause_id is not None:

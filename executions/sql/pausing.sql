@@ -102,6 +102,20 @@ WHERE t.partition = ANY(%(partitions)s) AND t.status = 'SCHEDULED'
   AND t.deleted_at IS NULL
 ORDER BY t.id LIMIT %(limit)s
 
+-- name: out_of_step
+-- Tenants that are suspended without holding their work, or hold it without being suspended, as a
+-- version leaves them that did not know of that. Tenants and open pauses are few.
+SELECT t.id FROM tenants t
+WHERE (t.suspended_at IS NOT NULL) <> EXISTS (
+    SELECT FROM pauses p
+    WHERE p.tenant_id = t.id AND p.scope = 'suspension' AND p.ended_at IS NULL)
+LIMIT %(limit)s
+
+-- name: lock_tenant
+-- A tenant, unless somebody suspends or resumes it in this moment; and whether it is suspended.
+SELECT t.suspended_at IS NOT NULL FROM tenants t
+WHERE t.id = %(tenant)s FOR NO KEY UPDATE SKIP LOCKED
+
 -- name: lock_tenant_work
 -- All unfinished work of a tenant, locked in order of ids before any of its tasks, as the recorder
 -- does: its later parts would else be waited for with the earlier ones locked. Indexes

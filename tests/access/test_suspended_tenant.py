@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -16,8 +17,10 @@ from django.urls import reverse
 
 from executions.models import Execution
 from tasks.models import Pause, Task
+from tasks.scheduling import schedule
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
+from tenants.suspension import TenantSuspended
 from tests.factories import (
     ApiClient,
     daily,
@@ -201,15 +204,26 @@ COMMANDS: dict[str, Callable[[Task, UUID], tuple[str, ...]]] = {
     "resume a task": lambda task, pause: ("tasks", "resume", str(task.pk)),
     "run a task": lambda task, pause: ("tasks", "run", str(task.pk)),
     "end the pause": lambda task, pause: ("pauses", "end", str(pause), "--yes"),
+    "edit a task": lambda task, pause: ("tasks", "edit", str(task.pk), "--priority", "1"),
+    "set fields": lambda task, pause: ("tasks", "set", str(task.pk), "--priority", "1", "--yes"),
+    "test a task": lambda task, pause: ("tasks", "test", str(task.pk)),
+    "create a task": lambda task, pause: (
+        *("tasks", "create", "--tenant", str(task.tenant_id)),
+        *("--url", "https://example.com/run", "--cron", "0 8 * * *"),
+    ),
+    "run again": lambda task, pause: ("tasks", "backfill", str(task.pk), "--from", "1m", "--yes"),
 }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_but_resuming_the_tenant_lifts_a_suspension(work: Task, name: str):
+    before = (Task.objects.count(), Execution.objects.count())
+
     said = call(*COMMANDS[name](work, suspension_of(work.tenant)))
 
     assert said.code != 0
-    assert said.out == ""
+    assert "suspended" in said.out + said.err or name == "end the pause"
+    assert (Task.objects.count(), Execution.objects.count()) == before
     assert is_untouched(work)
 
 
@@ -227,3 +241,33 @@ def test_the_commands_suspend_and_resume_one_tenant_with_its_work(alpha: Tenant,
     assert (reload(mine).status, reload(theirs).status) == ("PAUSED", "SCHEDULED")
     assert call("tenant", "resume", "Alpha").code == 0
     assert (reload(mine).status, reload(theirs).status) == ("SCHEDULED", "SCHEDULED")
+
+
+def test_a_crontab_makes_no_tasks_of_a_suspended_tenant(alpha: Tenant, work: Task, tmp_path: Path):
+    crontab = tmp_path / "jobs"
+    crontab.write_text("0 3 * * * /bin/report\n", encoding="utf-8")
+    before = Task.objects.count()
+
+    said = call(
+        *("tasks", "import", str(crontab), "--format", "crontab", "--tenant", "Alpha"),
+        *("--url", "https://example.com/run"),
+    )
+
+    assert said.code != 0
+    assert "suspended" in said.err
+    assert Task.objects.count() == before
+
+
+def test_the_application_schedules_nothing_of_a_suspended_tenant(alpha: Tenant, work: Task):
+    with pytest.raises(TenantSuspended):
+        schedule(alpha, url="https://example.com/run", cron="0 8 * * *", key="nightly")
+
+    assert not Task.objects.filter(tenant=alpha).exclude(pk=work.pk).exists()
+
+
+def test_the_tasks_of_a_suspended_tenant_are_exported_as_they_are(alpha: Tenant, work: Task):
+    said = call("tasks", "export", "--tenant", "Alpha")
+
+    assert said.code == 0
+    assert [task["name"] for task in json.loads(said.out)["tasks"]] == [work.name]
+    assert is_untouched(work)
