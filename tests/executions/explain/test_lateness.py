@@ -41,6 +41,21 @@ def test_a_pause_in_between_is_named(alpha: Tenant):
     assert "its task was paused until" in why_late(of(task, **times))
 
 
+def test_a_suspension_of_the_tenant_in_between_is_named(alpha: Tenant):
+    moment = this_minute(-MINUTE)
+    task = minutely(alpha, resumed_at=moment + 20 * SECOND, on_resume="misfire")
+    times: dict[str, Any] = {"queued_at": moment + 21 * SECOND, "started_at": moment + 21 * SECOND}
+
+    assert "its tenant was suspended until" in why_late(of(task, **times))
+
+
+@pytest.mark.parametrize("reason", ["suspended_coalesced", "suspended_replayed"])
+def test_what_runs_after_a_suspension_made_up_for_it(alpha: Tenant, reason: str):
+    late = of(minutely(alpha), reason=reason, started_at=this_minute())
+
+    assert "fell into a suspension of the tenant" in why_late(late)
+
+
 def test_with_a_limit_the_place_may_have_been_taken(alpha: Tenant):
     moment = this_minute(-MINUTE)
     times: dict[str, Any] = {"queued_at": moment + 21 * SECOND, "started_at": moment + 21 * SECOND}
