@@ -39,7 +39,7 @@ HELP = """Test receiver of Punctual. Every method works on every path.
 /huge?bytes=100000000     200 with so many bytes (&framing=length, chunked or close)
 /gzip-bomb?bytes=1000000000   200 with a small gzip body that unpacks to so many bytes
 /redirect?to=URL          302 to it (&status= for another)
-/echo                     the request as JSON
+/echo                     the request as JSON, its secrets hidden
 /verify?secret=whsec_...  200 when the signature is right, else 401 with the reason
 GET /healthz
 
@@ -136,8 +136,9 @@ def _echo(request: Request) -> Answer:
         200,
         {
             "method": request.method,
-            "target": request.target,
-            "headers": dict(request.headers),
+            # The answer is kept with the attempt, for all who may read it.
+            "target": request.shown_target,
+            "headers": request.shown_headers,
             "body": request.body.decode("utf-8", "replace"),
         },
     )

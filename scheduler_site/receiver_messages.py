@@ -14,9 +14,15 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs
 
+from shared.http_headers import is_secret_header
+
 JSON_TYPE = "application/json"
-#: A signing secret wherever it stands in a target, percent-encoded or not, by name or by shape.
-_SECRET = re.compile(r"(?<=[?&]secret=)[^&]*|whsec_[A-Za-z0-9+/=%_-]*")
+#: A signing secret wherever it stands in a target, percent-encoded or not.
+_SIGNING_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=%_-]*")
+_PAIR = re.compile(r"(?<=[?&])([^=&]+)=([^&]*)")
+_HIDDEN = "hidden"
+#: It proves where a request came from, and opens nothing.
+_SIGNATURE = "webhook-signature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +53,27 @@ class Request:
 
     @property
     def shown_target(self) -> str:
-        """Return the target as it may be listed: without a signing secret."""
+        """Return the target as it may be listed: without secrets."""
         return hide_secrets(self.target)
+
+    @property
+    def shown_query(self) -> dict[str, str]:
+        """Return the query as it may be listed."""
+        return {
+            name: _HIDDEN if is_secret_header(name) else hide_secrets(value)
+            for name, value in self.query.items()
+        }
+
+    @property
+    def shown_headers(self) -> dict[str, str]:
+        """Return the headers as they may be listed.
+
+        Callers that read requests may not use what they carry: a token ends its execution.
+        """
+        return {
+            name: _HIDDEN if is_secret_header(name) and name != _SIGNATURE else value
+            for name, value in self.headers
+        }
 
     def header(self, name: str) -> str | None:
         """Return the header's last value, None where it is missing."""
@@ -97,8 +122,12 @@ class BadQuery(ValueError):
 
 
 def hide_secrets(text: str) -> str:
-    """Return the text of a target or of a value in it without signing secrets."""
-    return _SECRET.sub("hidden", text)
+    """Return a target, or a value in it, without signing secrets and values of secret names."""
+    return _SIGNING_SECRET.sub(_HIDDEN, _PAIR.sub(_shown_pair, text))
+
+
+def _shown_pair(pair: re.Match[str]) -> str:
+    return f"{pair[1]}={_HIDDEN}" if is_secret_header(pair[1]) else pair[0]
 
 
 def answer_json(status: int, value: Any) -> Answer:

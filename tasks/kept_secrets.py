@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from shared.addresses import origin_of
+from shared.addresses import as_sent, origin_of
 from shared.json_pointer import child
 from tasks.field_reader import Errors, spell
 from tasks.masking import SECRET_FIELDS, Place
@@ -59,7 +59,8 @@ def _moved_origin(before: str, after: str) -> Iterator[str]:
 
 
 def _token_url(target: Mapping[str, Any]) -> str | None:
-    return (target["auth"] or {}).get("token_url")
+    url = (target["auth"] or {}).get("token_url")
+    return url and as_sent(url)
 
 
 def _proxy(target: Mapping[str, Any]) -> Any:

@@ -108,6 +108,24 @@ def test_echo_answers_the_request():
     }
 
 
+def test_echo_gives_back_no_secret_since_its_answer_is_kept_for_all_who_may_read():
+    headers = (
+        ("authorization", "Bearer v3ry"),
+        ("cookie", "a=v3ry"),
+        ("x-execution-token", "7.v3ry"),
+        ("x-passphrase", "v3ry"),
+        ("webhook-signature", "v1,abc"),
+    )
+    request = Request("POST", "/echo?api_key=v3ry&a=1&sig=v3ry&b=whsec_v3ry", headers, b"{}")
+
+    answer = Answers().answer(request).body
+
+    assert b"v3ry" not in answer
+    found = json.loads(answer)
+    assert found["target"] == "/echo?api_key=hidden&a=1&sig=hidden&b=hidden"
+    assert found["headers"]["webhook-signature"] == "v1,abc"
+
+
 def test_the_help_names_every_path():
     paths = {"/500", *receiver_answers._PATHS} - {"/"}
 

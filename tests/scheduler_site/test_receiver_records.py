@@ -109,6 +109,18 @@ def test_signing_secrets_are_neither_listed_nor_in_the_ledger():
     assert b"/verify?a=1&secret=hidden&b=2" in ledger_line(request, OK, None)
 
 
+def test_values_of_secret_names_in_a_query_are_neither_listed_nor_in_the_ledger():
+    recent, request = RecentRequests(), Request("POST", "/ok?api_key=v3ry&a=1&Access_Token=v3ry")
+    recent.add(request, OK)
+
+    assert recent.listing({})["requests"][0]["query"] == {
+        "api_key": "hidden",
+        "a": "1",
+        "Access_Token": "hidden",
+    }
+    assert b"/ok?api_key=hidden&a=1&Access_Token=hidden" in ledger_line(request, OK, None)
+
+
 def test_a_request_with_too_many_fields_does_not_spoil_the_listing():
     recent = RecentRequests()
     recent.add(Request("POST", "/ok?" + "&".join(["a=1"] * 30)), OK)

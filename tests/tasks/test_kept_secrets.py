@@ -129,6 +129,13 @@ def test_an_edit_that_moves_nothing_keeps_the_secret(secret, change):
     assert edited.target[part][key] == source.target[part][key]
 
 
+def test_another_spelling_of_the_token_url_is_the_same_place():
+    source = holding("auth/client_secret")
+    edit = {"target": {"auth": {"token_url": "https://AUTH.example.com.:0443/token#a"}}}
+
+    assert patch(source, edit)[0].target["auth"]["client_secret"] == "s3cret"
+
+
 def test_the_token_url_may_not_change_under_a_kept_client_secret():
     source = holding("auth/client_secret")
     edit = {"target": {"auth": {"token_url": "https://auth.example.com/other-tenant/token"}}}
