@@ -36,6 +36,10 @@ _DECIMAL_TOO_LARGE = (
     "number_out_of_range",
     "Must be a finite number; the largest is near 1.8e308. Write larger ones as text.",
 )
+_DECIMAL_TOO_SMALL = (
+    "number_out_of_range",
+    "Would be kept as zero; the number nearest to zero is 5e-324. Write smaller ones as text.",
+)
 _NO_JSON_TYPE = (
     "invalid_type",
     "Must be JSON: text, number, true, false, null, list or object.",
@@ -51,6 +55,7 @@ _SUSPICIOUS_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _FORBIDDEN_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n"
+_NOT_ZERO = re.compile(r"-?[0.]*[1-9]")
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
 
@@ -281,6 +286,8 @@ def _decimal(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         raise _Misfit(*_DECIMAL_TOO_LARGE)
+    if not value and _NOT_ZERO.match(text):
+        raise _Misfit(*_DECIMAL_TOO_SMALL)
     return value
 
 

@@ -30,6 +30,7 @@ REFUSED = {
     "one more than 64 bits": '{"id": 18446744073709551616}',
     "thirty digits": '{"id": 123456789012345678901234567890}',
     "float overflow": '{"v": 1e400}',
+    "float underflow": '{"v": 1e-400}',
     "NaN": '{"v": NaN}',
     "Infinity": '{"v": [-Infinity]}',
     "duplicate name": '{"a": 1, "a": 2}',

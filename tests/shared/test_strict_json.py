@@ -36,6 +36,8 @@ def _refused(text, pointer="#"):
     ("text", "pointer", "code"),
     [
         ('{"a": {"b": [1, 1e400]}}', "#/a/b/1", "number_out_of_range"),
+        ('{"a": [0, 1e-400]}', "#/a/1", "number_out_of_range"),
+        ('{"a": -0.0001e-400}', "#/a", "number_out_of_range"),
         ('{"id": 18446744073709551616}', "#/id", "number_out_of_range"),
         ('{"id": -9223372036854775809}', "#/id", "number_out_of_range"),
         ('{"x": 1, "a": {"v": 1, "v": 2}}', "#/a/v", "json_duplicate_name"),
@@ -178,3 +180,8 @@ def test_forbidden_characters_are_found_in_names_and_texts():
 def test_no_body_takes_longer_than_its_size_deserves(body):
     with within_processor_seconds(20), pytest.raises(InvalidInput):
         read_json(body)
+
+
+@pytest.mark.parametrize("text", ["0.0", "-0.0", "0e5", "0.000e-400", "5e-324", "1e-300", "-0.0E0"])
+def test_zero_and_what_is_near_to_it_are_numbers(text: str):
+    assert read_json(text) == float(text)
