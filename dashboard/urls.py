@@ -34,6 +34,7 @@ urlpatterns = [
     path("login", session.SignIn.as_view(), name="login"),
     path("logout", session.sign_out, name="logout"),
     path("tenant", session.choose_tenant, name="choose_tenant"),
+    path("pulse", session.pulse, name="pulse"),
     path("search", search.search, name="search"),
     # overview
     path("", overview.overview, name="overview"),

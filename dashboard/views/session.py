@@ -12,7 +12,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from dashboard.access import ConsoleRequest, Done, action
+from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.throttle import forget_failures, is_refused, note_failure
 from shared.client_address import counted_address
 from shared.exceptions import NotFound
@@ -67,3 +67,9 @@ def choose_tenant(request: ConsoleRequest) -> Done:
         raise NotFound("You are not a member of that tenant.")
     request.session["tenant_id"] = wanted
     return Done(f"You now look at {chosen[0].tenant.name}.", reverse("dashboard:overview"))
+
+
+@page(Role.VIEWER)
+def pulse(request: ConsoleRequest) -> HttpResponse:
+    """Answer a page that asks whether server, database and session are there (204)."""
+    return HttpResponse(status=204)

@@ -1,6 +1,6 @@
 // Live pages: the socket says what changed, the page reads the truth again and morphs into it.
 // A region is `<section id data-live="executions tasks">`; `data-live-every="5"` asks by the clock.
-import { distance } from "./ages.js";
+import { age, asking, failed, reasonOf, showFreshness, socketIs, socketIsLost, succeeded } from "./freshness.js";
 import { Socket } from "./socket.js";
 import { catchUp, toast } from "./toasts.js";
 import { morph } from "./morph.js";
@@ -8,7 +8,10 @@ import { morph } from "./morph.js";
 const EVERYTHING = "*";
 const LEAST_GAP = 1000;
 const POLL = 10000;
-const BANNER_AFTER = 15000;
+// Without a hint a page is read again after this: hints get lost while the bus is away.
+const UNTOLD = 15000;
+const ANSWERS_WITHIN = 8000;
+const AFTER_FAILURE = 4000;
 const IDLE_AFTER = 600000;
 const IDLE_GAP = 30000;
 const LEAVE_WITHIN = 10000;
@@ -17,8 +20,8 @@ const dirty = new Set();
 let state = "connecting";
 let paused = false;
 let busy = false;
-let readAt = Date.now();
-let lostAt = 0;
+let endedAt = Date.now();
+let failedAt = 0;
 let usedAt = Date.now();
 let leftAt = 0;
 let reading = new AbortController();
@@ -32,59 +35,92 @@ function concerned() {
   return regions().filter((one) => one.dataset.live.split(" ").some((topic) => dirty.has(topic)));
 }
 
+// Ends with the page's being left, or when no answer comes: a frozen server never closes.
+function patience() {
+  const timer = new AbortController();
+  const stop = () => timer.abort();
+  const timeout = setTimeout(stop, ANSWERS_WITHIN);
+  reading.signal.addEventListener("abort", stop);
+  return { signal: timer.signal, done: () => { clearTimeout(timeout); reading.signal.removeEventListener("abort", stop); } };
+}
+
+function leaveIfGone(answer) {
+  const signedOut = answer.redirected && new URL(answer.url).pathname === "/login";
+  // What the page shows may be deleted meanwhile: the server says so once, as a page.
+  if (signedOut || answer.status === 404) { location.reload(); return true; }
+  return false;
+}
+
+// Reads the page for its regions; one without any only asks whether the server answers.
+async function read(wanted, signal) {
+  const headers = { "X-Live": "1", Accept: "text/html" };
+  const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, { headers, signal });
+  if (leaveIfGone(answer)) return 0;
+  if (answer.ok && wanted.length) {
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    wanted.forEach((one) => morph(one, fresh.getElementById(one.id)));
+    document.dispatchEvent(new CustomEvent("live:morphed"));
+  }
+  return answer.status;
+}
+
 async function refresh() {
   const wanted = concerned();
-  if (!wanted.length) { dirty.clear(); return; }
+  if (!wanted.length && !dirty.has(EVERYTHING)) { dirty.clear(); return; }
   busy = true;
+  const left = reading.signal;
   const asked = [...dirty];
   dirty.clear();
   wanted.forEach((one) => one.setAttribute("aria-busy", "true"));
+  const since = asking();
+  const { signal, done } = patience();
+  let status = 0;
   try {
-    const headers = { "X-Live": "1", Accept: "text/html" };
-    const answer = await fetch(location.href, { headers, signal: reading.signal });
-    const signedOut = answer.redirected && new URL(answer.url).pathname === "/login";
-    // What the page shows may be deleted meanwhile: the server says so once, as a page.
-    if (signedOut || answer.status === 404) { location.reload(); return; }
-    if (!answer.ok) throw new Error(String(answer.status));
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    wanted.forEach((one) => morph(one, fresh.getElementById(one.id)));
-    readAt = Date.now();
-    document.dispatchEvent(new CustomEvent("live:morphed"));
+    status = await read(wanted, signal);
   } catch {
-    // The server is away: what was to be read stays wanted, and the next look tries again.
-    asked.forEach((topic) => dirty.add(topic));
+    // The server is away, or too slow: what was to be read stays wanted.
   } finally {
+    done();
     regions().forEach((one) => one.removeAttribute("aria-busy"));
+    endedAt = Date.now();
     busy = false;
   }
+  if (status >= 200 && status < 300) {
+    failedAt = 0;
+    succeeded(since);
+  } else {
+    asked.forEach((topic) => dirty.add(topic));
+    if (left.aborted) return;
+    failedAt = Date.now();
+    failed(reasonOf(status));
+  }
+  show();
+}
+
+// How old the page may get before it is read again by the clock.
+function interval() {
+  const own = [...document.querySelectorAll("[data-live-every]")].map((one) => Number(one.dataset.liveEvery) * 1000);
+  return Math.max(gap(), Math.min(socketIsLost() ? POLL : UNTOLD, ...own));
+}
+
+function gap() {
+  return Date.now() - usedAt > IDLE_AFTER ? IDLE_GAP : LEAST_GAP;
 }
 
 function look() {
   show();
   if (busy || paused || document.hidden || Date.now() - leftAt < LEAVE_WITHIN) return;
-  const age = Date.now() - readAt;
-  if (lostAt && Date.now() - lostAt > BANNER_AFTER && age > POLL) dirty.add(EVERYTHING);
+  if (Date.now() - failedAt < AFTER_FAILURE) return;
+  if (age() > (socketIsLost() ? POLL : UNTOLD)) dirty.add(EVERYTHING);
   for (const one of document.querySelectorAll("[data-live-every]")) {
-    if (age > Number(one.dataset.liveEvery) * 1000) dirty.add(one.dataset.live.split(" ")[0]);
+    if (age() > Number(one.dataset.liveEvery) * 1000) dirty.add(one.dataset.live.split(" ")[0]);
   }
-  const gap = Date.now() - usedAt > IDLE_AFTER ? IDLE_GAP : LEAST_GAP;
-  if (dirty.size && age >= gap) refresh();
+  if (dirty.size && Date.now() - endedAt >= gap()) refresh();
 }
 
 function show() {
-  const button = document.getElementById("live");
-  if (!button) return;
-  const now = paused ? "paused" : state;
-  const age = Date.now() - readAt;
-  const stale = now !== "live" && age > 3000 ? `, ${distance(-age)}` : "";
-  const text = `${now}${stale}`;
-  const label = document.getElementById("live-text");
-  if (label.textContent !== text) label.textContent = text;
-  button.dataset.state = now;
-  button.setAttribute("aria-pressed", String(!paused));
-  button.setAttribute("aria-label", `Live updates: ${now}`);
-  const banner = document.getElementById("disconnected");
-  if (banner) banner.hidden = !(lostAt && Date.now() - lostAt > BANNER_AFTER);
+  // A reading may take a while before it counts as missing.
+  showFreshness(paused ? "paused" : state, interval() + 5000);
 }
 
 export function togglePause() {
@@ -111,7 +147,8 @@ function onMessage(message) {
 
 function onState(next) {
   if (next === "signed-out") { location.reload(); return; }
-  lostAt = next === "reconnecting" ? lostAt || Date.now() : 0;
+  socketIs(next);
+  if (next === "live") failedAt = 0;
   state = next;
   show();
 }

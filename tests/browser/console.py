@@ -152,16 +152,17 @@ class Console:
 
     def kill(self, kind: str) -> None:
         """End the process of that kind as a crash would; the supervisor starts another."""
-        pid = self._pid(kind)
+        pid = self.pid_of(kind)
         assert pid
         os.kill(pid, signal.SIGKILL)
         assert has_ended(pid)
 
     def wait_for_another(self, kind: str, than: int) -> None:
         """Wait until another process of the kind is there."""
-        until(lambda: self._pid(kind) not in (None, than), timeout=30.0, every=0.3)
+        until(lambda: self.pid_of(kind) not in (None, than), timeout=30.0, every=0.3)
 
-    def _pid(self, kind: str) -> int | None:
+    def pid_of(self, kind: str) -> int | None:
+        """Return a process of the kind, as ``ps`` lists them."""
         found = [one["pid"] for one in self.punctual.processes() if one["kind"] == kind]
         return found[0] if found else None
 

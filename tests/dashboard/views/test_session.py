@@ -98,3 +98,8 @@ def test_a_link_cannot_sign_anybody_out(client, ann):
     client.force_login(ann)
 
     assert client.get("/logout").status_code == 405
+
+
+def test_a_page_learns_whether_its_session_is_still_there(browser, alpha, client):
+    assert browser(alpha).get("/pulse").status_code == 204
+    assert client.get("/pulse").url == "/login?next=/pulse"

@@ -1,0 +1,88 @@
+"""Pages say how old their data are, and say so loudly when nothing newer can be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.console import Console, Watch
+
+BANNER = "#stale"
+
+
+@pytest.fixture
+def frozen_database(console: Console) -> Iterator[list[int]]:
+    """Return a list of process ids to stop; all of them go on at the end."""
+    stopped: list[int] = []
+    yield stopped
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+
+
+def _freeze(console: Console, stopped: list[int]) -> None:
+    """Stop PostgreSQL and all of its processes where they are, as a frozen disk does."""
+    main = console.pid_of("postgres")
+    assert main
+    for pid in [main, *_children_of(main)]:
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(pid)
+
+
+def _children_of(pid: int) -> list[int]:
+    with open(f"/proc/{pid}/task/{pid}/children") as listed:
+        return [int(one) for one in listed.read().split()]
+
+
+@pytest.mark.parametrize("path", ["/", "/executions", "/tasks/new"])
+def test_a_page_that_cannot_be_read_again_says_so_and_how_old_its_data_are(
+    console: Console, page: Page, watch: Watch, frozen_database: list[int], path: str
+) -> None:
+    watch.servers_go_away = True
+    page.goto(path)
+    expect(page.locator("#live-text")).to_have_text("live")
+    expect(page.locator(BANNER)).to_be_hidden()
+
+    _freeze(console, frozen_database)
+
+    expect(page.locator("#live-text")).to_have_text(re.compile(r"stale, \d+ s old"))
+    expect(page.locator(BANNER)).to_contain_text("cannot reach its database")
+    expect(page.locator(BANNER)).to_contain_text(re.compile(r"\d+ s old"))
+    expect(page.locator("#live")).to_have_attribute("aria-label", re.compile(r"stale, data \d+ s"))
+    while frozen_database:
+        os.kill(frozen_database.pop(), signal.SIGCONT)
+    expect(page.locator(BANNER)).to_be_hidden()
+    expect(page.locator("#live-text")).to_have_text("live")
+
+
+def test_an_answer_that_never_comes_is_as_stale_as_an_error(page: Page, watch: Watch) -> None:
+    watch.servers_go_away = True
+    page.goto("/executions")
+    expect(page.locator("#live-text")).to_have_text("live")
+
+    # Held open for good: what a frozen proxy does.
+    page.route("**/executions", lambda route: None)
+
+    expect(page.locator(BANNER)).to_contain_text("The server does not answer.")
+    expect(page.locator("#live-text")).to_contain_text("stale")
+
+
+def test_what_comes_next_is_never_said_to_be_past_while_nothing_is_read(
+    console: Console, page: Page, watch: Watch
+) -> None:
+    watch.servers_go_away = True
+    console.create_task("Fires soon", "/ok", schedule={"every": "PT1H"})
+    page.clock.install()
+    page.goto("/")
+    next_fire = page.locator("#next-fires time[data-ago]").first
+    expect(next_fire).to_contain_text("in ")
+    page.route("**/*", lambda route: route.abort())
+
+    page.clock.run_for(4_000_000)
+
+    expect(next_fire).to_have_text("now")
+    expect(page.locator(BANNER)).to_be_visible()
