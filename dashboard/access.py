@@ -27,6 +27,14 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from dashboard.sent_forms import (
+    answer_script,
+    has_typed,
+    is_by_script,
+    offer_again,
+    refuse_script,
+    tell_script,
+)
 from shared.actor import Actor
 from shared.api.outages import is_outage
 from shared.api.trace import trace_id_of
@@ -122,7 +130,8 @@ def action(role: str = Role.OPERATOR) -> Callable[[Act], View]:
         def done(request: HttpRequest, **captured: Any) -> HttpResponse:
             if request.method != "POST":
                 return HttpResponseNotAllowed(["POST"])
-            return _guarded(request, role, lambda: _act(request, act, captured))
+            answer = _guarded(request, role, lambda: _act(request, act, captured))
+            return answer_script(answer) if is_by_script(request) else answer
 
         return done
 
@@ -149,6 +158,8 @@ def run_once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpRespo
 
 def refuse(request: HttpRequest, status: int, title: str, detail: str) -> HttpResponse:
     """Return a page that says what went wrong, with the trace id and a way back."""
+    if is_by_script(request):
+        return tell_script(status, f"{title}: {detail}")
     context = {"title": title, "detail": detail, "trace_id": trace_id_of(request)}
     return render(request, "dashboard/refused.html", context, status=status)
 
@@ -170,9 +181,7 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
         if not is_outage(error):
             raise
         log.warning("console_without_database", extra={"reason": type(error).__name__})
-        answer = render(None, "dashboard/unavailable.html", status=503)
-        answer["Retry-After"] = "5"
-        return answer
+        return _unavailable(request)
     except PunctualError as error:
         unreadable = error.code == DecryptionFailed.code
         title = "It cannot be opened" if unreadable else _TITLES.get(error.status, "Refused")
@@ -191,6 +200,18 @@ def _without_tenant(request: HttpRequest) -> HttpResponse:
     return refuse(request, 403, "Tenant suspended", detail)
 
 
+def _unavailable(request: HttpRequest) -> HttpResponse:
+    detail = "The database cannot be reached. Nothing was changed yet."
+    if is_by_script(request):
+        answer = tell_script(503, detail)
+    elif request.method == "POST" and has_typed(request):
+        answer = offer_again(request, 503, "Not sent yet", detail)
+    else:
+        answer = render(None, "dashboard/unavailable.html", status=503)
+    answer["Retry-After"] = "5"
+    return answer
+
+
 def _sign_in_first(request: HttpRequest) -> HttpResponse:
     reading = request.method in ("GET", "HEAD")
     # After the login a change is not sent again; its page is shown instead of its address.
@@ -199,6 +220,12 @@ def _sign_in_first(request: HttpRequest) -> HttpResponse:
         # A fragment's place must not be filled with the login page, nor typed text be left.
         text = "Your session has ended. Sign in in another tab, then go on here."
         return HttpResponse(format_html('<p class="error-text">{}</p>', text))
+    detail = "Your session has ended. Nothing was changed yet: sign in, then send the form again."
+    if is_by_script(request):
+        return tell_script(401, f"{detail} What you typed stays on this page.")
+    if not reading and has_typed(request):
+        url = reverse("dashboard:login")
+        return offer_again(request, 401, "Sign in, then send the form again", detail, sign_in=url)
     return redirect_to_login(place, reverse("dashboard:login"))
 
 
@@ -259,6 +286,8 @@ def _act(request: HttpRequest, act: Act, captured: dict[str, Any]) -> HttpRespon
     try:
         return run_once(request, run)
     except PunctualError as error:
+        if is_by_script(request):
+            return refuse_script(error)
         details = [item.message for item in error.errors] if isinstance(error, InvalidInput) else []
         messages.error(request, " ".join(details) or error.message)
         return redirect(back)

@@ -5,10 +5,12 @@ import { startForms } from "./forms.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startRows } from "./rows.js";
+import { startSending } from "./sending.js";
 
 document.documentElement.classList.add("js");
 startAppearance();
 startForms();
+startSending();
 startAges();
 startRows();
 startKeys();

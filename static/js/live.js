@@ -3,7 +3,7 @@
 import { age, asking, failed, reasonOf, showFreshness, socketIs, socketIsLost, succeeded } from "./freshness.js";
 import { Socket } from "./socket.js";
 import { catchUp, toast } from "./toasts.js";
-import { morph } from "./morph.js";
+import { hasTyped, morph } from "./morph.js";
 
 const EVERYTHING = "*";
 const LEAST_GAP = 1000;
@@ -12,6 +12,7 @@ const POLL = 10000;
 const UNTOLD = 15000;
 const ANSWERS_WITHIN = 8000;
 const AFTER_FAILURE = 4000;
+const SIGNED_OUT = "Your session has ended: sign in in another tab.";
 const IDLE_AFTER = 600000;
 const IDLE_GAP = 30000;
 const LEAVE_WITHIN = 10000;
@@ -47,21 +48,24 @@ function patience() {
 function leaveIfGone(answer) {
   const signedOut = answer.redirected && new URL(answer.url).pathname === "/login";
   // What the page shows may be deleted meanwhile: the server says so once, as a page.
-  if (signedOut || answer.status === 404) { location.reload(); return true; }
-  return false;
+  if (!signedOut && answer.status !== 404) return "";
+  if (!hasTyped()) { location.reload(); return "gone"; }
+  return signedOut ? SIGNED_OUT : "What this page shows has been deleted.";
 }
 
-// Reads the page for its regions; one without any only asks whether the server answers.
+// Reads the page for its regions; one without any only asks whether the server answers. Returns
+// what went wrong.
 async function read(wanted, signal) {
   const headers = { "X-Live": "1", Accept: "text/html" };
   const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, { headers, signal });
-  if (leaveIfGone(answer)) return 0;
+  const gone = leaveIfGone(answer);
+  if (gone) return gone;
   if (answer.ok && wanted.length) {
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     wanted.forEach((one) => morph(one, fresh.getElementById(one.id)));
     document.dispatchEvent(new CustomEvent("live:morphed"));
   }
-  return answer.status;
+  return answer.ok ? "" : reasonOf(answer.status);
 }
 
 async function refresh() {
@@ -74,9 +78,9 @@ async function refresh() {
   wanted.forEach((one) => one.setAttribute("aria-busy", "true"));
   const since = asking();
   const { signal, done } = patience();
-  let status = 0;
+  let reason = reasonOf(0);
   try {
-    status = await read(wanted, signal);
+    reason = await read(wanted, signal);
   } catch {
     // The server is away, or too slow: what was to be read stays wanted.
   } finally {
@@ -85,14 +89,15 @@ async function refresh() {
     endedAt = Date.now();
     busy = false;
   }
-  if (status >= 200 && status < 300) {
+  if (!reason) {
     failedAt = 0;
     succeeded(since);
+    if (state === "signed-out") listen();
   } else {
     asked.forEach((topic) => dirty.add(topic));
     if (left.aborted) return;
     failedAt = Date.now();
-    failed(reasonOf(status));
+    failed(reason);
   }
   show();
 }
@@ -146,16 +151,21 @@ function onMessage(message) {
 }
 
 function onState(next) {
-  if (next === "signed-out") { location.reload(); return; }
+  if (next === "signed-out" && !hasTyped()) { location.reload(); return; }
   socketIs(next);
   if (next === "live") failedAt = 0;
   state = next;
   show();
 }
 
+function listen() {
+  state = "connecting";
+  new Socket(document.body.dataset.liveUrl, { onMessage, onState });
+}
+
 export function startLive() {
   if (!document.body.dataset.liveUrl) return;
-  new Socket(document.body.dataset.liveUrl, { onMessage, onState });
+  listen();
   document.getElementById("live")?.addEventListener("click", togglePause);
   window.addEventListener("beforeunload", onLeave);
   window.addEventListener("pageshow", () => { leftAt = 0; });

@@ -11,6 +11,12 @@ function isEdited(field) {
   return "defaultValue" in field && field.value !== field.defaultValue;
 }
 
+// Whether a form holds text that leaving the page would lose.
+export function hasTyped() {
+  return [...document.querySelectorAll('main form[method="post"]')]
+    .some((form) => [...form.elements].some((one) => one.type !== "hidden" && one.name && isEdited(one)));
+}
+
 function keepState(old, fresh) {
   if (!(old instanceof Element) || !(fresh instanceof Element)) return true;
   // A form's key belongs to the form that is on the screen.
