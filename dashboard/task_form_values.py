@@ -14,6 +14,7 @@ from datetime import UTC, tzinfo
 from typing import Any, TypeVar
 
 from dashboard.fields import instant_of
+from shared.clock_text import field_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant, parse_instant
 from shared.strict_json import named, read_json
@@ -171,7 +172,7 @@ def show_instant(text: str | None, zone: tzinfo) -> str:
     """Return an instant as the form's date and time in the zone."""
     if not text:
         return ""
-    return parse_instant(text).astimezone(zone).strftime("%Y-%m-%dT%H:%M:%S")
+    return field_text(parse_instant(text), zone)
 
 
 def show_plain(value: Any) -> str:

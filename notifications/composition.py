@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.utils import timezone
 
 from executions.attempts import attempts_of
 from executions.choices import Status
@@ -21,8 +21,12 @@ from notifications.links import MUTE, UNSUBSCRIBE, page, signed_page
 from notifications.models import Alert
 from notifications.plain_text import excerpt, one_line
 from notifications.recipients import Recipient
+from shared.clock_text import beside, clock_text, digits, zone_label, zone_of
 from shared.duration_words import duration_text
 from tasks.models import Task
+
+#: What an alert is about: the execution, its attempts, its letter.
+_Rows = tuple[Execution | None, Sequence[Attempt], DeadLetter | None]
 
 _WORDS = {AlertKind.FIRST_FAILURE: "failing", AlertKind.FINAL_FAILURE: "failed"}
 
@@ -61,20 +65,27 @@ class Content:
 
 
 def compose(alert: Alert, recipient: Recipient, tenant_name: str) -> Content:
-    """Return the content of a message about one alert."""
+    """Return the content of a message about one alert, its times on the recipient's clock."""
     execution = Execution.objects.filter(pk=alert.execution_id).first()
     attempts = attempts_of([alert.execution_id])[alert.execution_id]
     letter = DeadLetter.objects.filter(
         execution_id=alert.execution_id, tenant_id=alert.tenant_id
     ).first()
     task = Task.objects.filter(pk=alert.task_id).first()
+    own, of_task = zone_of(recipient.preference.timezone), task.schedule if task else {}
+    with timezone.override(own), beside(zone_of(of_task.get("timezone"))):
+        return _composed(alert, recipient, tenant_name, (execution, attempts, letter))
+
+
+def _composed(alert: Alert, recipient: Recipient, tenant_name: str, rows: _Rows) -> Content:
+    execution, attempts, letter = rows
     tenant = one_line(tenant_name, 80)
     word = _WORDS[AlertKind(alert.kind)]
     return Content(
         subject=f"[{word}] {_subject(alert, tenant)}",
         headline=one_line(alert.title, 300),
         summary=_summary(alert),
-        facts=_facts(alert, tenant, task, execution),
+        facts=_facts(alert, tenant, execution),
         attempts=[_line(attempt) for attempt in attempts[-25:]],
         response=_last_answer(attempts),
         next_step=_next_step(alert, execution),
@@ -109,15 +120,6 @@ def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: s
     )
 
 
-def in_zone(moment: datetime, zone: str) -> str:
-    """Return a time on the clock of the zone."""
-    try:
-        there = moment.astimezone(ZoneInfo(zone))
-    except (ZoneInfoNotFoundError, ValueError):
-        there = moment.astimezone(UTC)
-    return f"{there:%Y-%m-%d %H:%M:%S} {there.tzname()}"
-
-
 def _subject(alert: Alert, tenant: str) -> str:
     cause = one_line(alert.cause, 150)
     name = one_line(alert.task_name, 80)
@@ -138,10 +140,7 @@ def _summary(alert: Alert) -> str:
     return many if alert.count > 1 else goes_on
 
 
-def _facts(
-    alert: Alert, tenant: str, task: Task | None, execution: Execution | None
-) -> list[tuple[str, str]]:
-    zone = str((task.schedule if task else {}).get("timezone") or "UTC")
+def _facts(alert: Alert, tenant: str, execution: Execution | None) -> list[tuple[str, str]]:
     facts = [("Task", one_line(alert.task_name)), ("Tenant", tenant)]
     if alert.task_count > 1:
         facts[0] = ("Tasks", f"{alert.task_count}, first {one_line(alert.task_name)}")
@@ -149,24 +148,20 @@ def _facts(
     if alert.error_message:
         facts.append(("Error", excerpt(one_line(alert.error_message, 600), 400)))
     if execution is not None:
-        facts.append(("Scheduled for", _both(execution.scheduled_for, zone)))
-    facts.append(("Failed", _both(alert.first_at, zone)))
+        facts.append(("Scheduled for", clock_text(execution.scheduled_for)))
+    facts.append(("Failed", clock_text(alert.first_at)))
     if alert.count > 1:
-        facts += [("Failures", str(alert.count)), ("Latest", _both(alert.last_at, zone))]
+        facts += [("Failures", str(alert.count)), ("Latest", clock_text(alert.last_at))]
     return facts
-
-
-def _both(moment: datetime, zone: str) -> str:
-    utc = in_zone(moment, "UTC")
-    return utc if zone == "UTC" else f"{in_zone(moment, zone)} ({utc})"
 
 
 def _line(attempt: Attempt) -> Line:
     taken = duration_ms(attempt.started_at, attempt.finished_at)
+    started = attempt.started_at or attempt.finished_at
     answer = f"HTTP {attempt.response_status}" if attempt.response_status else attempt.error_code
     return Line(
         number=attempt.number,
-        started=in_zone(attempt.started_at or attempt.finished_at, "UTC"),
+        started=f"{digits(started)} {zone_label(started)}",
         outcome=str(attempt.outcome),
         answer=answer or "-",
         duration=duration_text(taken),
@@ -184,10 +179,10 @@ def _last_answer(attempts: Sequence[Attempt]) -> str:
 def _next_step(alert: Alert, execution: Execution | None) -> str:
     if alert.kind == AlertKind.FIRST_FAILURE:
         if execution is not None and execution.status == Status.RETRYING:
-            number, at = execution.attempt + 1, in_zone(execution.due_at, "UTC")
+            number, at = execution.attempt + 1, clock_text(execution.due_at)
             return f"Attempt {number} of {execution.max_attempts} follows at {at}."
         return "Nothing needs to be done now; look at the execution to see how it went on."
-    return "Put right what the cause names, then retry from the dead letters."
+    return "Fix the cause, then retry from the dead letters."
 
 
 def _links(alert: Alert, recipient: Recipient, letter: DeadLetter | None) -> list[tuple[str, str]]:

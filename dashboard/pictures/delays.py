@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.markup import Table, figure, joined, percent, plural, tag
 from dashboard.pictures.plot import Frame, Mark, count_scale, nice_top, plot, time_foot
+from shared.clock_text import minute_text
 from shared.duration_words import duration_text
 
 PROMISE_MS = 1000
@@ -243,4 +243,4 @@ def _foot(minutes: Sequence[MinuteDelays]) -> list[Mark]:
 
 
 def _minute_row(minute: MinuteDelays) -> tuple[str, ...]:
-    return (f"{timezone.localtime(minute.at):%H:%M}", *(f"{count:,}" for count in minute.counts))
+    return (minute_text(minute.at), *(f"{count:,}" for count in minute.counts))

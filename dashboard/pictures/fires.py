@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.markup import Table, figure, joined, link, percent, plural, tag
 from dashboard.pictures.plot import Frame, count_scale, nice_top, plot, time_foot
+from shared.clock_text import minute_text
 
 _HEIGHT = 90
 
@@ -39,7 +39,7 @@ def fire_histogram(
     busy = [minute for minute in minutes if minute.count > 0]
     summary = _summary(minutes, busy, sign)
     if counted_at is not None:
-        summary += f" Counted at {timezone.localtime(counted_at):%H:%M:%S}."
+        summary += f" Counted at {minute_text(counted_at, 'seconds')}."
     top = nice_top(max((minute.count for minute in minutes), default=1))
     frame = Frame(_HEIGHT, count_scale(top), time_foot([minute.at for minute in minutes]))
     first = busy[0] if busy else None
@@ -59,7 +59,7 @@ def _bar(
 ) -> SafeString:
     top, in_tab_order = scale
     upper = frame.y(minute.count / top)
-    text = f"{timezone.localtime(minute.at):%H:%M}: {plural(minute.count, 'start')}"
+    text = f"{minute_text(minute.at)}: {plural(minute.count, 'start')}"
     column = {"x": percent(place / count), "width": percent(1 / count)}
     inner = {"x": percent((place + 0.1) / count), "width": percent(0.8 / count)}
     attributes = {
@@ -84,10 +84,10 @@ def _summary(minutes: Sequence[FireMinute], busy: Sequence[FireMinute], sign: st
     before = f"{sign} " if sign else ""
     return (
         f"{before}{plural(total, 'start')} in {plural(len(minutes), 'minute')}; most at "
-        f"{timezone.localtime(busiest.at):%H:%M} with {before}{busiest.count:,}."
+        f"{minute_text(busiest.at)} with {before}{busiest.count:,}."
     )
 
 
 def _row(minute: FireMinute) -> tuple[str, ...]:
     open_link = tag("a", {"href": minute.href}, "List") if minute.href else "–"
-    return f"{timezone.localtime(minute.at):%H:%M}", f"{minute.count:,}", open_link
+    return minute_text(minute.at), f"{minute.count:,}", open_link

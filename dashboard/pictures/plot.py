@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.markup import joined, number, percent, tag
+from shared.clock_text import time_of_day
 
 _SCALE_WIDTH = 52
 _HEAD, _FOOT = 8, 22
@@ -82,10 +82,7 @@ def time_foot(moments: Sequence[datetime], parts: int = 4) -> list[Mark]:
         return []
     count = len(moments)
     places = sorted({round(step * (count - 1) / parts) for step in range(parts + 1)})
-    return [
-        Mark((place + 0.5) / count, f"{timezone.localtime(moments[place]):%H:%M}")
-        for place in places
-    ]
+    return [Mark((place + 0.5) / count, time_of_day(moments[place])) for place in places]
 
 
 def nice_top(highest: float) -> int:

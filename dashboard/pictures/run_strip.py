@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
 from dashboard.pictures.markup import Table, figure, joined, link, number, plural, tag
 from dashboard.state_vocabulary import look_of
 from executions.choices import Status
+from shared.clock_text import clock_text
 from shared.duration_words import duration_text
 
 BARS = 30
@@ -124,7 +124,7 @@ def _height(bar: RunBar) -> float:
 
 
 def _text(bar: RunBar) -> str:
-    at = f"{timezone.localtime(bar.at):%Y-%m-%d %H:%M:%S}"
+    at = clock_text(bar.at)
     spent = "" if bar.duration_ms is None else f", {duration_text(bar.duration_ms)}"
     return f"{look_of(bar.state).label}, {at}{spent}"
 
@@ -139,5 +139,5 @@ def _summary(bars: Sequence[RunBar]) -> str:
 
 def _row(bar: RunBar) -> tuple[str, ...]:
     open_link = tag("a", {"href": bar.href}, "Open") if bar.href else "–"
-    at = f"{timezone.localtime(bar.at):%Y-%m-%d %H:%M:%S}"
+    at = clock_text(bar.at)
     return at, state_badge(bar.state), duration_text(bar.duration_ms), open_link

@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from django.templatetags.static import static
-from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from dashboard.pictures.badge import state_badge
@@ -27,6 +26,7 @@ from dashboard.pictures.state_layout import (
 )
 from dashboard.state_vocabulary import look_of
 from executions.states import ALLOWED
+from shared.clock_text import clock_text
 from shared.duration_words import duration_text
 
 #: A move that stays in its state, as when a receiver takes a run over, has no arrow.
@@ -153,8 +153,7 @@ def _summary(visits: Sequence[Visit]) -> str:
 
 
 def _row(visit: Visit, before: Visit | None) -> tuple[str, ...]:
-    local = timezone.localtime(visit.at)
-    at = f"{local:%Y-%m-%d %H:%M:%S}.{local.microsecond // 1000:03d}"
+    at = clock_text(visit.at, "ms")
     after = None if before is None else max(visit.at - before.at, timedelta())
     spent = duration_text(None if after is None else after.total_seconds() * 1000)
     return state_badge(visit.state), at, spent

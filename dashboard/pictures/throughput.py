@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.pictures.markup import Table, figure, joined, percent, plural, tag
 from dashboard.pictures.plot import Frame, count_scale, nice_top, plot, time_foot
+from shared.clock_text import minute_text
 
 _HEIGHT = 140
 #: Name of a series -> its word; from the floor upwards.
@@ -112,9 +113,9 @@ def _summary(minutes: Sequence[MinuteOutcomes]) -> str:
     return (
         f"{succeeded:,} succeeded, {retried:,} retried, {failed:,} failed in "
         f"{plural(len(minutes), 'minute')}; the busiest was "
-        f"{timezone.localtime(busiest.at):%H:%M} with {sum(busiest.counts):,}."
+        f"{minute_text(busiest.at)} with {sum(busiest.counts):,}."
     )
 
 
 def _row(minute: MinuteOutcomes) -> tuple[str, ...]:
-    return (f"{timezone.localtime(minute.at):%H:%M}", *(f"{count:,}" for count in minute.counts))
+    return (minute_text(minute.at), *(f"{count:,}" for count in minute.counts))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any, cast
 
 from django import template
@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from shared.clock_text import beside_text, digits, zone_label, zone_of
 from shared.duration_words import duration_text
 from shared.instants import format_instant, parse_instant
 from tasks.definition import plain_pool
@@ -29,23 +30,24 @@ _NONE = mark_safe('<span class="none">–</span>')
 
 
 @register.simple_tag
-def clock(moment: datetime | str | None, precision: str = "seconds") -> SafeString:
-    """Show a moment in the visitor's zone; the ISO form on hover and for copying."""
+def clock(
+    moment: datetime | str | None, precision: str = "seconds", zone: tzinfo | str | None = None
+) -> SafeString:
+    """Show a moment on the visitor's clock, and on that of ``zone`` where it differs.
+
+    The ISO form stands on hover and for copying.
+    """
     if not moment:
         return _NONE
     when = _moment(moment)
-    local = timezone.localtime(when)
-    text = f"{local:%Y-%m-%d %H:%M:%S}"
-    if precision == "ms":
-        text += f".{local.microsecond // 1000:03d}"
-    elif precision == "minutes":
-        text = text[:-3]
+    there = beside_text(when, zone_of(zone) if isinstance(zone, str) else zone, precision)
     return format_html(
-        '<time datetime="{}" title="{} ({})">{}</time>',
+        '<time datetime="{}" title="{}">{} <span class="zone">{}</span></time>{}',
         format_instant(when),
         format_instant(when),
-        local.tzname() or "",
-        text,
+        digits(when, precision),
+        zone_label(when),
+        format_html(' <small class="muted beside">({})</small>', there) if there else "",
     )
 
 
@@ -75,6 +77,12 @@ def countdown(moment: datetime | str) -> SafeString:
         format_instant(when),
         distance(seconds),
     )
+
+
+@register.filter
+def iso(moment: datetime) -> str:
+    """Show a moment as programs and commands read it."""
+    return format_instant(moment)
 
 
 @register.filter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from executions.explain.reasons import meaning_of
 from executions.models import Execution
 from executions.presentation_occurrences import present_line
 from executions.services.occurrences import EXPECTED, place_of, read_lines, read_occurrences
+from shared.clock_text import beside, field_text, zone_of
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant
 from tasks.models import Task
@@ -37,15 +38,19 @@ _MARKS = {True: "passed", False: "did not pass", None: ""}
 def execution_explain(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
     """Explain one execution."""
     found = Execution.objects.get_for_tenant(request.visitor.tenant.pk, execution_id)
-    return _explained(request, explain_execution(found, database_now()), by_instant=False)
+    task = Task.objects.for_tenant(found.tenant_id).filter(pk=found.task_id).first()
+    with beside(_zone(task)):
+        explained = explain_execution(found, database_now())
+    return _explained(request, explained, task, by_instant=False)
 
 
 @page(Role.VIEWER)
 def task_explain(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     """Explain an instant of a task; without one, what matters most now."""
     task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
-    found = explain_task(task, _instant(request, "at"), database_now())
-    return _explained(request, found, by_instant=True)
+    with beside(_zone(task)):
+        found = explain_task(task, _instant(request, "at"), database_now())
+    return _explained(request, found, task, by_instant=True)
 
 
 @page(Role.VIEWER)
@@ -69,6 +74,7 @@ def task_occurrences(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         "dashboard/occurrences.html",
         {
             "task": task,
+            "task_zone": _zone(task),
             "rows": rows,
             "reasons": [(word, meaning_of(word)) for word in words],
             "expected": EXPECTED,
@@ -81,9 +87,14 @@ def task_occurrences(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     )
 
 
-def _explained(request: ConsoleRequest, found: Explanation, *, by_instant: bool) -> HttpResponse:
+def _zone(task: Task | None) -> tzinfo:
+    return zone_of(task.schedule.get("timezone") if task else None)
+
+
+def _explained(
+    request: ConsoleRequest, found: Explanation, task: Task | None, *, by_instant: bool
+) -> HttpResponse:
     blocker = found.first_blocker
-    kept = Task.objects.for_tenant(request.visitor.tenant.pk).filter(pk=found.task_id).exists()
     shown = [_check(check, first=check is blocker) for check in found.checks]
     return render(
         request,
@@ -97,7 +108,8 @@ def _explained(request: ConsoleRequest, found: Explanation, *, by_instant: bool)
             "at": _local(found.asked_at),
             "at_iso": format_instant(found.scheduled_for),
             "by_instant": by_instant,
-            "task_is_kept": kept,
+            "task_is_kept": task is not None,
+            "task_zone": _zone(task),
         },
     )
 
@@ -149,4 +161,4 @@ def _instant(request: ConsoleRequest, name: str) -> datetime | None:
 
 def _local(moment: datetime) -> str:
     """Return a moment as a field for date and time takes it, in the visitor's zone."""
-    return timezone.localtime(moment).strftime("%Y-%m-%dT%H:%M:%S")
+    return field_text(moment)

@@ -17,6 +17,7 @@ from dashboard.pictures.heat_map import DayRow, HourCell
 from executions.engine.clocks import database_now
 from executions.services.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
 from shared.api.query import instant, text
+from shared.clock_text import local_time, minute_text, time_of_day, weekday_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, format_instant, parse_instant
 from tasks.forecast import Forecast, forecast, present_hot_spots
@@ -107,7 +108,7 @@ def _rows(found: Forecast, hour: datetime | None, destination: str | None) -> li
 
 
 def _local_hour(moment: datetime) -> tuple[date, int]:
-    local = timezone.localtime(moment)
+    local = local_time(moment)
     return local.date(), local.hour
 
 
@@ -135,7 +136,7 @@ def _hour_of(given: datetime | None, found: Forecast) -> datetime | None:
     """Return the beginning of the local hour of an instant, where the forecast covers it."""
     if given is None or not found.start - _HOUR < given < found.until:
         return None
-    local = timezone.localtime(given)
+    local = local_time(given)
     return (given - timedelta(minutes=local.minute)).replace(second=0, microsecond=0)
 
 
@@ -145,8 +146,7 @@ def _minutes(found: Forecast, hour: datetime) -> list[FireMinute]:
 
 
 def _title(hour: datetime) -> str:
-    local, end = timezone.localtime(hour), timezone.localtime(hour + _HOUR)
-    return f"{local:%a %m-%d}, {local:%H:%M} to {end:%H:%M}"
+    return f"{weekday_text(hour)}, {time_of_day(hour)} to {minute_text(hour + _HOUR)}"
 
 
 def _moment(given: str) -> datetime:

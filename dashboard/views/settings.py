@@ -16,6 +16,7 @@ from django.contrib import messages
 from django.contrib.staticfiles import finders
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
+from django.utils.timezone import get_current_timezone_name
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from notifications.choices import AlertKind, Channel
@@ -47,7 +48,11 @@ _MAX_KEY = 500
 def settings(request: ConsoleRequest) -> HttpResponse:
     """Show the visitor's own preferences, browsers and latest messages."""
     membership = request.visitor.membership
+    has_chosen = hasattr(membership, "notification_preference")
     chosen = present_preference(preference_of(membership))
+    if not has_chosen:
+        # Nothing is chosen yet: what the page's clock shows is the best guess.
+        chosen["timezone"] = get_current_timezone_name()
     browsers = PushSubscription.objects.filter(membership=membership).order_by("-created_at")
     log = Delivery.objects.filter(membership=membership).select_related("membership__user", "alert")
     return render(
@@ -73,6 +78,8 @@ def settings(request: ConsoleRequest) -> HttpResponse:
                 for one in log.order_by("-created_at")[:_LOG]
             ],
             "zones": zone_names(),
+            "zone_hint": "For e-mail and the quiet hours. Pages show "
+            f"{get_current_timezone_name()}; the button above switches.",
             "mail_from": deployment.DEFAULT_FROM_EMAIL,
         },
     )

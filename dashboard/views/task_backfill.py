@@ -25,6 +25,7 @@ from executions.services.backfill import (
     plan_backfill,
 )
 from executions.services.backfill_steps import ACTION
+from shared.clock_text import field_text
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.instants import format_instant
 from tasks.models import Task
@@ -32,7 +33,6 @@ from tasks.schedules.zones import find_zone
 from tenants.choices import Role
 
 _FIELDS = ("start", "end", "max_parallel", "overlap_policy")
-_FORM_TIME = "%Y-%m-%dT%H:%M:%S"
 _A_DAY = timedelta(days=1)
 
 
@@ -61,7 +61,7 @@ def task_backfill(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
         "dashboard/task_backfill.html",
         {
             "task": task,
-            "zone": task.schedule["timezone"],
+            "zone_hint": f"In {task.schedule['timezone']}, the zone of the task.",
             "fields": fields,
             "errors": errors,
             "refusal": refusal,
@@ -104,10 +104,10 @@ _POLICIES = (
 
 
 def _first_fields(zone: tzinfo) -> dict[str, str]:
-    now = database_now().astimezone(zone)
+    now = database_now()
     return {
-        "start": (now - _A_DAY).strftime(_FORM_TIME),
-        "end": now.strftime(_FORM_TIME),
+        "start": field_text(now - _A_DAY, zone),
+        "end": field_text(now, zone),
     }
 
 
@@ -130,17 +130,12 @@ def _wanted(fields: Mapping[str, str], zone: tzinfo) -> Wanted:
 
 
 def _shown(plan: Plan, wanted: Wanted, zone: tzinfo) -> dict[str, Any]:
-    def local(moment: Any) -> Any:
-        # Naive, since templates would turn it into the visitor's zone.
-        return moment.astimezone(zone).replace(tzinfo=None)
-
     return {
         "plan": plan,
-        "first": local(plan.instants[0].at),
-        "last": local(plan.instants[-1].at),
-        "sample": [
-            {"at": one.at, "local": local(one.at), "notes": one.notes} for one in plan.sample
-        ],
+        "task_zone": zone,
+        "first": plan.instants[0].at,
+        "last": plan.instants[-1].at,
+        "sample": plan.sample,
         "estimated_ms": None if plan.estimated_seconds is None else plan.estimated_seconds * 1000,
         "is_typed": is_typed(ACTION, plan.count),
         "chosen": {

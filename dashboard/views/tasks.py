@@ -33,7 +33,6 @@ from tasks.definition import Definition
 from tasks.limits import OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.schedules.zones import find_zone
 from tasks.services import Pause
 from tasks.standing_pauses import describe
 from tasks.validation import StatusChange
@@ -203,17 +202,9 @@ def _execution_url(execution_id: UUID) -> str:
 
 
 def _fires(found: Task) -> list[dict[str, Any]]:
-    """Return the coming starts, each with its wall time in the task's zone."""
-    zone = find_zone(found.schedule["timezone"]).info
+    """Return the coming starts."""
     return [
-        # Naive, since templates would turn it into the visitor's zone.
-        {
-            "at": one.at,
-            "due_at": one.due_at,
-            "local": one.at.astimezone(zone).replace(tzinfo=None),
-            "due_local": one.due_at.astimezone(zone).replace(tzinfo=None),
-            "notes": list(one.notes),
-        }
+        {"at": one.at, "due_at": one.due_at, "notes": list(one.notes)}
         for one in fires_of(found, _FIRES, now=database_now())
     ]
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from shared.clock_text import clock_text
 from shared.instants import format_instant
 
 #: Checks in the order in which an instant passes them.
@@ -142,10 +143,8 @@ def capitalised(text: str) -> str:
 
 
 def told(moment: datetime) -> str:
-    """Return a moment as evidence names it: UTC, milliseconds only where there are any."""
-    utc = moment.astimezone(UTC)
-    milliseconds = utc.microsecond // 1000
-    return f"{utc:%Y-%m-%d %H:%M:%S}{f'.{milliseconds:03d}' if milliseconds else ''} UTC"
+    """Return a moment as evidence names it, milliseconds only where there are any."""
+    return clock_text(moment, "auto")
 
 
 def spell(duration: timedelta) -> str:

@@ -25,7 +25,7 @@ from tasks.schedules.notes import NOTE_TEXTS
 _OPTIONS = {
     "count": "--count",
     "from": "--from",
-    "timezone": "--tz",
+    "timezone": "--timezone",
     "start_at": "--start-at",
     "end_at": "--end-at",
     "working_day": "--working-day",
@@ -40,7 +40,7 @@ def add_preview_options(parser: CommandParser) -> None:
     parser.add_argument(
         "expression", help="cron (5 or 6 fields, @daily …) or an interval such as 15m or PT15M"
     )
-    parser.add_argument("--tz", default="UTC", metavar="ZONE", help="IANA zone (UTC)")
+    parser.add_argument("--timezone", "--tz", default="UTC", metavar="ZONE", help="IANA zone (UTC)")
     parser.add_argument(
         "--count", type=int, default=DEFAULT_COUNT, help=f"1 to {MAX_COUNT} ({DEFAULT_COUNT})"
     )
@@ -84,7 +84,7 @@ def _body(options: Mapping[str, Any]) -> dict[str, Any]:
     given = {
         "every": interval,
         "cron_expression": None if interval else expression,
-        "timezone": options["tz"],
+        "timezone": options["timezone"],
         "count": options["count"],
         "from": options["start"],
         "start_at": options["start_at"],

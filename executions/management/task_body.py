@@ -25,7 +25,7 @@ _PLAIN = {
     "name": ("name",),
     "cron": ("schedule", "cron_expression"),
     "at": ("schedule", "run_at"),
-    "tz": ("schedule", "timezone"),
+    "timezone": ("schedule", "timezone"),
     "priority": ("priority",),
     "payload_ref": ("payload_ref",),
     "owner": ("owner",),
@@ -52,7 +52,9 @@ def add_options(parser: CommandParser) -> None:
     when.add_argument("--every", metavar="DURATION", help="interval: 90s, 15m, 2h, 1d or PT15M")
     when.add_argument("--at", metavar="TIME", help="once, at an RFC 3339 time with an offset")
     when.add_argument("--in", dest="delay", metavar="DURATION", help="once, so long from now")
-    parser.add_argument("--tz", metavar="ZONE", help="IANA zone of the schedule (UTC)")
+    parser.add_argument(
+        "--timezone", "--tz", metavar="ZONE", help="IANA zone of the schedule (UTC)"
+    )
     targets.add_options(parser)
     parser.add_argument(
         "--header", action="append", metavar="NAME:VALUE", help="header to send; repeatable"

@@ -20,6 +20,7 @@ class ZoneRules(models.Model):
 
     class Meta:
         db_table = "zone_rules"
+        verbose_name_plural = "zone rules"
 
     def __str__(self) -> str:
         return f"{self.name} {self.release}"

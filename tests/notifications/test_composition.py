@@ -6,13 +6,15 @@ import base64
 import re
 
 import pytest
+from django.utils import timezone
 
 from executions.models import Attempt, Execution
 from notifications.alerter import Alerter
-from notifications.composition import Content, compose, compose_bundle, in_zone
+from notifications.composition import Content, compose, compose_bundle
 from notifications.layout import mail_of, push_of
 from notifications.models import Alert
 from notifications.recipients import recipient_of
+from shared.clock_text import beside, clock_text, zone_of
 from shared.encryption import seal_json
 from shared.ids import new_id
 from tasks.models import Task
@@ -114,13 +116,25 @@ def test_a_bundle_names_each_cause() -> None:
     }
 
 
-def test_times_are_shown_in_the_tasks_zone() -> None:
-    from datetime import UTC, datetime
+def test_times_are_on_the_recipients_clock_and_beside_it_on_the_tasks() -> None:
+    tenant = make_tenant("acme")
+    member = make_member(tenant)
+    begin()
+    fail(tenant)
+    Alerter().run_once()
+    alert = Alert.objects.get()
+    recipient = recipient_of(member.pk)
+    assert recipient is not None
+    Task.objects.update(schedule={"timezone": "Asia/Tokyo"})
+    recipient.preference.timezone = "America/New_York"
 
-    moment = datetime(2026, 7, 1, 12, 0, tzinfo=UTC)
+    content = compose(alert, recipient, tenant.name)
 
-    assert in_zone(moment, "Europe/Berlin") == "2026-07-01 14:00:00 CEST"
-    assert in_zone(moment, "No/Where") == "2026-07-01 12:00:00 UTC"
+    told = dict(content.facts)
+    with timezone.override("America/New_York"), beside(zone_of("Asia/Tokyo")):
+        assert told["Failed"] == clock_text(alert.first_at)
+    assert re.search(r" E[SD]T \((\S+ )?\S+ JST\)$", told["Failed"])
+    assert all(re.search(r" E[SD]T$", line.started) for line in content.attempts)
 
 
 def _capture(execution: Execution, body: bytes) -> None:

@@ -18,8 +18,8 @@ class Command(VerbCommand):
             "preview",
             "say a schedule and its next times; nothing is saved",
             (
-                'schedule preview "0 8 * * MON-FRI" --tz Europe/Berlin',
-                'schedule preview "30 2 * * *" --tz Europe/Berlin --dst-gap skip --count 3',
+                'schedule preview "0 8 * * MON-FRI" --timezone Europe/Berlin',
+                'schedule preview "30 2 * * *" --timezone Europe/Berlin --dst-gap skip --count 3',
                 "schedule preview PT15M --from 2026-11-20T08:00:00Z --json",
                 'schedule preview "0 9 * * *" --working-day -1 --calendar Holidays',
             ),

@@ -54,7 +54,7 @@ class Command(VerbCommand):
             "create",
             "create a task from options, or tasks from JSON",
             (
-                'tasks create --url https://example.com/run --cron "0 8 * * *" --tz Europe/Berlin',
+                'tasks create --url https://example.com/run --cron "0 8 * * *"',
                 "tasks create --url https://example.com/run --in 10m --payload '{\"n\": 1}'",
                 "tasks create --file tasks.json --dry-run",
             ),
@@ -86,7 +86,7 @@ class Command(VerbCommand):
             "show what an edit would change of a task's next instants",
             (
                 'tasks what-if 9f3c2a7b1d20 --cron "*/10 * * * *"',
-                "tasks what-if 9f3c2a7b1d20 --tz Europe/Berlin --json",
+                "tasks what-if 9f3c2a7b1d20 --timezone Europe/Berlin --json",
             ),
             task_what_if.run,
             task_what_if.add_options,

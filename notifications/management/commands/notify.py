@@ -170,7 +170,12 @@ def _add_preferences_options(parser: CommandParser) -> None:
         dest="email_address",
         help="e-mail address, which is asked to confirm; '' the account's",
     )
-    parser.add_argument("--timezone", help="IANA name, for the quiet hours")
+    parser.add_argument(
+        "--timezone",
+        "--tz",
+        metavar="ZONE",
+        help="IANA zone of the member's messages and quiet hours",
+    )
     parser.add_argument("--quiet-hours", metavar="FROM-TO", help="such as 22:00-07:00, or none")
 
 

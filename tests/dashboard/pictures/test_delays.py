@@ -42,7 +42,7 @@ def test_the_strip_says_how_many_were_late():
 
 def test_the_table_has_a_column_per_bucket():
     assert rows(delay_strip(_minutes((4, 0, 1, 2, 1)), BOUNDS)) == [
-        ["08:00", "4", "0", "1", "2", "1"]
+        ["08:00 UTC", "4", "0", "1", "2", "1"]
     ]
 
 

@@ -30,8 +30,8 @@ def test_each_busy_minute_is_a_link_with_words():
 
     links = having(markup, "fire")
     assert [one.get("aria-label") for one in links] == [
-        "08:01: 412 starts",
-        "08:02: 1 start",
+        "08:01 UTC: 412 starts",
+        "08:02 UTC: 1 start",
     ]
     assert [one.get("tabindex") for one in links] == ["0", "-1"]
 
@@ -46,7 +46,7 @@ def test_without_addresses_it_is_an_image():
 def test_the_summary_names_the_fullest_minute():
     (summary,) = texts(fire_histogram(_minutes(0, 412, 1)), "picture-summary")
 
-    assert summary == "413 starts in 3 minutes; most at 08:01 with 412."
+    assert summary == "413 starts in 3 minutes; most at 08:01 UTC with 412."
     assert texts(fire_histogram(_minutes(0)), "picture-summary") == ["Nothing starts in 1 minute."]
 
 
@@ -54,8 +54,10 @@ def test_counts_that_are_no_exact_ones_are_marked_and_say_of_when_they_are():
     markup = fire_histogram(_minutes(0, 412), sign="≈", counted_at=AT)
 
     (summary,) = texts(markup, "picture-summary")
-    assert summary == ("≈ 412 starts in 2 minutes; most at 08:01 with ≈ 412. Counted at 08:00:00.")
+    assert summary == (
+        "≈ 412 starts in 2 minutes; most at 08:01 UTC with ≈ 412. Counted at 08:00:00 UTC."
+    )
 
 
 def test_the_table_lists_busy_minutes_only():
-    assert rows(fire_histogram(_minutes(0, 412, 0))) == [["08:01", "412", "List"]]
+    assert rows(fire_histogram(_minutes(0, 412, 0))) == [["08:01 UTC", "412", "List"]]

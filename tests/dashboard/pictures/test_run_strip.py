@@ -65,7 +65,7 @@ def test_each_bar_says_what_it_is():
 
     (link,) = having(run_strip([bar]), "run")
 
-    assert link.get("aria-label") == "failed, 2026-11-20 08:00:00, 1.24 s"
+    assert link.get("aria-label") == "failed, 2026-11-20 08:00:00 UTC, 1.24 s"
     assert link[0].text == link.get("aria-label")
 
 
@@ -105,7 +105,7 @@ def test_a_task_without_runs_says_so():
 
 
 def test_the_table_says_the_same():
-    assert rows(run_strip(_bars(1))) == [["2026-11-20 08:00:00", "succeeded", "100 ms", "Open"]]
+    assert rows(run_strip(_bars(1))) == [["2026-11-20 08:00:00 UTC", "succeeded", "100 ms", "Open"]]
 
 
 def test_a_hostile_address_stays_an_attribute():
@@ -121,7 +121,7 @@ def test_bars_without_an_address_are_an_image():
     markup = run_strip([RunBar(Status.PENDING, AT)], compact=True)
 
     assert parsed(markup)[0].get("role") == "img"
-    assert texts(markup, "run") == ["pending, 2026-11-20 08:00:00"]
+    assert texts(markup, "run") == ["pending, 2026-11-20 08:00:00 UTC"]
 
 
 def test_the_same_runs_make_the_same_picture():

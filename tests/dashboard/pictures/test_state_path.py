@@ -89,9 +89,9 @@ def test_nothing_recorded_is_said():
 
 def test_the_list_says_when_and_after_how_long():
     assert rows(state_path(_RETRIED[:3])) == [
-        ["pending", "2026-11-20 08:00:00.000", "–"],
-        ["queued", "2026-11-20 08:00:00.900", "900 ms"],
-        ["running", "2026-11-20 08:00:00.912", "12 ms"],
+        ["pending", "2026-11-20 08:00:00.000 UTC", "–"],
+        ["queued", "2026-11-20 08:00:00.900 UTC", "900 ms"],
+        ["running", "2026-11-20 08:00:00.912 UTC", "12 ms"],
     ]
 
 

@@ -53,14 +53,17 @@ def test_the_browser_gets_the_numbers_of_the_table():
         "retried": [3, 0],
         "failed": [2, 0],
     }
-    assert rows(throughput_bars(minutes)) == [["08:00", "5", "3", "2"], ["08:01", "1", "0", "0"]]
+    assert rows(throughput_bars(minutes)) == [
+        ["08:00 UTC", "5", "3", "2"],
+        ["08:01 UTC", "1", "0", "0"],
+    ]
 
 
 def test_the_summary_names_totals_and_the_busiest_minute():
     (summary,) = texts(throughput_bars(_minutes((5, 3, 2), (1200, 0, 0))), "picture-summary")
 
     assert summary == (
-        "1,205 succeeded, 3 retried, 2 failed in 2 minutes; the busiest was 08:01 with 1,200."
+        "1,205 succeeded, 3 retried, 2 failed in 2 minutes; the busiest was 08:01 UTC with 1,200."
     )
 
 

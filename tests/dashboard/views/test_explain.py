@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -213,3 +214,17 @@ def test_a_page_of_occurrences_costs_the_same_for_one_row_and_for_many(browser, 
     cost = queries_for(client, f"/tasks/{few.pk}/occurrences")
 
     assert queries_for(client, f"/tasks/{many.pk}/occurrences") == cost <= 15
+
+
+def test_headline_and_sentences_are_on_one_clock_with_the_tasks_beside_it(browser, alpha):
+    task = make_task(alpha, daily())  # at 08:00 in Berlin
+    client = browser(alpha)
+    client.cookies["punctual_zone"] = "Asia/Tokyo"
+
+    text = client.get(f"/tasks/{task.pk}/explain").text
+
+    assert re.search(
+        r'<span class="zone">JST</span></time> <small[^>]*>\((\S+ )?08:00:00 CES?T\)', text
+    )
+    assert re.search(rf"JST {beside}", text)
+    assert " UTC" not in text.partition('id="explain"')[2].partition("As a command")[0]

@@ -269,3 +269,10 @@ def test_too_many_test_messages_are_a_message(browser, alpha, monkeypatch):
 
     assert messages[4].startswith("Sent to")
     assert "At most 5 test messages" in messages[5]
+
+
+def test_the_zone_of_messages_begins_as_that_of_the_pages(browser, alpha):
+    client = browser(alpha)
+    client.cookies["punctual_zone"] = "Europe/Berlin"
+
+    assert client.get("/settings").context["chosen"]["timezone"] == "Europe/Berlin"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from uuid import uuid4
 
@@ -306,7 +307,9 @@ def test_the_next_fires_stand_on_the_page(browser, alpha):
     answer = client.get(f"/tasks/{task.pk}")
 
     assert len(answer.context["fires"]) == 10
-    assert answer.text.count(" 08:00:00</time>") == 10  # of the task's zone, not of the visitor's
+    # On the visitor's clock, and beside it on the task's.
+    assert answer.text.count(' <span class="zone">JST</span></time> <small') == 10
+    assert len(re.findall(r"\((\S+ )?08:00:00 CES?T\)", answer.text)) == 10
     said(client, f"/tasks/{task.pk}/cancel", back="/tasks")
     assert client.get(f"/tasks/{task.pk}").context["fires"] == []
 

@@ -53,7 +53,7 @@ def test_an_interval_is_previewed_too():
     [
         (("61 * * * *",), "position 1: '61' is above 59"),
         (("0 0 30 2 *",), "never runs"),
-        (("@daily", "--tz", "Mars/Olympus"), "--tz: "),
+        (("@daily", "--tz", "Mars/Olympus"), "--timezone: "),
         (("@daily", "--count", "0"), "--count: "),
         (("@daily", "--from", "tomorrow"), "--from: "),
         (("PT0S",), "one second"),
