@@ -5,13 +5,14 @@ import { startForms } from "./forms.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startRows } from "./rows.js";
-import { startSending } from "./sending.js";
 
 document.documentElement.classList.add("js");
 startAppearance();
 startForms();
-startSending();
 startAges();
 startRows();
 startKeys();
 startLive();
+
+// What sends forms; where it is missing, the browser does.
+if (document.querySelector('main [name="form_key"]')) import("./sending.js").catch(() => {});

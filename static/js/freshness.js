@@ -1,10 +1,8 @@
-// How old the data on this page are: the indicator tells it, and a banner once it is too much.
-// The age counts from the request of the last reading that succeeded, never from its answer.
+// How old the data are, counted from the last request that succeeded: indicator and banner.
 
 const SETTLED = 10000;
 const SOCKET_PATIENCE = 15000;
 
-// A page kept for the back button, or by a tab that slept, is as old as its first request.
 let readAt = performance.timeOrigin;
 let failure = "";
 let askedAt = 0;
@@ -46,7 +44,7 @@ export function reasonOf(status) {
   return status ? `The server answers with an error (${status}).` : "The server does not answer.";
 }
 
-// `limit`: the age that the page's readings never reach while everything answers.
+// While everything answers, no page gets as old as `limit`.
 function complaint(limit) {
   if (failure) return failure;
   if (Math.min(age(), Date.now() - awakeAt) > limit) return askedAt ? reasonOf(0) : "This page has not been updated.";
@@ -70,7 +68,6 @@ export function showFreshness(state, limit) {
   shownAt = Date.now();
   const wrong = paused ? "" : complaint(limit);
   const shown = state === "live" && wrong ? "stale" : state;
-  // "live" alone says: no older than a moment.
   const old = age() > SETTLED || (shown !== "live" && age() > 3000) ? words(age()) : "";
   put(document.getElementById("live-word"), old ? `${shown}, ` : shown);
   put(document.getElementById("live-age"), old);
@@ -84,7 +81,7 @@ export function showFreshness(state, limit) {
 function showBanner(wrong) {
   const banner = document.getElementById("stale");
   if (!banner) return;
-  // Readers hear the reason once; the age beside it counts silently.
+  // Screen readers hear the reason once, not each second.
   put(document.getElementById("stale-reason"), wrong);
   put(document.getElementById("stale-age"), wrong ? `Data on this page: ${words(age())}.` : "");
   banner.hidden = !wrong;

@@ -8,7 +8,7 @@ import { hasTyped, morph } from "./morph.js";
 const EVERYTHING = "*";
 const LEAST_GAP = 1000;
 const POLL = 10000;
-// Without a hint a page is read again after this: hints get lost while the bus is away.
+// Hints get lost: a page is read without one, too.
 const UNTOLD = 15000;
 const ANSWERS_WITHIN = 8000;
 const AFTER_FAILURE = 4000;
@@ -36,15 +36,6 @@ function concerned() {
   return regions().filter((one) => one.dataset.live.split(" ").some((topic) => dirty.has(topic)));
 }
 
-// Ends with the page's being left, or when no answer comes: a frozen server never closes.
-function patience() {
-  const timer = new AbortController();
-  const stop = () => timer.abort();
-  const timeout = setTimeout(stop, ANSWERS_WITHIN);
-  reading.signal.addEventListener("abort", stop);
-  return { signal: timer.signal, done: () => { clearTimeout(timeout); reading.signal.removeEventListener("abort", stop); } };
-}
-
 function leaveIfGone(answer) {
   const signedOut = answer.redirected && new URL(answer.url).pathname === "/login";
   // What the page shows may be deleted meanwhile: the server says so once, as a page.
@@ -53,8 +44,7 @@ function leaveIfGone(answer) {
   return signedOut ? SIGNED_OUT : "What this page shows has been deleted.";
 }
 
-// Reads the page for its regions; one without any only asks whether the server answers. Returns
-// what went wrong.
+// Reads the page, or only asks whether the server answers; returns what went wrong.
 async function read(wanted, signal) {
   const headers = { "X-Live": "1", Accept: "text/html" };
   const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, { headers, signal });
@@ -77,14 +67,14 @@ async function refresh() {
   dirty.clear();
   wanted.forEach((one) => one.setAttribute("aria-busy", "true"));
   const since = asking();
-  const { signal, done } = patience();
+  // A frozen server never closes.
+  const signal = AbortSignal.any([left, AbortSignal.timeout(ANSWERS_WITHIN)]);
   let reason = reasonOf(0);
   try {
     reason = await read(wanted, signal);
   } catch {
     // The server is away, or too slow: what was to be read stays wanted.
   } finally {
-    done();
     regions().forEach((one) => one.removeAttribute("aria-busy"));
     endedAt = Date.now();
     busy = false;
@@ -102,7 +92,6 @@ async function refresh() {
   show();
 }
 
-// How old the page may get before it is read again by the clock.
 function interval() {
   const own = [...document.querySelectorAll("[data-live-every]")].map((one) => Number(one.dataset.liveEvery) * 1000);
   return Math.max(gap(), Math.min(socketIsLost() ? POLL : UNTOLD, ...own));
@@ -124,7 +113,6 @@ function look() {
 }
 
 function show() {
-  // A reading may take a while before it counts as missing.
   showFreshness(paused ? "paused" : state, interval() + 5000);
 }
 

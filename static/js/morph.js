@@ -6,7 +6,11 @@ function inUse(region) {
 }
 
 function isEdited(field) {
-  if (field.tagName === "SELECT") return [...field.options].some((one) => one.selected !== one.defaultSelected);
+  if (field.tagName === "SELECT") {
+    const preset = [...field.options].findIndex((one) => one.defaultSelected);
+    // Without a choice of the page's own, a browser takes the first.
+    return field.selectedIndex !== Math.max(0, preset);
+  }
   if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
   return "defaultValue" in field && field.value !== field.defaultValue;
 }

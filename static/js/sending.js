@@ -122,6 +122,4 @@ function onSubmit(event) {
   if (form.getAttribute("aria-busy") !== "true") send(form, event.submitter);
 }
 
-export function startSending() {
-  document.addEventListener("submit", onSubmit);
-}
+document.addEventListener("submit", onSubmit);

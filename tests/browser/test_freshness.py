@@ -26,7 +26,7 @@ def frozen_database(console: Console) -> Iterator[list[int]]:
 
 def _freeze(console: Console, stopped: list[int]) -> None:
     """Stop PostgreSQL and all of its processes where they are, as a frozen disk does."""
-    main = console.pid_of("postgres")
+    main = console.pid_of("postgresql") or console.pid_of("postgres")
     assert main
     for pid in [main, *_children_of(main)]:
         os.kill(pid, signal.SIGSTOP)

@@ -220,11 +220,10 @@ def test_headline_and_sentences_are_on_one_clock_with_the_tasks_beside_it(browse
     task = make_task(alpha, daily())  # at 08:00 in Berlin
     client = browser(alpha)
     client.cookies["punctual_zone"] = "Asia/Tokyo"
+    beside = r"\((\S+ )?08:00:00 CES?T\)"
 
     text = client.get(f"/tasks/{task.pk}/explain").text
 
-    assert re.search(
-        r'<span class="zone">JST</span></time> <small[^>]*>\((\S+ )?08:00:00 CES?T\)', text
-    )
+    assert re.search(rf'<span class="zone">JST</span></time> <small[^>]*>{beside}', text)
     assert re.search(rf"JST {beside}", text)
     assert " UTC" not in text.partition('id="explain"')[2].partition("As a command")[0]
