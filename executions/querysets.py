@@ -48,7 +48,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         return found
 
     def filtered(self, filters: Mapping[str, Any]) -> ExecutionQuerySet:
-        """Return what the filters leave: status, since, until, task, pool, q, ids.
+        """Return what the filters leave: status, since, until, task, label, pool, q, ids.
 
         One that is absent or None leaves all; every list and every bulk job reads them here.
         Those of open work and of the last hour come from ``services.list_filters``.
@@ -64,6 +64,9 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
             found = found.filter(status__in=filters["status"])
         if filters.get("pool") is not None:
             found = found.filter(pool__in=pools_called(filters["pool"]))
+        if filters.get("label") is not None:
+            labelled = Task.objects.labelled(filters["label"])
+            found = found.filter(task_id__in=labelled.values("id"))
         return _filtered(found, filters, {"task": "task_id"})
 
     def unstarted(self, due_before: datetime, *, or_queued: bool) -> ExecutionQuerySet:

@@ -69,7 +69,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "filters": [(name, value) for name, value in filters.items() if name != "ids"],
             "filters_text": orjson.dumps(filters, default=_as_text).decode(),
             "is_typed": is_typed(verb, scope.count),
-            "may_slow": verb in ("retry", "run"),
+            "may_slow": verb in ("retry", "replay", "run"),
             "may_note": verb in ("resolve", "archive"),
             "back": reverse(f"dashboard:{kind}"),
         },

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from executions.api.serializers import AnyJSONField
 from executions.choices import ItemOutcome, JobStatus, Status
+from executions.services.bulk_options import REPLAY_RATE
 from executions.services.bulk_scope import ACTIONS, KINDS, MAX_IDS, MAX_ITEMS
 from shared.api.schema import Pagination
 from shared.api.serializers import (
@@ -87,6 +88,11 @@ class ExecutionFilter(StrictSerializer):
 
     status = _Statuses(choices=Status.values, required=False)
     task = StrictUUIDField(required=False)
+    label = StrictCharField(  # type: ignore[assignment]  # a filter's name, not the label of this
+        required=False,
+        max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
+        help_text="Of tasks with `key:value`, or with a key.",
+    )
     since = StrictDateTimeField(required=False)
     until = StrictDateTimeField(required=False)
     q = StrictCharField(required=False, max_length=_MAX_TEXT)
@@ -157,8 +163,22 @@ class TaskActionBody(_MakingBody):
 class ExecutionActionBody(_MakingBody):
     """An action on many executions."""
 
-    action = StrictChoiceField(choices=ACTIONS["executions"])
+    action = StrictChoiceField(choices=("cancel", "retry"))
     filter = ExecutionFilter()
+
+
+class ReplayBody(_ActionBody):
+    """Which executions run again, and how fast; ``filter`` names a range of time, or ids."""
+
+    filter = ExecutionFilter()
+    rate_per_second = StrictNumberField(
+        required=False,
+        min_value=0.1,
+        max_value=1000,
+        help_text=f"Executions made per second; {REPLAY_RATE:g} unless given.",
+    )
+    canary = StrictIntegerField(required=False, min_value=1, max_value=MAX_ITEMS)
+    stop_on_failure_rate = StrictNumberField(required=False, min_value=0, max_value=1)
 
 
 class SampleRow(Answer):

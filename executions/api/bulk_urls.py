@@ -10,6 +10,7 @@ urlpatterns = [
     path("dlq/actions", bulk.DeadLetterActionsView.as_view(), name="dead-letter-actions"),
     path("tasks/actions", bulk.TaskActionsView.as_view(), name="task-actions"),
     path("executions/actions", bulk.ExecutionActionsView.as_view(), name="execution-actions"),
+    path("executions/replay", bulk.ReplayView.as_view(), name="executions-replay"),
     path("bulk-jobs", bulk.BulkJobsView.as_view(), name="bulk-jobs"),
     path("bulk-jobs/<uuid:job_id>", bulk.BulkJobView.as_view(), name="bulk-job"),
     path(

@@ -20,6 +20,7 @@ from executions.api.bulk_serializers import (
     BulkScope,
     ExecutionActionBody,
     LetterActionBody,
+    ReplayBody,
     TaskActionBody,
 )
 from executions.api.serializers import EmptyBody
@@ -56,11 +57,13 @@ class _ActionsView(PunctualView):
     receipt = JOB_RECEIPT | {"count"}
     kind: ClassVar[str]
     body: ClassVar[type[StrictSerializer]]
+    #: Of a call that has one action only.
+    action: ClassVar[str] = ""
 
     def answer(self) -> Response:
         """Return 200 with the scope of a dry run, or 202 with the job."""
         wanted = self.read_body(self.body)
-        action, filters = wanted["action"], wanted["filter"]
+        action, filters = wanted.get("action", self.action), wanted["filter"]
         options = {name: value for name, value in wanted.items() if name not in SCOPE_FIELDS}
         if wanted["dry_run"]:
             read_options(self.kind, action, options)
@@ -128,6 +131,28 @@ class ExecutionActionsView(_ActionsView):
     @idempotent(required=True)
     def post(self, request: Request) -> Response:
         """Cancel or retry what matches; `dry_run` only counts (200)."""
+        return self.answer()
+
+
+class ReplayView(_ActionsView):
+    """Run a range of executions again."""
+
+    kind = "executions"
+    action = "replay"
+    body = ReplayBody
+
+    @extend_schema(operation_id="replay_executions", request=ReplayBody, responses=_ANSWERS)
+    @idempotent(required=True)
+    def post(self, request: Request) -> Response:
+        """Run the executions of a range again, with their payloads, at a pace; a bulk job.
+
+        `filter` needs `since` and `until`, or `ids`; the range counts as in lists. Without
+        `status` it takes SUCCEEDED and FAILED ones. Each new execution names its original as
+        `parent_id`; originals stay as they are. Retries and replays are taken only by their ids,
+        so that a range which is replayed again does not double. The target is the task's current
+        one. Ten are made per second unless `rate_per_second` says otherwise; `dry_run` only
+        counts (200).
+        """
         return self.answer()
 
 

@@ -180,6 +180,7 @@ _SPELLED = {
 _PARTICIPLES = {
     "backfill": "making executions",
     "retry": "retrying",
+    "replay": "replaying",
     "resolve": "resolving",
     "set": "setting",
     "archive": "archiving",

@@ -267,6 +267,7 @@ _ACTIONS: Mapping[tuple[str, str], Action] = {
     ("dead_letters", "archive"): Action(_archive_letter, dead_letters.lock_letters),
     ("dead_letters", "purge"): Action(_purge_letter, dead_letters.lock_letters),
     ("executions", "retry"): Action(_retry_execution, _hold_executions),
+    ("executions", "replay"): Action(_retry_execution, _hold_executions),
     ("executions", "cancel"): Action(_cancel_execution),
     ("tasks", "run"): Action(_run_task, _hold_tasks),
     ("tasks", "pause"): Action(_pause_task),

@@ -17,12 +17,15 @@ _MAKING = ("rate_per_second", "canary", "stop_on_failure_rate", "payload")
 _OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("dead_letters", "retry"): _MAKING,
     ("executions", "retry"): _MAKING,
+    ("executions", "replay"): ("rate_per_second", "canary", "stop_on_failure_rate"),
     ("tasks", "run"): _MAKING,
     ("dead_letters", "resolve"): ("rate_per_second", "resolution", "note"),
     ("dead_letters", "archive"): ("rate_per_second", "note"),
     ("tasks", "pause"): ("rate_per_second", "note"),
     ("tasks", "set"): ("rate_per_second", "set"),
 }
+#: Executions replayed per second unless told, so that a range does not fire in one burst.
+REPLAY_RATE = 10.0
 _ONLY_RATE = ("rate_per_second",)
 #: Lowest and highest value of the numbers.
 _BOUNDS: Mapping[str, tuple[float, float]] = {
@@ -59,6 +62,8 @@ def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str
         _judge(name, value)
     if action == "set":
         require_patch(given.get("set"))
+    if action == "replay":
+        given.setdefault("rate_per_second", REPLAY_RATE)
     if action == "resolve":
         given.setdefault("resolution", "fixed")
         require_free_resolution(given["resolution"])

@@ -18,7 +18,7 @@ from shared.sql import rows
 
 #: Executions of a job that are looked at, the latest ones.
 MOST_LOOKED_AT = 10_000
-_MAKING = frozenset({"retry", "run"})
+_MAKING = frozenset({"retry", "replay", "run"})
 _OPEN = [str(status) for status in Status if status not in FINAL]
 
 

@@ -31,14 +31,14 @@ SAMPLE = 5
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "dead_letters": ("retry", "resolve", "archive", "purge"),
     "tasks": ("pause", "resume", "cancel", "run", "delete", "set"),
-    "executions": ("cancel", "retry"),
+    "executions": ("cancel", "retry", "replay"),
 }
 #: Every kind of job: those that filters choose the rows of, and the instants of a backfill.
 KINDS = (*ACTIONS, "occurrences")
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "dead_letters": ("task", "error_signature", "q", "ids", "resolved", "resolution"),
     "tasks": ("status", "type", "label", "owner", "q", "ids"),
-    "executions": ("status", "task", "since", "until", "q", "ids"),
+    "executions": ("status", "task", "label", "since", "until", "q", "ids"),
 }
 _STATUSES = {"tasks": TaskStatus.values, "executions": Status.values}
 _TIMES = {"dead_letters": "created_at", "tasks": "created_at", "executions": "scheduled_for"}
@@ -82,6 +82,9 @@ def matching(
     The action leaves out what it can never do: cancelling takes unfinished executions only,
     retrying finished ones, which are the FAILED ones unless a state or ids are named. Dead
     letters are the open ones unless the filter says otherwise, by ``resolved`` or ``resolution``.
+    Replaying wants ids or a range of time, and takes what ran in it: no retries and replays, so
+    that a range which is replayed twice does not double, unless ids name them. Raise InvalidInput
+    for a replay without a range.
     """
     if kind == "tasks":
         return Task.objects.for_tenant(tenant_id).filtered(filters)
@@ -95,7 +98,22 @@ def matching(
     if action == "retry":
         named = filters.get("status") or filters.get("ids") is not None
         return found.filter(status__in=sorted(FINAL) if named else [Status.FAILED])
+    if action == "replay":
+        return _replayable(found, filters)
     return found
+
+
+def _replayable(found: Any, filters: Mapping[str, Any]) -> Any:
+    if filters.get("ids") is not None:
+        return found.filter(status__in=filters.get("status") or sorted(FINAL))
+    for name in ("since", "until"):
+        if filters.get(name) is None:
+            _refuse(f"#/filter/{name}", "required", "Give since and until, or ids.")
+    if filters["until"] <= filters["since"]:
+        _refuse("#/filter/until", "end_before_start", "'until' is not after 'since'.")
+    wanted = filters.get("status") or [Status.SUCCEEDED, Status.FAILED]
+    ended = [status for status in wanted if status in FINAL]
+    return found.filter(status__in=ended, parent_id__isnull=True)
 
 
 def count_matching(

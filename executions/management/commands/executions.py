@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from executions.management import execution_changes, execution_reading, execution_tail
+from executions.management import (
+    execution_changes,
+    execution_reading,
+    execution_replay,
+    execution_tail,
+)
 from shared.command_parser import Verb
 from shared.commands import VerbCommand
 
@@ -53,5 +58,16 @@ class Command(VerbCommand):
             ("executions retry 77aa41c09b52 --payload @mended.json",),
             execution_changes.retry,
             execution_changes.add_retry_options,
+        ),
+        Verb(
+            "replay",
+            "run the executions of a range again, at a pace, as a bulk job",
+            (
+                "executions replay --since 2h --until 1h --dry-run",
+                "executions replay --since 1d --until 0s --label team:billing --rate 5/s --yes",
+            ),
+            execution_replay.run,
+            execution_replay.add_options,
+            dangerous=True,
         ),
     )
