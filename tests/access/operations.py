@@ -21,6 +21,8 @@ _KEY = {"name": "made", "scopes": ["read"]}
 _PUSH = {"endpoint": ENDPOINT, "keys": PUSH_KEYS}
 #: In place of a member's number, which only the world knows.
 _MEMBER = {"member": "{member}"}
+#: Around whenever the world was made.
+_ALWAYS = {"since": "2020-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z"}
 _YESTERDAY = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-02T00:00:00Z"}
 
 
@@ -141,6 +143,13 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("explain_execution", "GET /v1/executions/{execution_id}/explain", "read"),
     _op("cancel_execution", "POST /v1/executions/{execution_id}/cancel", "operate", body={}),
     _op("retry_execution", "POST /v1/executions/{ended_id}/retry", "operate", body={}),
+    _op(
+        "replay_executions",
+        "POST /v1/executions/replay",
+        "operate",
+        body={"filter": _ALWAYS},
+        foreign=400,
+    ),
     _many("executions", "cancel"),
     _many("executions", "retry", **_DRY),
     # dead letters
