@@ -22,11 +22,11 @@ CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
     "misfire_policy": (
         ("coalesce", "runs once, afterwards"),
         ("skip", "is skipped"),
-        ("replay", "is made up for, each instant"),
+        ("replay", "runs for each missed time"),
     ),
     "misfire_coalesce": (
-        ("latest", "for the latest one missed"),
-        ("earliest", "for the earliest one missed"),
+        ("latest", "for the latest missed time"),
+        ("earliest", "for the earliest missed time"),
     ),
     "calendar_policy": (
         ("skip", "is skipped"),

@@ -38,7 +38,7 @@ _HOURS = (("", "until I end it"), *PAUSES[1:])
 _ON_RESUME = (
     (OnResume.SKIP.value, "is skipped"),
     (OnResume.RUN_ONCE.value, "runs once, afterwards"),
-    (OnResume.REPLAY.value, "is made up for"),
+    (OnResume.REPLAY.value, "runs for each missed time"),
 )
 _FORM = ("scope", "value", "hours", "note", "on_resume")
 

@@ -141,7 +141,7 @@ def _clocks_repeat(found: Situation) -> Absence | None:
     twice = occurrence_at(found.timetable.altered(dst_overlap="both"), found.at)
     if choice is None or twice is None or DST_OVERLAP not in twice.notes:
         return None
-    return f"its local time comes twice that day, and dst_overlap is {choice}: the other one", ""
+    return f"its local time occurs twice that day, and dst_overlap is {choice}: the other one", ""
 
 
 def _generic(found: Situation) -> Absence:

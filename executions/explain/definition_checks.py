@@ -16,7 +16,7 @@ from tasks.standing_pauses import describe
 _LATER = {
     OnResume.SKIP.value: "What falls into the pause is skipped.",
     OnResume.RUN_ONCE.value: "What falls into the pause runs once, on resuming.",
-    OnResume.REPLAY.value: "What falls into the pause is made up for, each instant.",
+    OnResume.REPLAY.value: "What falls into the pause runs for each missed time.",
 }
 
 _SUSPENDED_ONLY = "no pause of its own holds it"

@@ -115,7 +115,7 @@ def _notes(found: Situation) -> str:
         words.append(f"It stands for a local time that the clocks jump over (dst_gap {gap}).")
     if DST_OVERLAP in occurrence.notes:
         overlap = schedule.get("dst_overlap")
-        words.append(f"Its local time comes twice that day (dst_overlap {overlap}).")
+        words.append(f"Its local time occurs twice that day (dst_overlap {overlap}).")
     return " ".join(words)
 
 

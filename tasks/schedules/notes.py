@@ -6,7 +6,7 @@ from tasks.schedules.base import CALENDAR_EXCLUDED, CALENDAR_ROLLED, DST_GAP, DS
 
 NOTE_TEXTS = {
     DST_GAP: "the clocks skip its time",
-    DST_OVERLAP: "its time comes twice that day",
+    DST_OVERLAP: "occurs twice (clocks go back)",
     CALENDAR_EXCLUDED: "a calendar excludes it",
     CALENDAR_ROLLED: "a calendar moved it",
 }

@@ -14,7 +14,7 @@ def fill_once(page: Page, name: str) -> None:
     page.goto("/tasks/new")
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Once, after a delay").check()
-    page.get_by_label("After so many seconds").fill("3600")
+    page.get_by_label("Delay in seconds").fill("3600")
 
 
 def test_the_form_shows_what_the_kind_of_target_needs(page: Page):

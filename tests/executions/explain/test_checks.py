@@ -401,7 +401,7 @@ BLOCKED: list[tuple[str, Build, str, str, str]] = [
     (
         "other side of an overlap",
         in_paris("30 2 * * *", datetime(2031, 10, 26, 1, 30, tzinfo=UTC)),
-        *("in_schedule", "not_expected", "comes twice that day, and dst_overlap is first"),
+        *("in_schedule", "not_expected", "occurs twice that day, and dst_overlap is first"),
     ),
     ("before start", before_start, "in_schedule", "not_expected", "(start_at)"),
     ("after end", after_end, "in_schedule", "not_expected", "(end_at)"),

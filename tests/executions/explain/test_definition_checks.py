@@ -40,7 +40,7 @@ def test_a_paused_task_says_what_becomes_of_the_instant_and_how_to_resume(alpha:
     check = task_active(situation(task))
 
     assert check.ok is False
-    assert check.evidence.endswith("is made up for, each instant. Note: Move.")
+    assert check.evidence.endswith("runs for each missed time. Note: Move.")
     assert check.fix is not None
     assert check.fix.call == f"POST /v1/tasks/{task.id}/resume"
 

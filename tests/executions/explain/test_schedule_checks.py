@@ -53,7 +53,7 @@ def test_a_local_time_that_comes_twice_is_told(alpha: Tenant):
 
     check = in_schedule(at(make_task(alpha, body), datetime(2031, 10, 26, 0, 30, tzinfo=UTC)))
 
-    assert "comes twice that day (dst_overlap first)" in check.evidence
+    assert "occurs twice that day (dst_overlap first)" in check.evidence
 
 
 def test_an_instant_that_no_calendar_excludes_passes(alpha: Tenant):
