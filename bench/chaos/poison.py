@@ -137,6 +137,7 @@ class Poison:
                 await until_true("the others end", lambda: self.sent.all_ended(site))
             target = {"kind": "handler", "handler": handler}
             await self.sent.create(site, handler, target, allowed, end)
+        await until_true("the last one ends", lambda: self.sent.all_ended(site))
         # None of the load runs where the handlers run: nothing of it may be doubled.
         return ()
 
