@@ -12,12 +12,15 @@ _WIDTH, _HEIGHT = 100.0, 24.0
 _NEARLY_FULL = 0.9
 
 
-def sparkline(values: Sequence[int], *, label: str, name: str | None = None) -> SafeString:
+def sparkline(
+    values: Sequence[int], *, label: str, name: str | None = None, summed: bool = True
+) -> SafeString:
     """Return a line of counts, oldest first; ``label`` says of what, like "Failures in 24 h".
 
-    ``name`` is that of its numbers on the page, by which a recount finds them.
+    ``name`` is that of its numbers on the page, by which a recount finds them. Levels, like what
+    is in flight, are not ``summed``.
     """
-    summary = _summary(values, label)
+    summary = _summary(values, label, summed=summed)
     points = _points(values)
     floor = number(_HEIGHT - 1)
     shapes: list[SafeString] = []
@@ -94,7 +97,8 @@ def _points(values: Sequence[int]) -> list[tuple[float, float]]:
     ]
 
 
-def _summary(values: Sequence[int], label: str) -> str:
+def _summary(values: Sequence[int], label: str, *, summed: bool) -> str:
     if not any(values):
         return f"{label}: none."
-    return f"{label}: {sum(values):,} in all, {max(values):,} at most, {values[-1]:,} last."
+    total = f"{sum(values):,} in all, " if summed else ""
+    return f"{label}: {total}{max(values):,} at most, {values[-1]:,} last."

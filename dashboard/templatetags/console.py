@@ -91,6 +91,18 @@ def ms(value: float | None) -> str:
     return duration_text(value)
 
 
+@register.filter
+def figure(value: float | None) -> str:
+    """Show a number as commands do, without zeros behind its last digit: ``2.5``, ``100``."""
+    return "–" if value is None else f"{value:g}"
+
+
+@register.filter
+def whole(value: float) -> str:
+    """Show a number without decimals; halves are rounded as commands round them."""
+    return f"{value:.0f}"
+
+
 def distance(seconds: float) -> str:
     """Return a distance from now in words; under a second it is now."""
     if abs(seconds) < 1:

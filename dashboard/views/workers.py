@@ -132,17 +132,22 @@ def _lines(rows: Sequence[Any], unit: str) -> list[dict[str, Any]]:
     last = rows[-1]
     ended = _ended(last)
 
-    def line(label: str, figure: Callable[[Any], float], text: str) -> dict[str, Any]:
-        return {"label": label, "values": [round(figure(one)) for one in rows], "last": text}
+    def line(name: str, label: str, figure: Callable[[Any], float], text: str) -> dict[str, Any]:
+        values = [round(figure(one)) for one in rows]
+        shown = {"label": label, "values": values, "last": text}
+        return {**shown, "name": f"history.{name}", "summed": name == "ended_by_row"}
 
     return [
-        line("In flight", lambda one: one.running, f"{last.running:.3g} of {last.slots}"),
         line(
+            "running", "In flight", lambda one: one.running, f"{last.running:.3g} of {last.slots}"
+        ),
+        line(
+            "ended_by_row",
             f"Ended per {unit}",
             lambda one: _ended(one) or 0,
             "–" if ended is None else f"{ended:,}",
         ),
-        line("CPU in percent", lambda one: one.cpu_percent, f"{last.cpu_percent:.0f} %"),
+        line("cpu", "CPU in percent", lambda one: one.cpu_percent, f"{last.cpu_percent:.0f} %"),
     ]
 
 

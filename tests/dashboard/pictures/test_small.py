@@ -29,6 +29,10 @@ def test_a_sparkline_says_total_highest_and_last():
     assert label == "Failures in 24 h <b>: 1,203 in all, 1,200 at most, 2 last."
 
 
+def test_levels_are_not_added_up():
+    assert "In flight: 4 at most, 2 last." in sparkline([1, 4, 2], label="In flight", summed=False)
+
+
 def test_a_sparkline_of_nothing_says_none():
     assert "Failures: none." in sparkline([0, 0], label="Failures")
 

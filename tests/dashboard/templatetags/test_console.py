@@ -85,6 +85,17 @@ def test_an_actor_is_named_to_the_members_of_its_tenant_and_to_nobody_else(
     assert told(alpha, None) == "––"
 
 
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.5, "2.5"), (100.0, "100"), (0.001, "0.001"), (100_000.0, "100000")]
+)
+def test_a_number_has_no_zeros_behind_its_last_digit(value, text):
+    assert console.figure(value) == text
+
+
+def test_pages_round_halves_as_commands_do():
+    assert [console.whole(value) for value in (12.5, 13.5, 14.6)] == ["12", "14", "15"]
+
+
 def test_an_icon_is_decoration_unless_it_is_named():
     assert 'aria-hidden="true"' in console.icon("retry")
     assert 'aria-label="a &amp; b"' in console.icon("retry", "a & b")

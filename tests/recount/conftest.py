@@ -1,0 +1,38 @@
+"""The world that every page of this folder counts: two tenants, the second with twice as much."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tenants.choices import Role
+from tenants.models import Membership, Tenant
+from tests.factories import make_tenant
+from tests.recount.world import make_fleet, make_work
+
+
+class Seen(NamedTuple):
+    """A tenant and the browser of its owner."""
+
+    tenant: Tenant
+    browser: Client
+
+
+@pytest.fixture
+def each(transactional_db: Any) -> list[Seen]:
+    """Return both tenants, whose worlds stand."""
+    tenants = make_tenant("Alpha"), make_tenant("Beta")
+    make_work(*tenants)
+    make_fleet(*tenants)
+    return [Seen(tenant, _browser(tenant)) for tenant in tenants]
+
+
+def _browser(tenant: Tenant) -> Client:
+    user = User.objects.create_user(f"owner of {tenant.name}", password="a long password")
+    Membership.objects.create(user=user, tenant=tenant, role=Role.OWNER)
+    browser = Client()
+    browser.force_login(user)
+    return browser
