@@ -15,6 +15,8 @@ from tenants.models import ApiKey, Tenant
 NAME_LENGTH = 200
 #: The longest e-mail address.
 OWNER_LENGTH = 254
+#: Longest name of a destination: a host with its port.
+DESTINATION_LENGTH = 260
 URL_LENGTH = 2048
 LABELS = 32
 LABEL_KEY_LENGTH = 63

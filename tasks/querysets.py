@@ -8,8 +8,10 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from shared.hosts import HostError
 from shared.querysets import TenantQuerySet
 from tasks.choices import SUSPENSION
+from tasks.destination_names import read_name
 
 if TYPE_CHECKING:
     from tasks.models.calendar import Calendar
@@ -28,7 +30,7 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         return self.filter(tenant_id=tenant_id, deleted_at__isnull=True)
 
     def filtered(self, filters: Mapping[str, Any]) -> TaskQuerySet:
-        """Return what the filters leave: status, type, label, owner, q, ids.
+        """Return what the filters leave: status, type, label, owner, destination, q, ids.
 
         One that is absent or None leaves all; every list and every bulk job reads them here.
         """
@@ -43,7 +45,16 @@ class TaskQuerySet(TenantQuerySet["Task"]):
             found = found.labelled(filters["label"])
         if filters.get("owner") is not None:
             found = found.owned(filters["owner"])
+        if filters.get("destination") is not None:
+            found = found.calling(filters["destination"])
         return found.matching(filters["q"]) if filters.get("q") else found
+
+    def calling(self, host: str) -> TaskQuerySet:
+        """Return tasks whose webhook calls the host, in whatever spelling; ended tasks too."""
+        try:
+            return self.filter(destination=read_name(host), destination__gt="")
+        except HostError:
+            return self.none()
 
     def matching(self, text: str) -> TaskQuerySet:
         """Return tasks whose name or labels contain the text."""

@@ -21,7 +21,9 @@ def state_badge(
     """Return the badge of a state of an execution, a task or an attempt."""
     look = look_of(state)
     label = label_with_attempt(state, attempt, max_attempts)
-    return tag("span", {"class": f"state {look.css}"}, icon(look.icon), label)
+    counts = "execution.try" if label != look.label else None
+    attributes = {"class": f"state {look.css}", "data-number": counts}
+    return tag("span", attributes, icon(look.icon), label)
 
 
 _HIDDEN = {"aria-hidden": "true", "focusable": "false"}

@@ -53,7 +53,7 @@ def dead_letters(request: ConsoleRequest) -> HttpResponse:
     by_cause = query["view"] == "groups" and query["state"] == "open"
     by_cause = by_cause and not query["error_signature"]
     listed: dict[str, Any] = (
-        {"groups": _groups(tenant, found)}
+        _groups(tenant, found)
         if by_cause
         else read_page(
             found, query, present=_with_tasks, order=("-created_at", "-id"), counted=True
@@ -152,10 +152,21 @@ def _resolutions(letters: DeadLetterQuerySet, query: dict[str, Any]) -> list[str
     return sorted({*known[:_WORDS], *chosen})
 
 
-def _groups(tenant: Any, found: Any) -> list[dict[str, Any]]:
-    groups = list(found.grouped_by_signature()[:_GROUPS])
-    lines = dead_letter_sparklines(tenant, [group["error_signature"] for group in groups])
-    return [{**group, "line": lines.get(group["error_signature"], [])} for group in groups]
+def _groups(tenant: Any, found: DeadLetterQuerySet) -> dict[str, Any]:
+    """Return the causes with the most letters, and how many causes and letters there are."""
+    counted = found.grouped_by_signature()
+    groups = list(counted[: _GROUPS + 1])
+    many = len(groups) > _GROUPS
+    letters = found.count() if many else sum(group["count"] for group in groups)
+    causes = counted.count() if many else len(groups)
+    shown = groups[:_GROUPS]
+    lines = dead_letter_sparklines(tenant, [group["error_signature"] for group in shown])
+    return {
+        "groups": [{**group, "line": lines.get(group["error_signature"], [])} for group in shown],
+        "letters": letters,
+        "causes": causes,
+        "more_causes": causes - len(shown),
+    }
 
 
 def _with_tasks(letters: list[DeadLetter]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_version
 from dashboard.listing import PAGE_ROWS
 from executions.choices import Status
+from executions.engine import ledger
 from executions.models import Execution
 from executions.presentation import present_executions
 from executions.services import destinations as services
@@ -26,6 +27,7 @@ from tenants.choices import Role
 _LONGEST = 260
 _TASKS = 20
 _WAITING = 20
+_IN_FLIGHT = 20
 _YES_NO = {"yes": True, "no": False}
 
 
@@ -46,6 +48,7 @@ def destinations(request: ConsoleRequest) -> HttpResponse:
             "next_after": rows[-1].host if len(found) > PAGE_ROWS else "",
             "after": after,
             "q": text,
+            "most_counted": services.MOST_PARKED,
             "not_closed": [] if after or text else services.not_closed(tenant),
             "redis_away": any(one.circuit is None for one in rows),
         },
@@ -71,6 +74,9 @@ def destination(request: ConsoleRequest, host: str) -> HttpResponse:
             "more_tasks": max(0, shown.tasks - _TASKS),
             "waiting": present_executions(_waiting(tenant, shown.host)),
             "more_waiting": max(0, shown.parked - _WAITING),
+            "in_flight": present_executions(_in_flight(tenant, shown.host)),
+            "more_in_flight": max(0, shown.in_flight - _IN_FLIGHT),
+            "most_counted": services.MOST_PARKED,
             "limits": {
                 "max_in_flight": "" if shown.max_in_flight is None else shown.max_in_flight,
                 "rate_per_second": "" if shown.rate_per_second is None else shown.rate_per_second,
@@ -115,6 +121,23 @@ def _given(request: ConsoleRequest, name: str) -> str:
         message = "This is no part of a host."
         raise InvalidInput([FieldError(f"?{name}", "invalid", message)], message)
     return text
+
+
+def _in_flight(tenant_id: UUID, host: str) -> list[Any]:
+    """Return the executions whose request is under way, the longest first: what the number counts.
+
+    One whose receiver goes on after a 202 is under way no more.
+    """
+    # In the words of the index executions_leased_idx.
+    bounds = ledger.bounds()
+    found = Execution.objects.for_tenant(tenant_id).filter(
+        id__gte=bounds["low"],
+        id__lt=bounds["high"],
+        status=Status.RUNNING,
+        destination=host,
+        accepted_at=None,
+    )
+    return list(found.order_by("started_at", "id")[:_IN_FLIGHT])
 
 
 def _waiting(tenant_id: UUID, host: str) -> list[Any]:

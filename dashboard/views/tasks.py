@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -19,7 +20,7 @@ from dashboard.target_words import describe_target
 from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.explain.evidence import end_of_pause, standing_pause_of
-from executions.models import Execution
+from executions.models import Execution, Pool
 from executions.presentation_tasks import present_tasks
 from executions.services import changing
 from executions.services.task_fires import fires_of
@@ -30,7 +31,7 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.choices import TaskStatus
 from tasks.definition import Definition
-from tasks.limits import OWNER_LENGTH
+from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import Pause
@@ -43,6 +44,7 @@ _PARAMETERS = {
     "type": choice("ONE_TIME", "RECURRING"),
     "label": text(),
     "owner": text(max_length=OWNER_LENGTH),
+    "destination": text(max_length=DESTINATION_LENGTH),
     "q": text(),
 }
 _FIRES = 10
@@ -63,7 +65,13 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
     query = read_filters(request, _PARAMETERS)
     tenant = request.visitor.tenant.pk
     found = Task.objects.for_tenant(tenant).filtered(query)
-    listed = read_page(found, query, present=present_tasks, order=("-created_at", "-id"))
+    listed = read_page(
+        found,
+        query,
+        present=present_tasks,
+        order=("-created_at", "-id"),
+        counted=query["destination"] is not None,
+    )
     strips = run_strips(tenant, [UUID(row["id"]) for row in listed["rows"]], _RUNS)
     for row in listed["rows"]:
         row["strip"] = [_bar(run) for run in strips.get(UUID(row["id"]), [])]
@@ -110,6 +118,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "definition_text": pretty(shown),
             "pauses": PAUSES,
             "is_paused": found.status == TaskStatus.PAUSED,
+            "paused_pool": _paused_pool(tenant, shown["target"]),
             "holder": _holder_of(shown["paused_by"]),
             "may_pause": found.status in (TaskStatus.SCHEDULED, TaskStatus.RUNNING),
             "may_cancel": found.status
@@ -186,6 +195,12 @@ def rollback(request: ConsoleRequest, task_id: UUID) -> Done:
 
     changing.edit_task(visitor.tenant.pk, task_id, edit, actor=visitor.actor)
     return Done(f"Version {version} is in force again, as a new version.")
+
+
+def _paused_pool(tenant: UUID, target: Mapping[str, Any]) -> str:
+    """Return the pool of the target if it is paused, which hands out nothing."""
+    pools = Pool.objects.filter(tenant_id=tenant, name=target.get("pool") or "", paused=True)
+    return pools.values_list("name", flat=True).first() or ""
 
 
 def _holder_of(paused_by: dict[str, Any] | None) -> str:

@@ -28,7 +28,12 @@ from tasks.api.serializers import TaskCreateSerializer, TaskEditSerializer, Task
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
-from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, OWNER_LENGTH
+from tasks.limits import (
+    DESTINATION_LENGTH,
+    LABEL_KEY_LENGTH,
+    LABEL_VALUE_LENGTH,
+    OWNER_LENGTH,
+)
 from tasks.models import Task
 from tasks.validation import StatusChange, parse_patch, parse_replace
 from tenants.idempotency import freeze, idempotent
@@ -85,6 +90,10 @@ class TasksView(PunctualView):
                 max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
             ),
             "owner": text("Of exactly this owner.", max_length=OWNER_LENGTH),
+            "destination": text(
+                "Whose webhook calls this host, `host` or `host:port` in any spelling.",
+                max_length=DESTINATION_LENGTH,
+            ),
             "q": text("In the name or the labels."),
             "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
         }

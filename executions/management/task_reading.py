@@ -40,6 +40,9 @@ def add_filters(parser: CommandParser) -> None:
     parser.add_argument("--type", choices=TaskType.values, help="only tasks of this type")
     parser.add_argument("--label", metavar="KEY[:VALUE]", help="only tasks with this label")
     parser.add_argument("--owner", help="only tasks of this owner")
+    parser.add_argument(
+        "--destination", metavar="HOST", help="only tasks whose webhook calls this host"
+    )
     parser.add_argument("--q", metavar="TEXT", help="only names or labels with this text")
 
 
@@ -139,7 +142,8 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _chosen(options: Mapping[str, Any]) -> TaskQuerySet:
-    filters = {name: options[name] for name in ("status", "type", "label", "owner", "q")}
+    names = ("status", "type", "label", "owner", "destination", "q")
+    filters = {name: options[name] for name in names}
     rows = tasks_of(options["tenant"])
     if not options["ids"]:
         return rows.filtered(filters)

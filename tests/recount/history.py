@@ -77,9 +77,9 @@ def wrong(world: World, number: Number, hours: int, by: str) -> Iterator[str]:
         "history.cpu": ("CPU in percent", [round(_average(row.cpu)) for row in found]),
     }
     if number.name == f"history.{by}":
-        shown, right = table(number.node), [row.cells(by) for row in reversed(found)]
-        if shown != right:
-            yield f"{number.name}: {shown} where {right} is right"
+        shown, cells = table(number.node), [row.cells(by) for row in reversed(found)]
+        if shown != cells:
+            yield f"{number.name}: {shown} where {cells} is right"
         return
     right = {
         "history.ended": str(sum(count or 0 for count in counts)),
@@ -107,4 +107,4 @@ def _mean(values: list[int]) -> str:
 
 
 def _clock(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}"
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -40,7 +40,7 @@ def throughput(world: World, node: Node) -> Iterator[str]:
     busiest = max(range(60), key=lambda place: sum(rows[place]))
     summary = (
         f"{good} succeeded, {again} retried, {bad} failed in 60 minutes; the busiest was "
-        f"{minutes[busiest]:%H:%M} with {sum(rows[busiest])}."
+        f"{minutes[busiest]:%H:%M} UTC with {sum(rows[busiest])}."
     )
     series = {
         "at": [int(minute.timestamp()) for minute in minutes],
@@ -89,16 +89,15 @@ def fires(world: World, node: Node) -> Iterator[str]:
             once = expression is None and minute_of(at) == minute
             counts[place] += once or (expression and _FIRES[expression](minute.minute)) or 0
     most = max(range(60), key=lambda place: counts[place])
-    summary = (
-        f"{sum(counts)} starts in 60 minutes; most at {minutes[most]:%H:%M} with {counts[most]}."
-    )
+    busiest = f"{minutes[most]:%H:%M} UTC with {counts[most]}"
+    summary = f"{sum(counts)} starts in 60 minutes; most at {busiest}."
     titles = [
-        f"{minute:%H:%M}: {count} start{'s' if count != 1 else ''}"
+        f"{minute:%H:%M} UTC: {count} start{'s' if count != 1 else ''}"
         for minute, count in zip(minutes, counts, strict=True)
     ]
     yield from _said(node, summary, *titles)
     rows = [
-        [f"{minute:%H:%M}", str(count), "–"]
+        [f"{minute:%H:%M} UTC", str(count), "–"]
         for minute, count in zip(minutes, counts, strict=True)
         if count
     ]
@@ -138,7 +137,7 @@ def _minutes(first: datetime) -> list[datetime]:
 
 def _rows(node: Node, minutes: list[datetime], rows: list[list[int]]) -> Iterator[str]:
     wanted = [
-        [f"{minute:%H:%M}", *map(str, row)] for minute, row in zip(minutes, rows, strict=True)
+        [f"{minute:%H:%M} UTC", *map(str, row)] for minute, row in zip(minutes, rows, strict=True)
     ]
     yield from _differs("table", table(node), wanted)
 

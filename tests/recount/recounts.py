@@ -136,6 +136,17 @@ def _cause_tasks(world: World, row: str | None) -> str:
     return str(one(sql, world.tenant.pk, row))
 
 
+def _causes(world: World, _: str | None) -> str:
+    sql = "SELECT DISTINCT error_signature FROM dead_letters WHERE tenant_id = %s AND NOT resolved"
+    return str(len(ask(sql, world.tenant.pk)))
+
+
+def _try(_: World, row: str | None) -> str:
+    sql = "SELECT attempt, max_attempts FROM executions WHERE id = %s AND status = 'RETRYING'"
+    [[attempt, most]] = ask(sql, row)
+    return f"retrying {attempt}/{most}"
+
+
 def _cause_by_hour(world: World, row: str | None) -> str:
     sql = "SELECT created_at FROM dead_letters WHERE tenant_id = %s AND error_signature = %s"
     hours = [0] * 24
@@ -232,7 +243,8 @@ def _memory(world: World, row: str | None) -> str:
 def _fleet(_: World, __: str | None) -> str:
     now = client().time()[0]
     used = slots = 0
-    for name, beat in client().zrange(WORKERS_KEY, 0, -1, withscores=True):
+    beats: Any = client().zrange(WORKERS_KEY, 0, -1, withscores=True)
+    for name, beat in beats:
         raw: Any = client().hget(WORKER_INFO_KEY, name)
         said = orjson.loads(raw)
         if "tenant" not in said and now - beat < 60:
@@ -289,11 +301,13 @@ RECOUNTS: dict[str, Recount] = {
     "overview.paused_tasks": _paused,
     "overview.standing_pauses": _standing,
     "running.attempt": _attempt,
+    "execution.try": _try,
     "cause.count": lambda w, row: str(letters(w, "NOT resolved AND error_signature = %s", row)),
     "cause.tasks": _cause_tasks,
     "cause.by_hour": _cause_by_hour,
     "letters.badge": lambda w, _: f"{letters(w)} open",
     "letters.total": lambda w, _: str(letters(w)),
+    "letters.causes": _causes,
     "letter.attempts": _letter_attempts,
     "destination.failed": _failed_calls,
     "destination.in_flight": _in_flight,

@@ -41,7 +41,8 @@ def ask(sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
     """Return what the database answers."""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return cursor.fetchall()
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+    return found
 
 
 def one(sql: str, *parameters: Any) -> Any:
@@ -152,8 +153,8 @@ def _ended_runs(tenant: Tenant) -> None:
     rows = _claim(tenant, 14)
     for row, minutes, delay in zip(rows, ago, delays, strict=False):
         _end(row, minutes, "SUCCEEDED", delay)
-    for row, minutes in zip(rows[10:12], (61.5, 130), strict=True):
-        _end(row, minutes, "SUCCEEDED", 60_000)
+    for row, long_ago in zip(rows[10:12], (61.5, 130.0), strict=True):
+        _end(row, long_ago, "SUCCEEDED", 60_000)
     _end(rows[12], 20, "CANCELLED", 5)
     _end(rows[13], 9, "RETRYING", 5, retry_in=0.0)
     again = next(row for row in release() if row.id == rows[13].id)
@@ -188,6 +189,7 @@ def _in_hand(tenant: Tenant) -> None:
     start(calm[:1])
     for row in [*rows[5:], *calm[1:]]:
         _end(row, 4, "RETRYING", 5, retry_in=900.0)
+    Execution.objects.filter(pk=rows[5].id).update(parked=True)
 
 
 def _waiting(tenant: Tenant) -> None:

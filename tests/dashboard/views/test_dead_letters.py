@@ -25,6 +25,20 @@ def test_open_letters_are_grouped_by_cause(browser, alpha):
     assert 'Retry <span data-number="cause.count">3</span>' in answer.text
 
 
+def test_more_causes_than_the_page_shows_are_counted(browser, alpha, monkeypatch):
+    monkeypatch.setattr("dashboard.views.dead_letters._GROUPS", 2)
+    for place, letter in enumerate(make_letters(alpha, 4, tasks=1)):
+        cause = f"cause-{min(place, 2)}"
+        DeadLetter.objects.filter(pk=letter.pk).update(error_signature=cause)
+
+    answer = browser(alpha).get("/dead-letters")
+
+    counts = {name: answer.context[name] for name in ("letters", "causes", "more_causes")}
+    assert counts == {"letters": 4, "causes": 3, "more_causes": 1}
+    assert answer.context["groups"][0]["error_signature"] == "cause-2"
+    assert "the 2 with the most letters" in answer.text
+
+
 @pytest.mark.parametrize("query", ["view=letters", "q=once", "state=open&view=letters"])
 def test_letters_are_listed_one_by_one(browser, alpha, query):
     letter = make_dead_letter(alpha)

@@ -10,6 +10,7 @@ from executions.services import destinations
 from shared import redis_client
 from tenants.models import Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
+from tests.executions.leasing import accepted
 from tests.factories import make_execution, make_task, once
 from tests.support.closed_redis import closed_redis
 from tests.support.scripts import Moved
@@ -90,6 +91,40 @@ def test_one_host_shows_its_tasks_and_what_waits(browser, alpha):
     assert "uses up no attempt" in answer.text
     assert "75 %" in answer.text
     assert is_escaped(answer)
+
+
+def test_what_is_in_flight_is_listed_without_what_goes_on_after_a_202(browser, alpha):
+    running = make_execution(alpha, "RUNNING")
+    accepted(alpha)
+
+    answer = browser(alpha, role="viewer").get(PATH)
+
+    assert [one["id"] for one in answer.context["in_flight"]] == [str(running.pk)]
+    assert answer.context["destination"].in_flight == 1
+
+
+def test_counts_that_stop_say_that_there_is_more(browser, alpha, monkeypatch):
+    waiting = make_execution(alpha)
+    Execution.objects.filter(pk=waiting.pk).update(parked=True)
+    monkeypatch.setattr("executions.services.destinations.MOST_PARKED", 1)
+    client = browser(alpha)
+
+    assert "≥ 1" in client.get("/destinations").text
+    assert "≥ 1" in client.get(PATH).text
+
+
+def test_the_number_of_tasks_opens_the_tasks_that_call_the_host(browser, alpha):
+    for number in range(22):
+        calling(alpha, "many.example.com" if number else "few.example.com")
+    client = browser(alpha, role="viewer")
+
+    page = client.get("/destinations/many.example.com")
+    listed = client.get("/tasks?destination=many.example.com")
+
+    assert (len(page.context["tasks"]), page.context["more_tasks"]) == (20, 1)
+    assert "/tasks?destination=many.example.com&amp;status=SCHEDULED" in page.text
+    assert len(listed.context["rows"]) == listed.context["pagination"]["total"] == 21
+    assert "that call many.example.com" in listed.text
 
 
 def test_a_redis_that_is_away_is_said(browser, alpha, monkeypatch):

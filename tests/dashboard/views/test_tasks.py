@@ -11,6 +11,7 @@ import pytest
 from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.services import changing
+from executions.services.pools import change_pool
 from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.services import Pause
@@ -333,6 +334,20 @@ def test_a_paused_task_promises_no_fire_before_its_pause_ends(browser, alpha):
     assert len(answer.context["fires"]) == 10
     assert all(fire["at"] > until for fire in answer.context["fires"])
     assert "after the pause" in answer.text
+
+
+def test_a_task_of_a_paused_pool_promises_no_first_run(browser, alpha):
+    change_pool(alpha.pk, "batch", {"paused": True}, actor=ACTOR)
+    target = {"kind": "pool", "pool": "batch", "handler": "make_invoice"}
+    task = make_task(alpha, every_second(target=target))
+    client = browser(alpha, role="viewer")
+
+    text = client.get(f"/tasks/{task.pk}").text
+
+    assert "The first run comes" not in text
+    assert "Due runs wait until the pool is resumed." in text
+    change_pool(alpha.pk, "batch", {"paused": False}, actor=ACTOR)
+    assert "Due runs wait" not in client.get(f"/tasks/{task.pk}").text
 
 
 def test_prepared_fires_are_among_those_that_are_left(browser, alpha):

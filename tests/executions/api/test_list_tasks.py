@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -149,6 +150,29 @@ def test_parameters_that_are_not_valid_are_400(client, query):
 
     assert answer.status_code == 400
     assert answer.json()["errors"]
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("api.example.com", ["first", "ended"]),
+        ("API.example.com.", ["first", "ended"]),
+        ("api.example.com:443", ["first", "ended"]),
+        ("api.example.com:8443", ["other port"]),
+        ("example.com", []),
+        ("not a host", []),
+    ],
+)
+def test_tasks_that_call_a_host_are_listed_whatever_its_spelling(client, alpha, host, expected):
+    for name, url in (("first", "https://api.example.com/a"), ("ended", "http://API.example.com/b"),
+                      ("other port", "https://api.example.com:8443/")):  # fmt: skip
+        task = make_task(alpha, daily(name=name, target={"url": url}))
+        if name == "ended":
+            changing.cancel_task(alpha.id, task.id, actor=ACTOR)
+
+    found = names(client.get(f"/v1/tasks?{urlencode({'destination': host})}"))
+
+    assert sorted(found) == sorted(expected)
 
 
 def test_deleted_tasks_and_other_tenants_are_not_listed(client, stranger, alpha):

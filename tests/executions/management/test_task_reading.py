@@ -37,6 +37,13 @@ def test_list_filters_by_tenant_state_label_and_text(alpha, beta):
     assert _list("--type", "ONE_TIME") == []
 
 
+def test_tasks_that_call_a_host_are_listed(alpha):
+    make_task(alpha, daily(name="Calls", target={"url": "https://a.example.com/x"}))
+    make_task(alpha)
+
+    assert [task["name"] for task in _list("--destination", "A.example.com:443")] == ["Calls"]
+
+
 def test_tasks_of_an_owner_are_listed_shown_and_exported(alpha):
     make_task(
         alpha, daily(name="Mine", owner="ops@example.com", payload=None, payload_ref="s3://x")
