@@ -19,6 +19,7 @@ from django.shortcuts import redirect, render
 from django.utils.timezone import get_current_timezone_name
 
 from dashboard.access import ConsoleRequest, Done, action, page
+from dashboard.fields import read_version
 from notifications.choices import AlertKind, Channel
 from notifications.models import Delivery, PushSubscription
 from notifications.presentation import present_delivery, present_preference, present_subscription
@@ -107,28 +108,32 @@ def save(request: ConsoleRequest) -> Done:
 @action(Role.ADMIN)
 def save_tenant(request: ConsoleRequest) -> Done:
     """Change the tenant's settings."""
-    visitor = request.visitor
     name = "default_jitter_seconds"
     try:
         changes = {name: float(request.POST.get(name, ""))}
     except ValueError as error:
         message = "Give the jitter in seconds, such as 30."
         raise InvalidInput([FieldError(f"#/{name}", "invalid", message)]) from error
-    change_tenant(visitor.tenant.pk, changes, actor=visitor.actor)
+    _change_tenant(request, changes)
     return Done("Saved.")
 
 
 @action(Role.ADMIN)
 def save_idempotency(request: ConsoleRequest) -> Done:
     """Change which calls of the API need an Idempotency-Key, and how long answers are kept."""
-    visitor, name = request.visitor, "idempotency_seconds"
+    name = "idempotency_seconds"
     text = request.POST.get(name, "").strip()
     if not re.fullmatch("[0-9]{1,9}", text):
         message = "Give the time as whole seconds, such as 86400."
         raise InvalidInput([FieldError(f"#/{name}", "invalid", message)])
     changes = {"idempotency_required": "idempotency_required" in request.POST, name: int(text)}
-    change_tenant(visitor.tenant.pk, changes, actor=visitor.actor)
+    _change_tenant(request, changes)
     return Done("Saved.")
+
+
+def _change_tenant(request: ConsoleRequest, changes: dict[str, Any]) -> None:
+    visitor, version = request.visitor, read_version(request)
+    change_tenant(visitor.tenant.pk, changes, actor=visitor.actor, expected_version=version)
 
 
 def _time(request: ConsoleRequest, name: str) -> time | None:

@@ -80,6 +80,7 @@ class CalendarsView(PunctualView):
 class CalendarView(PunctualView):
     """One calendar."""
 
+    versioned = frozenset({"DELETE", "PATCH"})
     max_body_bytes = _MAX_BODY_BYTES
 
     @extend_schema(operation_id="get_calendar", responses=CalendarSerializer)
@@ -123,6 +124,7 @@ class CalendarView(PunctualView):
 class ImportCalendarView(PunctualView):
     """Days from an iCalendar file."""
 
+    versioned = frozenset({"POST"})
     parser_classes = [CalendarParser]
     receipt = frozenset({"imported"})
     #: A file as a string of JSON: line ends and quotes take two bytes.

@@ -31,7 +31,7 @@ from executions.services.dead_letters import (
 from shared.api.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
 from shared.api.query import boolean, choice, text, uuid
 from shared.api.views import PunctualView
-from shared.exceptions import FieldError, InvalidInput, VersionMismatch
+from shared.exceptions import FieldError, InvalidInput
 from tenants.idempotency import idempotent
 
 _OPERATE = {"POST": "operate", "DELETE": "operate"}
@@ -94,8 +94,6 @@ class DeadLetterView(PunctualView):
     @idempotent(required=False)
     def delete(self, request: Request, letter_id: UUID) -> Response:
         """Purge a dead letter with its payload; the audit log keeps that it was there."""
-        if self.expected_version is not None:
-            raise VersionMismatch("A dead letter has no versions; leave If-Match out.")
         purge_dead_letter(self.tenant_id, letter_id, actor=self.actor)
         return Response(status=204)
 

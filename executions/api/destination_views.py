@@ -61,6 +61,7 @@ class DestinationsView(PunctualView):
 class DestinationView(PunctualView):
     """One destination."""
 
+    versioned = frozenset({"PATCH"})
     scopes = {"PATCH": "operate"}
     receipt = frozenset({"host", "version"})
 

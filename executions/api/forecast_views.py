@@ -100,6 +100,7 @@ class SpreadView(PunctualView):
 class PreviewEditView(PunctualView):
     """What an edit would change."""
 
+    versioned = frozenset({"POST"})
     scopes = {"POST": "read"}
 
     @extend_schema(operation_id="preview_edit", request=TaskEditSerializer, responses=EditPreview)

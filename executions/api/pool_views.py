@@ -37,6 +37,7 @@ class PoolsView(PunctualView):
 class PoolView(PunctualView):
     """One pool."""
 
+    versioned = frozenset({"PATCH"})
     scopes = {"PATCH": "operate", "DELETE": "operate"}
     receipt = frozenset({"name", "version"})
 

@@ -67,6 +67,8 @@ class TaskRevisionsView(PunctualView):
 class RollbackTaskView(PunctualView):
     """Bring an earlier version back."""
 
+    versioned = frozenset({"POST"})
+
     @extend_schema(operation_id="rollback_task", request=RollbackBody, responses=TaskSerializer)
     @idempotent(required=False)
     def post(self, request: Request, task_id: UUID) -> Response:

@@ -124,6 +124,7 @@ class TasksView(PunctualView):
 class TaskView(PunctualView):
     """One task."""
 
+    versioned = frozenset({"DELETE", "PATCH", "PUT"})
     query_parameters = {
         "DELETE": {"cancel_running": boolean("Also abort what runs.", default=False)}
     }

@@ -123,7 +123,7 @@ class ProblemAutoSchema(AutoSchema):
                     description="The same key and body give the first answer again.",
                 )
             )
-        if self.method in ("PATCH", "PUT", "DELETE"):
+        if self.method in getattr(self.view, "versioned", ()):
             headers.append(
                 OpenApiParameter(
                     "If-Match",

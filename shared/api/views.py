@@ -28,7 +28,7 @@ from shared.api.accept import best, names, not_acceptable
 from shared.api.authentication import Credentials
 from shared.api.query import Parameter, read_query
 from shared.api.renderers import JSON, PROBLEM_JSON
-from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable
+from shared.exceptions import FieldError, Forbidden, InvalidInput, NotAcceptable, VersionMismatch
 from shared.request_actor import actor_of
 
 _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
@@ -49,6 +49,8 @@ class PunctualView(APIView):
     query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
     #: The types of its answers; a caller has to accept one of them.
     served_as: ClassVar[tuple[str, ...]] = (JSON,)
+    #: Methods that compare If-Match with a version; to others it is refused.
+    versioned: ClassVar[frozenset[str]] = frozenset()
     # No OPTIONS: its answer would show names of classes.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     metadata_class = None
@@ -85,6 +87,9 @@ class PunctualView(APIView):
         self.query = read_query(request.query_params, stated)
         if method not in SAFE_METHODS:
             self.refuse_unacceptable()
+            if self.expected_version is not None and method not in self.versioned:
+                # Not ignored: the caller relies on it that nothing newer is overwritten.
+                raise VersionMismatch("This call compares no versions: leave If-Match out.")
 
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any

@@ -79,6 +79,7 @@ class TenantOfMe(serializers.Serializer[object]):
     default_jitter_seconds = serializers.FloatField(
         help_text="The jitter of new recurring tasks that say none."
     )
+    version = serializers.IntegerField(help_text="Of the settings; for If-Match.")
 
 
 class TenantSettings(StrictSerializer):

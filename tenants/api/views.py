@@ -60,6 +60,7 @@ class MeView(PunctualView):
 
     scopes = {"GET": None, "PATCH": "admin"}
     seen_with = "admin"
+    versioned = frozenset({"PATCH"})
 
     @extend_schema(operation_id="get_me", responses=Me)
     def get(self, request: Request) -> Response:
@@ -71,7 +72,11 @@ class MeView(PunctualView):
     def patch(self, request: Request) -> Response:
         """Change settings of the tenant; those left out stay."""
         wanted = self.read_body(TenantSettings)
-        return self._answer(change_tenant(self.tenant_id, wanted, actor=self.actor))
+        return self._answer(
+            change_tenant(
+                self.tenant_id, wanted, actor=self.actor, expected_version=self.expected_version
+            )
+        )
 
     def _answer(self, tenant: Tenant) -> Response:
         caller = self.caller
@@ -83,6 +88,7 @@ class MeView(PunctualView):
                     "unlimited": tenant.unlimited,
                     "idempotency_required": tenant.idempotency_required,
                     "default_jitter_seconds": tenant.default_jitter_seconds,
+                    "version": tenant.version,
                 },
                 "api_key": {"id": caller.key_id, "name": caller.name, "owner": caller.owner},
                 "scopes": [scope for scope in SCOPES if scope in caller.scopes],
@@ -90,7 +96,8 @@ class MeView(PunctualView):
                     "payload_bytes": conf().payload_bytes,
                     "idempotency_seconds": tenant.idempotency_seconds,
                 },
-            }
+            },
+            headers={"ETag": f'"{tenant.version}"'},
         )
 
 

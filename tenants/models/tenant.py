@@ -28,6 +28,8 @@ class Tenant(models.Model):
     idempotency_required = models.BooleanField(default=False)
     idempotency_seconds = models.PositiveIntegerField(default=24 * 3600)
     default_jitter_seconds = models.FloatField(db_default=0, default=0)
+    #: Counts the changes of the settings.
+    version = models.PositiveIntegerField(db_default=1, default=1)
     unlimited = models.BooleanField(default=False)
     created_at = models.DateTimeField(db_default=Now())
     suspended_at = models.DateTimeField(null=True, blank=True)

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from events import audit
 from shared.actor import Actor
-from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
+from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound, VersionMismatch
 from tenants.models import Tenant
 from tenants.models.tenant import (
     MAX_IDEMPOTENCY_SECONDS,
@@ -62,19 +62,34 @@ def get_tenant(name_or_id: str) -> Tenant:
 
 
 @transaction.atomic
-def change_tenant(tenant_id: UUID, settings: Mapping[str, Any], *, actor: Actor) -> Tenant:
-    """Change a tenant's settings, those of ``SETTINGS``; raise NotFound, InvalidInput."""
+def change_tenant(
+    tenant_id: UUID,
+    settings: Mapping[str, Any],
+    *,
+    actor: Actor,
+    expected_version: int | None = None,
+) -> Tenant:
+    """Change a tenant's settings, those of ``SETTINGS``.
+
+    Raise NotFound, InvalidInput, or VersionMismatch (``expected_version``).
+    """
     unknown = set(settings) - set(SETTINGS)
     if unknown:
         raise InvalidInput([FieldError(f"#/{name}", "unknown", "Unknown.") for name in unknown])
     tenant = _locked(tenant_id)
+    if expected_version is not None and expected_version != tenant.version:
+        raise VersionMismatch(
+            f"The settings are at version {tenant.version}, not {expected_version}; "
+            "read them again."
+        )
     before = {name: getattr(tenant, name) for name in settings}
     if before == dict(settings):
         return tenant
     for name, value in settings.items():
         setattr(tenant, name, value)
     _refuse_bad_seconds(tenant)
-    tenant.save(update_fields=list(settings))
+    tenant.version += 1
+    tenant.save(update_fields=[*settings, "version"])
     audit.record(
         tenant_id, actor, "tenant.changed", "tenant", tenant_id, before=before, after=settings
     )

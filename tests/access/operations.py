@@ -64,11 +64,12 @@ class Operation:
             return False
         return not (self.not_by_expiring and caller.expires)
 
-    def ask(self, world: World, caller: Caller, key: str, **headers: str) -> Any:
-        """Make the call about the world's rows."""
+    def ask(self, world: World, caller: Caller, key: str | None, **headers: str) -> Any:
+        """Make the call about the world's rows; ``key`` is the Idempotency-Key."""
         method, template = self.call.split()
         sent = _filled(self.body, {**world.ids, "own_member": caller.member or world.ids["member"]})
-        headers["idempotency_key"] = key
+        if key is not None:
+            headers["idempotency_key"] = key
         return caller.client.call(method, world.path(template), sent, **headers)
 
 

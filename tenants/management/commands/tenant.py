@@ -69,6 +69,12 @@ def _add_settings(parser: CommandParser) -> None:
         metavar="N",
         help="how long answers are kept for repeated calls, 86400 to 2592000",
     )
+    parser.add_argument(
+        "--version-seen",
+        type=int,
+        metavar="N",
+        help="refuse where the settings have another version by now",
+    )
 
 
 def _set(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -76,8 +82,13 @@ def _set(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if not wanted:
         raise wrong_use("set", "say what to change, such as --default-jitter-seconds")
     with transaction.atomic(durable=True):
-        changed = change_tenant(get_tenant(options["name"]).id, wanted, actor=COMMAND)
-    document = {name: getattr(changed, name) for name in ("id", "name", *_SETTINGS)}
+        changed = change_tenant(
+            get_tenant(options["name"]).id,
+            wanted,
+            actor=COMMAND,
+            expected_version=options["version_seen"],
+        )
+    document = {name: getattr(changed, name) for name in ("id", "name", "version", *_SETTINGS)}
     lines = [f"{changed.name}: {name} {_text(document[name])}" for name in wanted]
     command.emit(options, document, lines)
 

@@ -10,7 +10,9 @@ from django.contrib.auth.models import User
 
 from notifications.models import NotificationPreference, PushSubscription
 from notifications.transports.errors import TransportError
+from shared.actor import COMMAND
 from tenants.models import Membership
+from tenants.services import change_tenant
 from tests.dashboard.asking import HOSTILE, audited, messages_of, said, user_of
 from tests.support.push_sink import PushSink
 
@@ -225,6 +227,19 @@ def test_an_admin_asks_for_stricter_idempotency(browser, alpha):
     said(client, "/settings/idempotency", {"idempotency_seconds": "86400"}, "/settings")
     alpha.refresh_from_db()
     assert (alpha.idempotency_required, alpha.idempotency_seconds) == (False, 86_400)
+
+
+@pytest.mark.parametrize("form", ["tenant", "idempotency"])
+def test_a_form_shown_before_another_change_of_the_settings_saves_nothing(browser, alpha, form):
+    client = browser(alpha, role="admin")
+    fields = {"idempotency_seconds": "604800", "default_jitter_seconds": "7", "version": "1"}
+    assert 'name="version" value="1"' in client.get("/settings").text
+    change_tenant(alpha.id, {"default_jitter_seconds": 30.0}, actor=COMMAND)
+
+    assert "at version 2, not 1" in said(client, f"/settings/{form}", fields, "/settings")
+
+    alpha.refresh_from_db()
+    assert (alpha.default_jitter_seconds, alpha.idempotency_seconds) == (30, 86_400)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,9 @@ def test_idempotency_and_if_match_are_documented_where_they_are_honoured(documen
         return {found["name"] for found in parameters if found["in"] == "header"}
 
     assert headers("/v1/api-keys", "post") == {"Idempotency-Key"}
-    assert headers("/v1/api-keys/{key_id}", "delete") == {"Idempotency-Key", "If-Match"}
+    assert headers("/v1/api-keys/{key_id}", "delete") == {"Idempotency-Key"}
+    assert headers("/v1/me", "patch") == {"Idempotency-Key", "If-Match"}
+    assert headers("/v1/tasks/{task_id}/rollback", "post") == {"Idempotency-Key", "If-Match"}
     assert headers("/v1/api-keys", "get") == set()
 
 

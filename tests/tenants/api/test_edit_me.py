@@ -48,6 +48,29 @@ def test_answers_are_kept_as_long_as_the_tenant_asks(admin, alpha):
     assert round((kept.expires_at - kept.created_at).total_seconds(), -1) == 2_592_000
 
 
+def test_settings_that_changed_meanwhile_are_not_overwritten(admin, alpha):
+    read = admin.get("/v1/me")
+    assert (read.headers["ETag"], read.json()["tenant"]["version"]) == ('"1"', 1)
+    first = admin.patch("/v1/me", SETTING, if_match=read.headers["ETag"])
+    assert (first.status_code, first.headers["ETag"]) == (200, '"2"')
+
+    late = admin.patch("/v1/me", {"idempotency_required": True}, if_match='"1"')
+
+    assert (late.status_code, late.json()["code"]) == (412, "version_mismatch")
+    assert Tenant.objects.get(pk=alpha.pk).idempotency_required is False
+    assert admin.patch("/v1/me", SETTING).json()["tenant"]["version"] == 2
+
+
+def test_a_bad_field_beside_a_good_one_changes_neither(admin, alpha):
+    body = {"idempotency_required": True, "idempotency_seconds": 1, "default_jitter_seconds": -1}
+
+    problem = admin.patch("/v1/me", body).json()
+
+    pointers = {error["pointer"] for error in problem["errors"]}
+    assert pointers == {"#/idempotency_seconds", "#/default_jitter_seconds"}
+    assert Tenant.objects.get(pk=alpha.pk).idempotency_required is False
+
+
 def test_the_change_is_audited_once(admin, alpha):
     for _ in range(2):
         admin.patch("/v1/me", SETTING)
@@ -95,11 +118,14 @@ def test_the_scope_admin_is_needed(viewer):
     assert viewer.patch("/v1/me", SETTING).status_code == 403
 
 
-def test_another_tenant_keeps_its_own(admin, beta):
-    admin.patch("/v1/me", SETTING)
+def test_another_tenant_keeps_its_own(admin, stranger, beta):
+    before = stranger.get("/v1/me").json()
+    admin.patch("/v1/me", SETTING | {"idempotency_required": True, "idempotency_seconds": 90_000})
 
+    assert stranger.get("/v1/me").json() == before
+    assert stranger.post("/v1/calendars", {"name": "Holidays"}).status_code == 201
     beta.refresh_from_db()
-    assert beta.default_jitter_seconds == 0
+    assert (beta.default_jitter_seconds, beta.idempotency_required) == (0, False)
 
 
 def test_a_repeat_under_the_same_key_answers_the_same(admin):

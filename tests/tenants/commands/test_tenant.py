@@ -93,6 +93,18 @@ def test_stricter_idempotency_is_set_and_taken_back(alpha):
     assert said.strip() == "Alpha: idempotency_required off"
 
 
+def test_a_version_that_has_been_overtaken_changes_nothing(alpha):
+    words = ("--idempotency-seconds", "604800", "--json")
+    assert read_document("tenant-set", _run("set", "Alpha", *words))["version"] == 2
+
+    with pytest.raises(CommandError) as raised:
+        _run("set", "Alpha", "--idempotency-required", "--version-seen", "1")
+
+    assert "at version 2, not 1" in str(raised.value)
+    alpha.refresh_from_db()
+    assert alpha.idempotency_required is False
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     [
