@@ -381,3 +381,18 @@ def test_a_path_tells_no_time_that_began_when_the_row_was_prepared(browser, alph
     text = browser(alpha).get(f"/executions/{execution.pk}").text
 
     assert re.search(r"From pending to succeeded in \d moves\.", text)
+
+
+def test_a_range_is_replayed_from_the_list_once_its_count_was_shown(browser, alpha):
+    make_execution(alpha, "SUCCEEDED")
+    client = browser(alpha, role="operator")
+    query = "kind=executions&action=replay&since=2026-01-01T00:00:00Z&until=2099-01-01T00:00:00Z"
+
+    shown = client.get(f"/bulk-jobs/new?{query}&label=")
+
+    assert 'value="replay"' in client.get("/executions").text
+    assert shown.context["scope"].count == 1
+    assert "ten for a replay" in shown.text
+    assert client.get("/bulk-jobs/new?kind=executions&action=replay&label=a").status_code == 400
+    viewer = browser(alpha, role="viewer")
+    assert 'value="replay"' not in viewer.get("/executions").text
