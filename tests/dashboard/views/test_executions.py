@@ -392,7 +392,7 @@ def test_a_range_is_replayed_from_the_list_once_its_count_was_shown(browser, alp
 
     assert 'value="replay"' in client.get("/executions").text
     assert shown.context["scope"].count == 1
-    assert "ten for a replay" in shown.text
+    assert "ten at a replay" in shown.text
     assert client.get("/bulk-jobs/new?kind=executions&action=replay&label=a").status_code == 400
     viewer = browser(alpha, role="viewer")
     assert 'value="replay"' not in viewer.get("/executions").text
