@@ -108,6 +108,9 @@ class PunctualScheduler(DatabaseScheduler):
         counts = self._rescuer.run_once()
         if counts.done:
             self._agenda.hurry("dispatch")
+        if self.partitions.neglected:
+            # What came back was made late by an outage: nothing is released before it is judged.
+            self._agenda.hurry("materialize", "gate", "dispatch")
         return counts.next_in
 
     def _resume(self) -> float:

@@ -20,7 +20,7 @@ class Conf:
     horizon_seconds: float = 15.0
     #: How far ahead of its time an execution is handed to a worker.
     release_seconds: float = 3.0
-    #: An instant without a row this long after its time is missed (misfire policy applies).
+    #: An instant that waited this long for a scheduler is missed: the misfire policy applies.
     missed_after_seconds: float = 15.0
     #: How late a worker may still start what it was handed; then the work is taken back.
     start_margin_seconds: float = 10.0

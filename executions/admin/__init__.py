@@ -12,6 +12,7 @@ from executions.admin.machinery import (
     LedgerFloorAdmin,
     PartitionLeaseAdmin,
     SchedulerNodeAdmin,
+    UnownedStretchAdmin,
     WorkerHourAdmin,
     WorkerMinuteAdmin,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "PoolAdmin",
     "SchedulerNodeAdmin",
     "TaskAdmin",
+    "UnownedStretchAdmin",
     "WorkerHourAdmin",
     "WorkerMinuteAdmin",
 ]

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from django.contrib import admin
 
-from executions.models import LedgerFloor, PartitionLease, SchedulerNode, WorkerHour, WorkerMinute
+from executions.models import (
+    LedgerFloor,
+    PartitionLease,
+    SchedulerNode,
+    UnownedStretch,
+    WorkerHour,
+    WorkerMinute,
+)
 from shared.admin import ProductAdmin
 
 
@@ -21,6 +28,13 @@ class PartitionLeaseAdmin(ProductAdmin):
 
     list_display = ("partition", "owner", "epoch", "expires_at")
     list_per_page = 256
+
+
+@admin.register(UnownedStretch)
+class UnownedStretchAdmin(ProductAdmin):
+    """When partitions had no scheduler."""
+
+    list_display = ("partition", "since", "until", "judged", "id")
 
 
 @admin.register(LedgerFloor)

@@ -15,8 +15,8 @@ rescue       rescue.py           scheduler  what is lost comes back
 ``planning.py`` plans a task's instants for materialize, ``bands.py`` shares room between priorities
 and ``messages.py`` builds what travels for dispatch, ``held.py`` is what run holds;
 ``recording.py`` writes outcomes for complete, ``silence.py`` and ``stream.py`` say who is lost and
-what is recorded for rescue, ``neglected.py`` hands instants that no scheduler cared for to the
-misfire policy. ``gate.py`` holds back what an overlap policy or a limit does not allow yet, as
+what is recorded for rescue, ``neglected.py`` hands prepared instants that an outage made late to
+the misfire policy. ``gate.py`` holds back what an overlap policy or a limit does not allow yet, as
 ``overlap.py`` decides. ``withdrawal.py`` and ``replanning.py`` take work back for an edit,
 ``resume.py`` ends pauses, ``control.py`` aborts what runs, ``housekeeping.py`` keeps the days,
 ``retention.py`` lets old ones go, ``minute_stats.py`` counts what ended.

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from executions.engine import ledger, minute_stats, retention, worker_history
 from executions.engine.clocks import database_now
+from executions.models import UnownedStretch
 from executions.workers import registry
 from shared.conf import conf
 from tenants.models import IdempotencyRecord
@@ -21,9 +22,11 @@ def run_once() -> dict[str, int]:
     floor = ledger.raise_floor(now)
     expired, _ = IdempotencyRecord.objects.filter(expires_at__lt=now).delete()
     forgotten = registry.forget_old()
+    oldest = now - timedelta(days=conf().retention_days)
     done = {
         "days_made": made,
-        "minutes_dropped": minute_stats.prune(now - timedelta(days=conf().retention_days)),
+        "outages": UnownedStretch.objects.filter(until__lt=oldest).delete()[0],
+        "minutes_dropped": minute_stats.prune(oldest),
         "keys": expired,
         "workers": forgotten,
         "worker_minutes": worker_history.prune(now - worker_history.KEPT),

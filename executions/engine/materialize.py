@@ -86,7 +86,7 @@ def _pass(partitions: Partitions, now: datetime, write: _Write) -> list[Planned]
                 "each": max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1),
             },
         )
-        planned = plan_tasks([Due(*row) for row in found], now, horizon)
+        planned = plan_tasks([Due(*row) for row in found], now, horizon, partitions.unowned)
         if planned:
             write(planned, partitions, now)
     return planned

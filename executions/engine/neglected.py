@@ -1,8 +1,8 @@
-"""What was prepared and came due while no scheduler lived goes back to the misfire policy.
+"""Hands prepared instants that an outage made late back to the misfire policy.
 
-Materialize asks first thing, for partitions that were taken over after a long while without an
-owner. An instant without a row is missed by its time alone; one that had its row already must
-not escape the policy for that. Want of workers is no misfire: such work waits and runs late.
+Materialize asks first thing, for partitions that had no scheduler for a while. An instant without
+a row is missed by its time alone; one that was prepared before the outage is judged alike, by the
+same threshold and grace. Want of workers is no misfire: such work waits and runs late.
 """
 
 from __future__ import annotations
@@ -10,32 +10,36 @@ from __future__ import annotations
 import logging
 
 from executions.engine import ledger
-from executions.engine.partitions import NEGLECTED_AFTER_SECONDS, Partitions
-from shared.sql import rows
+from executions.engine.partitions import Partitions
+from shared.conf import conf
+from shared.sql import rows, run
 
 log = logging.getLogger(__name__)
 
-_BATCH = 1000
+#: Tasks of one statement; each has at most some dozens of prepared instants.
+_BATCH = 200
 
 
 def take_up(partitions: Partitions) -> bool:
-    """Unprepare one batch of overdue instants; return whether there may be more."""
+    """Unprepare the late instants of one batch of tasks; return whether there may be more."""
     held = set(partitions.held)
-    since = {p: moment for p, moment in partitions.neglected.items() if p in held}
-    if not since:
+    found = {p: stretch for p, stretch in partitions.neglected.items() if p in held}
+    if not found:
         return False
-    count: int = rows(
+    asked = {
+        "partitions": list(found),
+        "since": [stretch.since for stretch in found.values()],
+        "until": [stretch.until for stretch in found.values()],
+    }
+    [(tasks, count)] = rows(
         "materialize/unprepare_neglected",
-        {
-            **ledger.bounds(),
-            "partitions": list(since),
-            "since": list(since.values()),
-            "after": NEGLECTED_AFTER_SECONDS,
-            "limit": _BATCH,
-        },
-    )[0][0]
+        {**ledger.bounds(), **asked, "after": conf().missed_after_seconds, "limit": _BATCH},
+    )
     if count:
         log.info("neglected_instants_unprepared", extra={"count": count})
-    if count < _BATCH:
-        partitions.neglected = {}
-    return count >= _BATCH
+    # Without an instant removed, others hold the rows and decide on them.
+    if tasks >= _BATCH and count:
+        return True
+    run("leases/note_judged", asked)
+    partitions.neglected = {p: kept for p, kept in partitions.neglected.items() if p not in found}
+    return False

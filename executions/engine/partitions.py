@@ -13,7 +13,8 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from executions.engine import refusals
@@ -22,9 +23,8 @@ from shared.notify import wake_schedulers_now
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows, run, together
 
-#: A partition that nobody owned for so long has been neglected: its misfire policies apply also
-#: to what was prepared and came due meanwhile.
-NEGLECTED_AFTER_SECONDS = 60.0
+#: A partition without a scheduler for less has seen no outage: it was handed over.
+OUTAGE_SECONDS = 1.0
 #: Redis that restarts is away for less, and for all alike.
 CUT_OFF_AFTER_SECONDS = 5.0
 
@@ -42,13 +42,21 @@ def _weight(node: UUID, partition: int) -> bytes:
     return hashlib.blake2b(node.bytes + partition.to_bytes(2, "big"), digest_size=8).digest()
 
 
+class Unowned(NamedTuple):
+    """A stretch of time in which a partition had no scheduler."""
+
+    since: datetime
+    until: datetime
+
+
 class Partitions:
     """The leases of one scheduler process.
 
     ``held`` is what may be written to. It is trusted only until a lease's length after the
     start of the last renewing call: a call that took long must not prolong the trust.
-    ``neglected`` maps partitions just taken over to the moment from when on nobody had looked
-    after them; nothing of them is released until :mod:`~executions.engine.neglected` has seen them.
+    ``unowned`` maps partitions to the last stretch in which they had no scheduler. ``neglected``
+    has those whose prepared work has not been judged since; nothing of them is released until
+    :mod:`~executions.engine.neglected` has.
     ``inherited`` maps those of a lost scheduler to the moment they were taken over: what it had
     claimed last it may not have sent.
     """
@@ -56,7 +64,8 @@ class Partitions:
     def __init__(self, node: UUID | None = None) -> None:
         self.node = node or uuid4()
         self.name = os.environ.get("PROCESS_NAME", "scheduler") + "@" + socket.gethostname()
-        self.neglected: dict[int, datetime] = {}
+        self.unowned: dict[int, Unowned] = {}
+        self.neglected: dict[int, Unowned] = {}
         self.inherited: dict[int, datetime] = {}
         self._held: dict[int, int] = {}
         self._share: tuple[tuple[UUID, ...], set[int]] = ((), set())
@@ -101,7 +110,8 @@ class Partitions:
             kept.update(self._acquire(sorted(missing), ttl))
         lost = len(self._held.keys() - renewed.keys())
         self._held = kept
-        self.neglected = {p: since for p, since in self.neglected.items() if p in kept}
+        self.unowned = {p: found for p, found in self.unowned.items() if p in kept}
+        self.neglected = {p: found for p, found in self.neglected.items() if p in kept}
         self.inherited = {p: since for p, since in self.inherited.items() if p in kept}
         self._trusted_until = started + ttl - 1.0
         refusals.note(refusals.LEASES, lost)
@@ -125,6 +135,13 @@ class Partitions:
         if self._redis_failures == failures:
             self.note_redis(reached=True)
 
+    def judge_again(self, came_back: Iterable[tuple[int, datetime]]) -> None:
+        """Note work that came back, by partition and due time: an outage may have made it late."""
+        for partition, due_at in came_back:
+            unowned = self.unowned.get(partition)
+            if unowned is not None and unowned.since <= due_at < unowned.until:
+                self.neglected[partition] = unowned
+
     def note_redis(self, *, reached: bool) -> None:
         """Note whether Redis was reached just now: without it partitions are of no use here."""
         if reached:
@@ -144,7 +161,7 @@ class Partitions:
         run("leases/release", self._parameters(self._held))
         run("leases/drop_node", {"node": self.node})
         self._held = {}
-        self.neglected, self.inherited = {}, {}
+        self.unowned, self.neglected, self.inherited = {}, {}, {}
         wake_schedulers_now()
 
     def _fair_share(self, ttl: float) -> set[int]:
@@ -165,13 +182,15 @@ class Partitions:
         return dict(rows("leases/renew", {**self._parameters(self._held), "ttl": ttl}))
 
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
-        taken = rows("leases/acquire", {"node": self.node, "partitions": list(wanted), "ttl": ttl})
-        for partition, _, unowned_since, now, inherited in taken:
-            if inherited:
-                self.inherited[partition] = now
-            if unowned_since and now - unowned_since > timedelta(seconds=NEGLECTED_AFTER_SECONDS):
-                # Its owner may have been dead for the whole of its last lease.
-                self.neglected[partition] = unowned_since - timedelta(seconds=ttl)
+        parameters = {"node": self.node, "partitions": list(wanted), "ttl": ttl}
+        taken = rows("leases/acquire", {**parameters, "outage": OUTAGE_SECONDS})
+        self.inherited |= {partition: now for partition, _, now, inherited in taken if inherited}
+        if taken:
+            asked = {"partitions": [partition for partition, *_ in taken]}
+            for partition, since, until, unjudged_since in rows("leases/unowned", asked):
+                self.unowned[partition] = Unowned(since, until)
+                if unjudged_since:
+                    self.neglected[partition] = Unowned(unjudged_since, until)
         return {partition: epoch for partition, epoch, *_ in taken}
 
     def _next_call(self, missing: set[int]) -> float:

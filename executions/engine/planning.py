@@ -14,6 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from executions.choices import Status
+from executions.engine.partitions import Unowned
 from shared.conf import conf
 from shared.exceptions import PunctualError
 from shared.sql import json_value
@@ -25,6 +26,9 @@ from tasks.schedules.misfire import REPLAYED, Plan, plan
 from tasks.schedules.spec import Spec
 
 log = logging.getLogger(__name__)
+
+#: Now, the horizon, and the end of the outage in which the next instants came due, if in any.
+_Until = tuple[datetime, datetime, datetime | None]
 
 #: Bounds of one transaction: it must end long before its idle timeout, and dispatch must not wait.
 _ROWS = 10_000
@@ -47,6 +51,7 @@ _REPLAYED = (REPLAYED, _REASON_OF_PAUSE[REPLAYED], _REASON_AFTER_SUSPENSION[REPL
 _REPLAYED_PER_SECOND = 10
 #: From the reason of a misfire, and whether what has it runs, to the reason that it gets.
 _ReasonOf = Callable[[str, bool], str]
+_NEVER: Mapping[int, Unowned] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Due:
     resumed_at: datetime | None
     on_resume: str
     replayed_until: datetime | None = None
+    partition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +98,16 @@ class Planned:
 
 
 def plan_tasks(
-    found: Sequence[Due], now: datetime, horizon: datetime, spec_of: SpecOf | None = None
+    found: Sequence[Due],
+    now: datetime,
+    horizon: datetime,
+    unowned: Mapping[int, Unowned] = _NEVER,
+    spec_of: SpecOf | None = None,
 ) -> list[Planned]:
     """Return the plans of the first of these tasks, as many as one transaction should hold.
 
-    Without ``spec_of`` the tasks' calendars are read, all at once.
+    Without ``spec_of`` the tasks' calendars are read, all at once. ``unowned`` maps a partition to
+    the last time in which it had no scheduler.
     """
     schedules = [_schedule(task) for task in found]
     spec_of = spec_of or spec_reader(
@@ -108,11 +119,19 @@ def plan_tasks(
     size = 0
     deadline = time.monotonic() + _SECONDS
     for task, schedule in zip(found, schedules, strict=True):
-        planned.append(_plan_or_complain(task, schedule, (now, horizon), spec_of))
+        until = (now, horizon, _end_of_outage(task, unowned.get(task.partition)))
+        planned.append(_plan_or_complain(task, schedule, until, spec_of))
         size += len(planned[-1].rows)
         if size >= _ROWS or time.monotonic() > deadline:
             break
     return planned
+
+
+def _end_of_outage(task: Due, unowned: Unowned | None) -> datetime | None:
+    """Return when the outage ended in which the task's next instants came due, if in any."""
+    if unowned is None or max(task.next_run_at, task.created_at) >= unowned.until:
+        return None
+    return unowned.until
 
 
 def _schedule(task: Due) -> Mapping[str, Any] | None:
@@ -125,23 +144,22 @@ def _schedule(task: Due) -> Mapping[str, Any] | None:
 
 
 def _plan_or_complain(
-    task: Due, schedule: Mapping[str, Any] | None, until: tuple[datetime, datetime], spec_of: SpecOf
+    task: Due, schedule: Mapping[str, Any] | None, until: _Until, spec_of: SpecOf
 ) -> Planned:
     try:
         if schedule is None:
             raise TypeError("the stored schedule is no object")
         spec = spec_of(task.type, schedule, task.tenant_id, str(task.id), task.created_at)
-        return _plan_task(task, schedule, spec, *until)
+        return _plan_task(task, schedule, spec, until)
     except (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         # One unreadable schedule must not stop its partition (F43): it is paused, visibly.
         log.exception("schedule_unreadable", extra={"task_id": str(task.id)})
         return Planned(task.id, task.next_run_at, readable=False)
 
 
-def _plan_task(
-    task: Due, schedule: Mapping[str, Any], spec: Spec, now: datetime, horizon: datetime
-) -> Planned:
-    limit = schedule.get("max_occurrences")
+def _plan_task(task: Due, schedule: Mapping[str, Any], spec: Spec, until: _Until) -> Planned:
+    now, _, outage_end = until
+    limit, jitter = schedule.get("max_occurrences"), jitter_of(schedule)
     question: dict[str, Any] = {
         "cursor": task.next_run_at,
         "limit": conf().occurrences_per_task,
@@ -150,12 +168,12 @@ def _plan_task(
         "replay_limit": schedule.get("misfire_replay_limit"),
         "caught_up": task.replayed_until == task.next_run_at,
     }
-    terms, reason_of = _terms(task, schedule, now, horizon)
+    terms, reason_of = _terms(task, schedule, spec, until)
     planned = plan(spec, **terms, **question)
     if reason_of is not None:
         planned = _renamed(planned, reason_of)
     replay = _Replay(schedule.get("misfire_replay_per_second"), task.replayed_until, now)
-    found = _rows(task.id, spec, schedule, planned, replay)
+    found = _rows(task.id, spec, jitter, planned, (replay, outage_end))
     return Planned(
         task.id,
         task.next_run_at,
@@ -168,7 +186,7 @@ def _plan_task(
 
 
 def _terms(
-    task: Due, schedule: Mapping[str, Any], now: datetime, horizon: datetime
+    task: Due, schedule: Mapping[str, Any], spec: Spec, until: _Until
 ) -> tuple[dict[str, Any], _ReasonOf | None]:
     """Return how far to plan and by which policy, and the reasons where it is not the schedule's.
 
@@ -180,13 +198,22 @@ def _terms(
         "grace_seconds": schedule.get("misfire_grace_seconds"),
     }
     if task.resumed_at is None or task.next_run_at > task.resumed_at:
-        wait = conf().missed_after_seconds
-        return {"now": now, "horizon": horizon, "missed_after_seconds": wait, **misfire}, None
-    until = {"now": task.resumed_at, "horizon": task.resumed_at, "missed_after_seconds": 0.0}
+        now, horizon, outage_end = until
+        jitter = jitter_of(schedule)
+        judged = {
+            "now": now,
+            "horizon": horizon,
+            "missed_after_seconds": conf().missed_after_seconds,
+            "unowned_until": outage_end,
+            "due": lambda at: due_at(spec, at, str(task.id), jitter),
+            "jitter_seconds": jitter,
+        }
+        return {**judged, **misfire}, None
+    ended = {"now": task.resumed_at, "horizon": task.resumed_at, "missed_after_seconds": 0.0}
     if task.on_resume == AS_MISSED:
-        return {**until, **misfire}, _of_suspension
+        return {**ended, **misfire}, _of_suspension
     policy = _POLICY_OF_RESUME[task.on_resume]
-    return {**until, "policy": policy, "grace_seconds": None}, _of_pause
+    return {**ended, "policy": policy, "grace_seconds": None}, _of_pause
 
 
 def _renamed(planned: Plan, reason_of: _ReasonOf) -> Plan:
@@ -224,18 +251,27 @@ class _Replay:
         self.until = self._last = due
         return due
 
+    def next_late(self, due: datetime) -> datetime:
+        """Return when an instant runs that an outage made late: at once if it is the first."""
+        if self._last is None or self._last + self._step <= self._now:
+            self._last = self._now
+            return due
+        return self.next_due()
+
 
 def _rows(
-    task: UUID, spec: Spec, schedule: Mapping[str, Any], planned: Plan, replay: _Replay
+    task: UUID, spec: Spec, jitter: float, planned: Plan, pace: tuple[_Replay, datetime | None]
 ) -> list[Row]:
-    jitter = jitter_of(schedule)
+    replay, outage_end = pace
     found = []
     for row in planned.rows:
         due = row.at
         if row.run and row.reason in _REPLAYED:
             due = replay.next_due()
-        elif jitter and row.run:
+        elif row.run:
             due = due_at(spec, row.at, str(task), jitter)
+            if outage_end is not None and due < outage_end:
+                due = replay.next_late(due)
         status = Status.PENDING if row.run else Status.SKIPPED
         found.append(Row(task, row.at, due, status, row.reason))
     return found + [

@@ -87,12 +87,12 @@ class Rescuer:
         holders = guard.void([row[1] for row in found])
         now = database_now()
         with transaction.atomic():
-            # What somebody changes in this moment is found again in a second. To wait for it
-            # with other rows locked would be one half of a deadlock.
+            # What others change now is found again in a second: to wait would be half a deadlock.
             ids = [row[0] for row in found]
             free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": ids})}
             pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
+            self.partitions.judge_again((row[2], row[3]) for row, by in pairs if not by)
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
         if len(pairs) == len(found) < _BATCH:
             # Not before: a failure or a locked row is for the next look.

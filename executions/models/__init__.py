@@ -13,6 +13,7 @@ from executions.models.minute_stat import MinuteStat
 from executions.models.partition_lease import PartitionLease
 from executions.models.pool import Pool
 from executions.models.scheduler_node import SchedulerNode
+from executions.models.unowned_stretch import UnownedStretch
 from executions.models.worker_hour import WorkerHour
 from executions.models.worker_minute import WorkerMinute
 
@@ -28,6 +29,7 @@ __all__ = [
     "PartitionLease",
     "Pool",
     "SchedulerNode",
+    "UnownedStretch",
     "WorkerHour",
     "WorkerMinute",
 ]

@@ -51,19 +51,47 @@ WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epo
 
 -- name: acquire
 -- Takes unowned or expired partitions, also those of its own that it does not know of, and raises
--- their epoch, which fences the former owner; answers also since when nobody owned them, and
--- whether they were another's until their lease ran out. Skips rows that another scheduler is
--- taking in this very moment.
-UPDATE partition_leases l
-SET owner = %(node)s, epoch = l.epoch + 1, expires_at = now() + %(ttl)s * interval '1 second'
-FROM (
+-- their epoch, which fences the former owner; answers also whether they were another's until
+-- their lease ran out. Notes the time in which they had no scheduler, where that was an outage: a
+-- former owner that did not release may have died right after it renewed. Skips rows that another
+-- scheduler is taking in this very moment.
+WITH free AS (
     SELECT partition, owner, expires_at FROM partition_leases
     WHERE partition = ANY(%(partitions)s)
       AND (owner IS NULL OR owner = %(node)s OR expires_at <= now())
     ORDER BY partition FOR NO KEY UPDATE SKIP LOCKED
-) AS free
-WHERE l.partition = free.partition
-RETURNING l.partition, l.epoch, free.expires_at, now(), coalesce(free.owner <> %(node)s, false)
+), taken AS (
+    UPDATE partition_leases l
+    SET owner = %(node)s, epoch = l.epoch + 1, expires_at = now() + %(ttl)s * interval '1 second'
+    FROM free
+    WHERE l.partition = free.partition
+    RETURNING l.partition, l.epoch, now() AS at,
+              coalesce(free.owner <> %(node)s, false) AS inherited,
+              CASE WHEN free.owner IS NULL THEN free.expires_at
+                   ELSE free.expires_at - %(ttl)s * interval '1 second' END AS unowned_since
+), noted AS (
+    INSERT INTO unowned_stretches (partition, since, until)
+    SELECT partition, unowned_since, at FROM taken
+    WHERE unowned_since < at - %(outage)s * interval '1 second'
+)
+SELECT partition, epoch, at, inherited FROM taken
+
+-- name: unowned
+-- Of partitions the last stretch without a scheduler, and since when their prepared work has not
+-- been judged: also what a scheduler found that did not get so far. Index unowned_stretches_idx.
+SELECT DISTINCT ON (u.partition) u.partition, u.since, u.until,
+       (SELECT min(n.since) FROM unowned_stretches n
+        WHERE n.partition = u.partition AND NOT n.judged)
+FROM unowned_stretches u
+WHERE u.partition = ANY(%(partitions)s)
+ORDER BY u.partition, u.until DESC
+
+-- name: note_judged
+-- Notes that the prepared work of these partitions has been judged, in the stretches that this
+-- scheduler knows of. Index unowned_unjudged_idx.
+UPDATE unowned_stretches u SET judged = true
+FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS j (partition, until)
+WHERE u.partition = j.partition AND NOT u.judged AND u.until <= j.until
 
 -- name: next_expiry
 -- Seconds until the first lease of another owner runs out, so that a dead scheduler's partitions

@@ -12,7 +12,7 @@ JOIN partition_leases l
      AND CASE WHEN l.owner = %(node)s AND l.expires_at > now() THEN true ELSE false END
 CROSS JOIN LATERAL (
     SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
-           t.created_at, t.resumed_at, t.on_resume, t.replayed_until
+           t.created_at, t.resumed_at, t.on_resume, t.replayed_until, t.partition
     FROM tasks t
     WHERE t.partition = held.partition AND t.status = 'SCHEDULED'
       AND t.next_run_at <= %(horizon)s
@@ -138,53 +138,75 @@ UPDATE tasks SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
 WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
 
 -- name: unprepare_neglected
--- Instants that were prepared, and came due in a time without a scheduler, leave the ledger, and
--- their tasks' cursors go back before them: the misfire policy decides on them again. Rows of
--- both tables are locked together and without waiting, so that an edit or pause in this moment
--- keeps its rows and nobody deadlocks. What waits for the gate is treated alike. Indexes
--- executions_due_idx and executions_gated_idx.
-WITH overdue_free AS (
-    SELECT e.id, e.task_id, e.scheduled_for
+-- Tasks whose prepared instants came due in a time without a scheduler: those with an instant that
+-- is missed, older than their grace, or one of several, which are not to start all at once. What
+-- they have prepared from there on leaves the ledger, and their cursors go back before it: the
+-- misfire policy decides again; what it decided since the outage goes too, where a worker's part
+-- comes back only now. An instant that is less late and alone stays, and runs late. Rows
+-- of both tables are locked without waiting, so that an edit or pause in this moment keeps its
+-- rows and nobody deadlocks. What waits for the gate is treated alike. Rows that stay behind, since
+-- they were started, are planned once more and met by their ids, so they leave the count, too.
+-- Indexes executions_due_idx, executions_gated_idx and executions_of_task_idx.
+WITH late AS (
+    SELECT e.task_id, e.due_at, e.scheduled_for, n.until
     FROM executions e
-    JOIN tasks t ON t.id = e.task_id
-    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[]) AS n (partition, since)
-      ON n.partition = e.partition
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
+        AS n (partition, since, until) ON n.partition = e.partition
     WHERE e.id >= %(low)s AND e.id < %(high)s
       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
-      AND e.due_at >= n.since AND e.due_at < now() - %(after)s * interval '1 second'
-      AND t.status = 'SCHEDULED'
-    ORDER BY e.id LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-), overdue_gated AS (
-    SELECT e.id, e.task_id, e.scheduled_for
+      AND e.due_at >= n.since AND e.due_at < n.until
+    UNION ALL
+    SELECT e.task_id, e.due_at, e.scheduled_for, n.until
     FROM executions e
-    JOIN tasks t ON t.id = e.task_id
-    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[]) AS n (partition, since)
-      ON n.partition = e.partition
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
+        AS n (partition, since, until) ON n.partition = e.partition
     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
-      AND e.due_at >= n.since AND e.due_at < now() - %(after)s * interval '1 second'
-      AND t.status = 'SCHEDULED'
-    ORDER BY e.id LIMIT %(limit)s
-    FOR UPDATE SKIP LOCKED
-), overdue AS (
-    SELECT * FROM overdue_free UNION ALL SELECT * FROM overdue_gated
+      AND e.due_at >= n.since AND e.due_at < n.until
+), late_tasks AS (
+    SELECT task_id, min(due_at) AS due_at, min(scheduled_for) AS first, count(*) AS instants,
+           max(until) AS until
+    FROM late GROUP BY task_id
+), judged AS MATERIALIZED (
+    SELECT t.id, l.first, l.until FROM late_tasks l
+    JOIN tasks t ON t.id = l.task_id
+    WHERE t.status = 'SCHEDULED' AND (
+        t.type = 'RECURRING'
+        AND (l.instants > 1 OR l.due_at < l.until - %(after)s * interval '1 second')
+        OR l.due_at < clock_timestamp()
+           - (t.schedule ->> 'misfire_grace_seconds')::float8 * interval '1 second'
+    )
+    LIMIT %(limit)s
+    FOR NO KEY UPDATE OF t SKIP LOCKED
+), prepared AS MATERIALIZED (
+    SELECT e.id, e.task_id, e.scheduled_for FROM judged j
+    JOIN executions e ON e.task_id = j.id
+    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first
+      AND e.attempt = 0 AND e.trigger = 'schedule'
+      AND (e.status = 'PENDING' AND NOT e.parked AND (e.gated OR NOT e.held)
+           AND (e.reason = '' OR e.reason LIKE 'misfire%%' AND e.created_at >= j.until)
+           OR e.status = 'SKIPPED' AND e.reason LIKE 'misfire%%' AND e.created_at >= j.until)
+    FOR UPDATE OF e SKIP LOCKED
 ), removed AS (
-    DELETE FROM executions e USING overdue o
-    WHERE e.id = o.id AND e.id >= %(low)s AND e.id < %(high)s
-    RETURNING e.id
+    DELETE FROM executions e
+    WHERE e.id = ANY(ARRAY(SELECT id FROM prepared)) AND e.id >= %(low)s AND e.id < %(high)s
 ), moved AS (
     UPDATE tasks t
     SET next_run_at = least(t.next_run_at, o.first),
-        occurrence_count = greatest(0, t.occurrence_count - o.instants)
+        occurrence_count = greatest(0, t.occurrence_count - (
+            SELECT coalesce(sum(coalesce(e.span_count, 1)), 0) FROM executions e
+            WHERE e.task_id = o.task_id AND e.id >= o.first_id
+              AND e.id >= %(low)s AND e.id < %(high)s
+              AND e.trigger = 'schedule' AND e.scheduled_for >= o.first))
     FROM (
-        SELECT task_id, min(scheduled_for) AS first, count(*) AS instants
-        FROM overdue GROUP BY task_id
+        SELECT task_id, min(scheduled_for) AS first,
+               (array_agg(id ORDER BY id))[1] AS first_id
+        FROM prepared GROUP BY task_id
     ) AS o
     WHERE t.id = o.task_id
 )
-SELECT count(*) FROM removed
+SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared)
 
 -- name: lock_floor
 -- Serialises whoever lowers or raises the ledger's floor.

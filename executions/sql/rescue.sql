@@ -3,7 +3,7 @@
 -- or in a partition before its scheduler was lost, which may not have sent it; and what was sent
 -- under a former incarnation of Redis, once that is settled. What was leased over the API has been
 -- started by its lease, and is judged by callback/expired. Index executions_leased_idx.
-SELECT e.id, e.fencing_token FROM executions e
+SELECT e.id, e.fencing_token, e.partition, e.due_at FROM executions e
 WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
   AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
   AND CASE WHEN e.incarnation <> %(incarnation)s THEN %(settled)s

@@ -7,7 +7,7 @@ instants is skipped for one reason. What one call does not reach starts at `next
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, islice, takewhile
@@ -72,13 +72,20 @@ class Question(TypedDict):
     policy: str
     #: Missed instants older than this are skipped whatever the policy; None: no limit.
     grace_seconds: float | None
+    #: The end of the time without a scheduler that the cursor lies in. Instants are then late as
+    #: of this moment, and a grace shorter than the threshold holds.
+    unowned_until: NotRequired[datetime | None]
+    #: From an instant to its due time, and the longest way between them, where the two differ.
+    due: NotRequired[Callable[[datetime], datetime]]
+    jitter_seconds: NotRequired[float]
     #: Which missed instant a coalesced run stands for; the latest unless given.
     coalesce: NotRequired[str]
     #: How many of the missed instants, the last ones, are replayed; None, the default: all.
     replay_limit: NotRequired[int | None]
     #: What the plan before this one said, if this one goes on from it.
     caught_up: NotRequired[bool]
-    #: An instant without a row this long after its time is missed; 15 unless given.
+    #: An instant that nothing prepared or released this long after it was due is missed; 15
+    #: unless given.
     missed_after_seconds: NotRequired[float]
     #: At most this many rows and spans; 200 unless given.
     limit: NotRequired[int]
@@ -97,12 +104,15 @@ def plan(spec: Spec, **asked: Unpack[Question]) -> Plan:
     _check_words(asked)
     planner = _Planner(spec, asked["cursor"], asked.get("limit", 200), asked.get("remaining"))
     # Both bounds are exclusive: an instant exactly 15 s old is not missed yet.
-    missed_until = _before(now, asked.get("missed_after_seconds", 15.0))
+    unowned_until = asked.get("unowned_until")
+    missed_until = _before(unowned_until or now, asked.get("missed_after_seconds", 15.0))
     if asked["grace_seconds"] is not None:
-        too_old_until = _before(now, asked["grace_seconds"])
-        planner.skip(min(too_old_until, missed_until, horizon), GRACE_EXCEEDED)
+        # Without an outage an instant is late by a moment at least: that exceeds no grace.
+        latest = missed_until if unowned_until is None else unowned_until - MICROSECOND
+        too_old_until = min(_before(now, asked["grace_seconds"]), latest)
+        planner.skip(min(_due_by(too_old_until, spec, asked), horizon), GRACE_EXCEEDED)
     if spec.kind != "once":
-        planner.missed(min(missed_until, horizon), asked)
+        planner.missed(min(_due_by(missed_until, spec, asked), horizon), asked)
     planner.run(horizon, "")
     return planner.plan()
 
@@ -117,6 +127,25 @@ def _check_words(asked: Question) -> None:
 
 def _before(now: datetime, seconds: float) -> datetime:
     return now - timedelta(seconds=seconds) - MICROSECOND
+
+
+def _due_by(until: datetime, spec: Spec, asked: Question) -> datetime:
+    """Return the latest moment up to which every instant is due by ``until``.
+
+    An instant is due before the next one, so only the last one up to then can be due later.
+    """
+    due, jitter = asked.get("due"), asked.get("jitter_seconds", 0.0)
+    if due is None or jitter <= 0 or until < asked["cursor"]:
+        return until
+    width = min(1.0, jitter)
+    while True:
+        after = until - timedelta(seconds=width)
+        last = max(
+            (one.at for one in takewhile(lambda o: o.at <= until, spec.walk(after))), default=None
+        )
+        if last is not None or width >= jitter:
+            return until if last is None or due(last) <= until else last - MICROSECOND
+        width = min(8 * width, jitter)
 
 
 class _Planner:

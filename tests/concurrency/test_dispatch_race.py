@@ -7,7 +7,7 @@ from django.db import transaction
 
 from executions.engine import materialize, neglected
 from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.engine.partitions import Partitions, Unowned
 from executions.models import Execution
 from executions.services.changing import pause_task
 from tasks.models import Task
@@ -54,7 +54,8 @@ def test_neglected_work_of_a_task_that_is_being_paused_stays_with_the_pause(
     Execution.objects.update(due_at=database_now().replace(year=2020))
     partitions = Partitions()
     partitions.run_once()
-    partitions.neglected = dict.fromkeys(partitions.held, database_now().replace(year=2019))
+    now = database_now()
+    partitions.neglected = dict.fromkeys(partitions.held, Unowned(now.replace(year=2019), now))
 
     with transaction.atomic():
         Task.objects.select_for_update(no_key=True).get(pk=task.id)

@@ -51,7 +51,9 @@ def take_over(dead: Partitions) -> Partitions:
     """Return a scheduler that has taken everything of another that was silent for long."""
     PartitionLease.objects.filter(owner=dead.node).update(expires_at=F("expires_at") - LONG_AGO)
     SchedulerNode.objects.filter(id=dead.node).update(heartbeat_at=F("heartbeat_at") - LONG_AGO)
-    return scheduler()
+    heir = scheduler()
+    heir.neglected = {}  # the misfire policies have had their say
+    return heir
 
 
 def admitted(task: Task) -> int:

@@ -121,6 +121,7 @@ def test_a_zombie_and_its_heir_each_keep_to_the_limit_and_share_no_work(
     SchedulerNode.objects.update(heartbeat_at=F("heartbeat_at") - LONG_AGO)
     heir = Partitions()
     heir.run_once()
+    heir.neglected = {}  # the misfire policies have had their say
     assert sorted(heir.ready) == sorted(zombie.ready) != []
     sent: list[dict[str, Any]] = []
 

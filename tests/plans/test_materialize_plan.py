@@ -7,7 +7,7 @@ import pytest
 
 from executions.engine import ledger, materialize, neglected
 from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.engine.partitions import Partitions, Unowned
 from executions.models import LedgerFloor
 from shared.ids import first_id_at
 from tests.factories import every_second, make_task, make_tenant
@@ -42,7 +42,9 @@ def test_due_tasks_are_found_and_advanced_by_their_index(plans: Any, partitions:
 
 
 def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions):
-    partitions.neglected = dict.fromkeys(partitions.held, database_now() - timedelta(hours=1))
+    now = database_now()
+    since = now - timedelta(hours=1)
+    partitions.neglected = dict.fromkeys(partitions.held, Unowned(since, now))
 
     with plans() as found:
         neglected.take_up(partitions)

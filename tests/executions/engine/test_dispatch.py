@@ -16,7 +16,7 @@ from executions.engine import guard, materialize, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.dispatch import Dispatcher
-from executions.engine.partitions import Partitions
+from executions.engine.partitions import Partitions, Unowned
 from executions.models import Execution
 from executions.services.triggering import Override, run_task
 from shared.conf import conf
@@ -288,7 +288,7 @@ def test_neglected_partitions_wait_for_the_misfire_policy(alpha: Tenant, dispatc
     beat("w1")
     due(dispatcher, alpha, 5)
     partition = Execution.objects.get().partition
-    dispatcher.partitions.neglected = {partition: database_now()}
+    dispatcher.partitions.neglected = {partition: Unowned(database_now(), database_now())}
 
     assert dispatcher.run_once().done == 0
 

@@ -12,7 +12,7 @@ from django.db.models import F
 from events.models import Event
 from executions.engine import gate, guard, transitions
 from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.engine.partitions import Partitions, Unowned
 from executions.models import BulkJob, Execution, PartitionLease
 from executions.services.triggering import run_task
 from executions.stats import next_fires, overview
@@ -416,7 +416,8 @@ def test_what_nobody_cared_for_is_left_to_the_misfire_policy(alpha: Tenant):
     task = limited(alpha, overlap_policy="skip")
     partitions = Partitions()
     partitions.run_once()
-    partitions.neglected = dict.fromkeys(partitions.held, database_now() - HOUR)
+    now = database_now()
+    partitions.neglected = dict.fromkeys(partitions.held, Unowned(now - HOUR, now))
 
     assert gate.run_once(partitions).next_in == 1.0
 

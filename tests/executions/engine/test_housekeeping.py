@@ -88,6 +88,7 @@ def test_keeping_house_twice_does_no_harm():
     assert housekeeping.run_once() == {
         "days_made": 0,
         "days_dropped": 0,
+        "outages": 0,
         "minutes_dropped": 0,
         "keys": 0,
         "workers": 0,

@@ -8,7 +8,7 @@ from django.db.models import F
 
 from executions.engine import materialize, neglected
 from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.engine.partitions import Partitions, Unowned
 from executions.models import Execution
 from executions.services.changing import pause_task
 from executions.services.triggering import run_task
@@ -31,7 +31,10 @@ def partitions() -> Partitions:
 def take_over(partitions: Partitions, since: timedelta = OUTAGE + timedelta(seconds=8)) -> None:
     """Take every partition over, as if nobody had owned any for so long."""
     partitions.run_once()
-    partitions.neglected = dict.fromkeys(partitions.held, database_now() - since)
+    now = database_now()
+    stretch = Unowned(now - since, now)
+    partitions.unowned = dict.fromkeys(partitions.held, stretch)
+    partitions.neglected = dict(partitions.unowned)
 
 
 def prepared(tenant: Tenant, policy: str, **schedule: Any) -> Task:
@@ -210,7 +213,7 @@ def test_a_paused_task_keeps_its_rows(alpha: Tenant, partitions: Partitions):
 def test_partitions_are_looked_after_until_nothing_is_left(
     alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(neglected, "_BATCH", 10)
+    monkeypatch.setattr(neglected, "_BATCH", 1)
     prepared(alpha, "skip")
     take_over(partitions)
 

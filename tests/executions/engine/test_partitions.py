@@ -1,17 +1,18 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from executions.engine import neglected, refusals
 from executions.engine import partitions as module
-from executions.engine import refusals
 from executions.engine.clocks import database_now
-from executions.engine.partitions import NEGLECTED_AFTER_SECONDS, Partitions, fair_share
+from executions.engine.partitions import OUTAGE_SECONDS, Partitions, fair_share
 from executions.models import PartitionLease, SchedulerNode
 from shared.conf import conf
 
@@ -310,22 +311,46 @@ def test_a_released_scheduler_owns_nothing_any_more():
 
 
 @pytest.mark.django_db
-def test_partitions_without_an_owner_for_long_are_neglected_and_not_ready():
-    first, second = Partitions(), Partitions()
+def test_partitions_without_a_scheduler_are_neglected_and_not_ready_until_judged():
+    first, second, third = Partitions(), Partitions(), Partitions()
     first.run_once()
     expire(first)
-    since = database_now() - timedelta(seconds=NEGLECTED_AFTER_SECONDS + 5)
-    PartitionLease.objects.update(expires_at=since)
-    PartitionLease.objects.filter(partition=7).update(
-        expires_at=database_now() - timedelta(seconds=20)
+    died = database_now() - timedelta(seconds=30)
+    PartitionLease.objects.update(expires_at=died)
+    PartitionLease.objects.filter(partition=7).update(owner=None, expires_at=died)
+    # Handed over.
+    PartitionLease.objects.filter(partition=8).update(
+        owner=None, expires_at=now_of_transaction() - timedelta(seconds=OUTAGE_SECONDS / 2)
     )
 
     second.run_once()
 
-    assert set(second.neglected) == set(range(256)) - {7}
+    assert set(second.neglected) == set(range(256)) - {8}
     # The dead owner's last lease counts too: it may have died right after it renewed.
-    assert second.neglected[0] == since - timedelta(seconds=conf().partition_lease_seconds)
-    assert second.ready == [7]
+    assert second.neglected[0].since == died - timedelta(seconds=conf().partition_lease_seconds)
+    assert second.neglected[7].since == died
+    assert second.neglected[0].until == now_of_transaction()
+    assert second.ready == [8]
+    # One that takes over before they were judged knows it, too.
+    second.release_all()
+    third.run_once()
+    assert set(third.neglected) == set(range(256)) - {8}
+    neglected.take_up(third)
+    assert third.unowned[7] == (died, now_of_transaction())
+    assert len(third.ready) == 256
+    third.release_all()
+    assert not third.unowned
+    second.run_once()
+    assert not second.neglected
+    assert set(second.unowned) == set(range(256)) - {8}
+
+
+def now_of_transaction() -> datetime:
+    """Return the time at which leases are taken in a test's transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT now()")
+        found: datetime = cursor.fetchone()[0]
+    return found
 
 
 @pytest.mark.django_db

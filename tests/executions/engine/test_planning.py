@@ -208,7 +208,7 @@ def test_a_plan_that_goes_on_knows_that_the_earliest_has_run():
 def test_an_excluded_instant_is_a_row_that_does_not_run():
     spec = ExcludingSpec(minute_spec(), lambda at: at.minute == 58)
 
-    (planned,) = plan_tasks([missed()], NOW, HORIZON, lambda *_: spec)
+    (planned,) = plan_tasks([missed()], NOW, HORIZON, spec_of=lambda *_: spec)
 
     excluded = [row for row in planned.rows if row.reason == "calendar_excluded"]
     assert [(row.at.minute, row.status) for row in excluded] == [(58, "SKIPPED")]
@@ -219,7 +219,7 @@ def test_what_a_calendar_excludes_in_a_pause_says_so():
     spec = ExcludingSpec(minute_spec(), lambda at: at.minute == 58)
     task = missed(resumed_at=NOW - timedelta(seconds=30), on_resume="skip")
 
-    (planned,) = plan_tasks([task], NOW, HORIZON, lambda *_: spec)
+    (planned,) = plan_tasks([task], NOW, HORIZON, spec_of=lambda *_: spec)
 
     assert [row.reason for row in planned.rows].count("calendar_excluded") == 1
     assert [row.reason for row in planned.rows].count("paused") == 4

@@ -1,0 +1,32 @@
+"""The unowned stretch: when a partition had no scheduler."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class UnownedStretch(models.Model):
+    """One outage of one partition, noted by the scheduler that took it over.
+
+    ``judged`` says that the misfire policies have seen what was prepared and came due in it.
+    Housekeeping drops it with the ledger's days.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    partition = models.SmallIntegerField()
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    judged = models.BooleanField(default=False, db_default=False)
+
+    class Meta:
+        db_table = "unowned_stretches"
+        indexes = [
+            models.Index(fields=["partition", "-until"], name="unowned_stretches_idx"),
+            models.Index(
+                fields=["partition"], name="unowned_unjudged_idx", condition=Q(judged=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"partition {self.partition} from {self.since} to {self.until}"
