@@ -8,6 +8,7 @@ from executions.choices import Status
 from executions.engine import fence
 from executions.explain.answer import Check, Fix, spell, told
 from executions.explain.evidence import Situation, horizon_end
+from executions.explain.lateness import stretch_of, was_late_by_outage
 from executions.explain.reasons import REASONS, meaning_of
 from executions.explain.timetable import next_after
 from executions.models import Execution
@@ -50,6 +51,8 @@ def misfire(found: Situation) -> Check:
         return _missed(found)
     if not found.scheduled:
         return Check("misfire", None, "only instants of a schedule can be missed")
+    if found.row is not None and was_late_by_outage(found):
+        return Check("misfire", None, f"it was late by an outage, by {_threshold()} at most")
     if found.row is not None:
         return Check("misfire", None, "it was not missed: it was in the ledger in time")
     late = found.now - found.at
@@ -195,6 +198,10 @@ def _missing(found: Situation) -> Check:
 # --- misfire --------------------------------------------------------------------------------
 
 
+def _threshold() -> str:
+    return spell(timedelta(seconds=conf().missed_after_seconds))
+
+
 def _is_missed(late: timedelta) -> bool:
     return late > timedelta(seconds=conf().missed_after_seconds)
 
@@ -203,6 +210,8 @@ def _missed(found: Situation) -> Check:
     ran = found.status != Status.SKIPPED
     when = found.row.created_at if found.row else found.now
     says = f"it was missed, by {spell(when - found.at)}, while no scheduler ran"
+    if found.outage is not None:
+        says += f", {stretch_of(found)}"
     more = meaning_of(found.reason)
     if ran:
         return Check("misfire", True, says, more)

@@ -21,7 +21,7 @@ from executions.choices import FINAL, Status, Trigger
 from executions.engine import gate, ledger
 from executions.engine.overlap import Standing
 from executions.explain.timetable import Timetable, occurrence_at
-from executions.models import Attempt, BulkJob, DeadLetter, Execution
+from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch
 from executions.services.destinations import Shown, get_destination
 from executions.workers.registry import WorkerInfo, workers
 from shared.conf import conf
@@ -158,6 +158,21 @@ class Situation:
         """Whether its time has come."""
         return self.due_at <= self.now
 
+    @cached_property
+    def first_due_at(self) -> datetime:
+        """When it was due at first, before it waited for a scheduler, its turn or a retry."""
+        if self.row is not None and not self.scheduled:
+            first = self.attempts[0].due_at if self.attempts else None
+            return first or self.row.due_at
+        jitter = jitter_of(self.task.schedule)
+        return due_at(self.spec, self.at, str(self.task.pk), jitter) if self.spec else self.at
+
+    @cached_property
+    def first_start(self) -> datetime | None:
+        """When its first attempt began, None before."""
+        first = self.attempts[0].started_at if self.attempts else None
+        return first or (None if self.row is None else self.row.started_at)
+
     # --- around it ----------------------------------------------------------------------------
 
     @cached_property
@@ -170,11 +185,23 @@ class Situation:
         """The standing pause that holds the task."""
         return standing_pause_of(self.task)
 
+    @property
+    def partition(self) -> int:
+        """The partition whose scheduler looks after it."""
+        return self.task.partition if self.row is None else self.row.partition
+
+    @cached_property
+    def outage(self) -> UnownedStretch | None:
+        """The stretch without a scheduler in which it came due, if it did in one."""
+        over = UnownedStretch.objects.filter(
+            partition=self.partition, since__lte=self.first_due_at, until__gt=self.first_due_at
+        )
+        return over.order_by("until").first()
+
     @cached_property
     def owner(self) -> Owner:
         """The lease of the task's partition."""
-        partition = self.task.partition if self.row is None else self.row.partition
-        found = rows("explain/partition", {"partition": partition})
+        found = rows("explain/partition", {"partition": self.partition})
         return Owner(*found[0]) if found else Owner(None, 0, None, None, None)
 
     @cached_property

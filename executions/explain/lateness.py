@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from executions.explain.answer import told
+from executions.explain.answer import spell, told
 from executions.explain.evidence import Situation
 from executions.explain.reasons import REASONS
 from executions.explain.schedule_checks import ON_TIME
@@ -28,9 +28,9 @@ def why_late(found: Situation) -> str:
         return ""
     first = found.attempts[0].due_at if found.attempts else None
     due_at = first or row.due_at
-    reason = REASONS.get(row.reason)
-    if found.scheduled and reason is not None and reason.check in _MADE_UP_FOR:
-        return _MADE_UP_FOR[reason.check]
+    planned_late = _planned_late(found, due_at)
+    if planned_late:
+        return planned_late
     if found.scheduled and due_at - found.at >= ON_TIME and due_at - found.at > _jitter(found):
         return f"it had its turn at {told(due_at)}, when an earlier run had ended"
     if row.started_at - due_at < ON_TIME:
@@ -45,6 +45,39 @@ def why_late(found: Situation) -> str:
     return f"its worker, {row.worker}, had no slot free from {told(handed)} to " + told(
         row.started_at
     )
+
+
+def _planned_late(found: Situation, due_at: datetime) -> str:
+    """Say what a scheduler made up for, or that none ran, '' for any other."""
+    reason = REASONS.get(found.reason)
+    if found.scheduled and reason is not None and reason.check in _MADE_UP_FOR:
+        missed = reason.check == "misfire" and found.outage is not None
+        return _MADE_UP_FOR[reason.check] + (f", {stretch_of(found)}" if missed else "")
+    if was_late_by_outage(found):
+        return f"no scheduler ran {stretch_of(found)}{_its_turn(found, due_at)}"
+    return ""
+
+
+def was_late_by_outage(found: Situation) -> bool:
+    """Return whether no scheduler ran when it was due, and its first start was late by that."""
+    started = found.first_start
+    return (
+        found.outage is not None and started is not None and started - found.first_due_at >= ON_TIME
+    )
+
+
+def stretch_of(found: Situation) -> str:
+    """Return from when to when no scheduler ran, '' where one did."""
+    outage = found.outage
+    return f"from {told(outage.since)} to {told(outage.until)}" if outage else ""
+
+
+def _its_turn(found: Situation, due_at: datetime) -> str:
+    """Say how long it was held back so that not all that was late started at once."""
+    outage = found.outage
+    if outage is None or due_at - outage.until < ON_TIME:
+        return ""
+    return f", and it had its turn {spell(due_at - outage.until)} later, at the pace of its task"
 
 
 def _jitter(found: Situation) -> timedelta:

@@ -62,6 +62,18 @@ REASONS: Mapping[str, Reason] = {
         "EXPECTED",
         "Its time has passed and no scheduler has decided on it; the misfire policy will.",
     ),
+    "late_no_scheduler": Reason(
+        "due",
+        "any",
+        "On an occurrence: no scheduler ran when it was due, for at most `missed_after_seconds`. "
+        "It starts late, several of one task one after the other.",
+    ),
+    "late": Reason(
+        "due",
+        "any",
+        "On an occurrence: it started more than a second after it was due, for want of a worker, "
+        "say. Explain tells what it waited for.",
+    ),
     "misfire_skipped": Reason(
         "misfire", "SKIPPED", "It was missed while no scheduler ran; the policy is `skip`."
     ),

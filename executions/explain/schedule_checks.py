@@ -100,7 +100,8 @@ def _started_when(found: Situation) -> str:
     if row is None or row.started_at is None:
         return "its time had come"
     first = found.attempts[0].due_at if found.attempts else row.due_at
-    delay = row.started_at - (first or row.due_at)
+    due_at = found.first_due_at if found.outage else first or row.due_at
+    delay = row.started_at - due_at
     how = "on time" if delay < ON_TIME else f"{spell(delay)} late"
     return f"it started at {told(row.started_at)}, {how}"
 

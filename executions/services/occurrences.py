@@ -17,8 +17,9 @@ from uuid import UUID
 
 from django.core.signing import BadSignature, Signer
 
-from executions.choices import Status
+from executions.choices import FINAL, Status
 from executions.explain.evidence import end_of_pause, standing_pause_of
+from executions.explain.schedule_checks import ON_TIME
 from executions.explain.timetable import FIRST, LAST, Timetable, occurrence_at
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
@@ -26,7 +27,7 @@ from shared.instants import parse_instant
 from shared.sql import rows
 from tasks.choices import AS_MISSED, TENANT_SUSPENDED, OnResume, TaskStatus
 from tasks.models import Task
-from tasks.schedules.base import CALENDAR_EXCLUDED, MICROSECOND, Occurrence
+from tasks.schedules.base import CALENDAR_EXCLUDED, MICROSECOND, Occurrence, Spec
 from tasks.schedules.jitter import due_at, jitter_of
 
 #: An instant that has no row yet.
@@ -34,6 +35,9 @@ EXPECTED = "EXPECTED"
 STATUSES = (EXPECTED, *Status.values)
 #: Its time has passed, and no scheduler has decided on it yet.
 NOT_PREPARED = "not_prepared"
+#: It started more than a second after it was due; or it will, since no scheduler ran then.
+LATE = "late"
+LATE_NO_SCHEDULER = "late_no_scheduler"
 #: The longest range of one question.
 MOST_DAYS = 366
 #: Without a range: so much before and after now; of a range with one end: twice as much.
@@ -203,9 +207,29 @@ def _decided(
 
 def _entry(timetable: Timetable, row: Sequence[Any]) -> Entry:
     execution_id, at, status, reason, revision = row[:5]
-    found = occurrence_at(timetable.of(revision), at)
+    spec = timetable.of(revision)
+    found = occurrence_at(spec, at)
     due = None if status == Status.SKIPPED else row[7]
+    reason = reason or _lateness(timetable.task, spec, row)
     return Entry(at, status, reason, execution_id, found.notes if found else (), due_at=due)
+
+
+def _lateness(task: Task, spec: Spec | None, row: Sequence[Any]) -> str:
+    """Return the reason of an instant that starts or started late, '' for any other.
+
+    Where it was tried again, its row no longer tells its first start.
+    """
+    at, status, turn, started, attempt, since, until = row[1], row[2], *row[7:12]
+    if status == Status.SKIPPED or attempt > 1:
+        return ""
+    jitter = jitter_of(task.schedule)
+    due = due_at(spec, at, str(task.pk), jitter) if spec and jitter else at
+    in_outage = until is not None and since <= due < until
+    if started is None:
+        return LATE_NO_SCHEDULER if in_outage and status not in FINAL else ""
+    if in_outage and started - due >= ON_TIME:
+        return LATE_NO_SCHEDULER
+    return LATE if started - turn >= ON_TIME else ""
 
 
 def _line(row: Sequence[Any], place: Place) -> Entry:

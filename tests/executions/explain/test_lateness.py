@@ -1,18 +1,26 @@
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from executions.engine.clocks import database_now
+from executions.explain.answer import told
 from executions.explain.evidence import Situation
 from executions.explain.lateness import why_late
+from executions.models import UnownedStretch
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.explain.cast import MINUTE, SECOND, minutely, row, this_minute
 from tests.factories import reload
 
 pytestmark = pytest.mark.django_db
+
+
+def no_scheduler(task: Task, since: datetime, until: datetime) -> None:
+    """Let the task's partition have had no scheduler in a stretch of time."""
+    UnownedStretch.objects.create(partition=task.partition, since=since, until=until)
 
 
 def of(task: Task, status: str = "SUCCEEDED", **fields: object) -> Situation:
@@ -54,6 +62,64 @@ def test_what_runs_after_a_suspension_made_up_for_it(alpha: Tenant, reason: str)
     late = of(minutely(alpha), reason=reason, started_at=this_minute())
 
     assert "fell into a suspension of the tenant" in why_late(late)
+
+
+@pytest.mark.parametrize("seconds", [5, 48])
+@pytest.mark.parametrize("limit", [{}, {"max_concurrent": 1}])
+def test_without_a_scheduler_the_outage_is_named_and_not_the_workers(
+    alpha: Tenant, seconds: int, limit: dict[str, Any]
+):
+    due, task = this_minute(-MINUTE), minutely(alpha, limit)
+    back = due + seconds * SECOND
+    no_scheduler(task, due - 4 * SECOND, back)
+    times: dict[str, Any] = {"queued_at": back, "started_at": back + SECOND / 10}
+
+    words = why_late(of(task, **times))
+
+    assert words == f"no scheduler ran from {told(due - 4 * SECOND)} to {told(back)}"
+
+
+def test_what_was_put_into_the_ledger_after_an_outage_waited_for_its_turn(alpha: Tenant):
+    due, task = this_minute(-MINUTE), minutely(alpha)
+    back = due + 14 * SECOND
+    no_scheduler(task, due - 4 * SECOND, back)
+    turn = back + 3 * SECOND
+    late = of(task, created_at=back, due_at=turn, queued_at=turn, started_at=turn)
+
+    words = why_late(late)
+
+    assert words.startswith("no scheduler ran from")
+    assert words.endswith("it had its turn 3 s later, at the pace of its task")
+
+
+def test_a_run_that_makes_up_for_missed_instants_tells_the_outage(alpha: Tenant):
+    due, task = this_minute(-MINUTE), minutely(alpha)
+    no_scheduler(task, due - 4 * SECOND, due + 48 * SECOND)
+
+    words = why_late(of(task, reason="misfire_coalesced", started_at=due + 48 * SECOND))
+
+    assert words.endswith(
+        f"no scheduler ran, from {told(due - 4 * SECOND)} to " + told(due + 48 * SECOND)
+    )
+
+
+@pytest.mark.parametrize("until", [-1, 0])
+def test_an_outage_that_was_over_when_it_was_due_is_not_blamed(alpha: Tenant, until: int):
+    due, task = this_minute(-MINUTE), minutely(alpha)
+    no_scheduler(task, due - 60 * SECOND, due + until * SECOND)
+    times: dict[str, Any] = {"queued_at": due + 20 * SECOND, "started_at": due + 20 * SECOND}
+
+    assert why_late(of(task, **times)).startswith("no worker had room")
+
+
+def test_the_outage_of_another_partition_is_not_blamed(alpha: Tenant):
+    due, task = this_minute(-MINUTE), minutely(alpha)
+    UnownedStretch.objects.create(
+        partition=(task.partition + 1) % 256, since=due - MINUTE, until=due + MINUTE
+    )
+    times: dict[str, Any] = {"queued_at": due + 20 * SECOND, "started_at": due + 20 * SECOND}
+
+    assert why_late(of(task, **times)).startswith("no worker had room")
 
 
 def test_with_a_limit_the_place_may_have_been_taken(alpha: Tenant):

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from executions.choices import Status, Trigger
 from executions.engine.clocks import database_now
-from executions.models import Execution
+from executions.models import Execution, UnownedStretch
 from executions.services import changing, occurrences
 from executions.services.occurrences import (
     EXPECTED,
@@ -25,6 +25,7 @@ from executions.services.occurrences import (
 from shared.exceptions import InvalidInput
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND
+from tasks.schedules.jitter import due_at
 from tasks.services import Pause, spec_of
 from tenants.models import Tenant
 from tests.executions.explain.cast import (
@@ -359,3 +360,60 @@ def test_a_page_of_lines_looks_at_a_bounded_number_of_instants(
 
     assert [line.count for line in page.entries] == [100]
     assert page.next_cursor is not None
+
+
+# --- late -----------------------------------------------------------------------------------
+
+
+def reason_of(task: Task, at: datetime) -> str:
+    [entry] = listed(task, since=at, until=at)
+    return entry.reason
+
+
+@pytest.mark.parametrize(
+    ("late", "reason"), [(timedelta(), ""), (SECOND - MICROSECOND, ""), (SECOND, "late")]
+)
+def test_what_started_a_second_after_it_was_due_is_late(
+    alpha: Tenant, late: timedelta, reason: str
+):
+    task, at = minutely(alpha), this_minute(-MINUTE)
+    row(task, at, "SUCCEEDED", attempt=1, started_at=at + late)
+
+    assert reason_of(task, at) == reason
+
+
+@pytest.mark.parametrize("status", ["PENDING", "SUCCEEDED", "FAILED"])
+def test_what_came_due_without_a_scheduler_says_so(alpha: Tenant, status: str):
+    task, at = minutely(alpha), this_minute(-MINUTE)
+    back = at + 12 * SECOND
+    UnownedStretch.objects.create(partition=task.partition, since=at - SECOND, until=back)
+    began = {} if status == "PENDING" else {"attempt": 1, "started_at": back + SECOND}
+    row(task, at, status, due_at=back, **began)
+
+    assert reason_of(task, at) == "late_no_scheduler"
+
+
+def test_what_started_on_time_after_its_scheduler_had_died_is_not_late(alpha: Tenant):
+    task, at = minutely(alpha), this_minute(-MINUTE)
+    UnownedStretch.objects.create(partition=task.partition, since=at - SECOND, until=at + MINUTE)
+    row(task, at, "SUCCEEDED", attempt=1, started_at=at)
+
+    assert reason_of(task, at) == ""
+
+
+def test_jitter_that_ends_after_an_outage_is_no_lateness(alpha: Tenant):
+    task, at = minutely(alpha, {"jitter_seconds": 50}), this_minute(-MINUTE)
+    due = due_at(spec_of(task), at, str(task.pk), 50)
+    UnownedStretch.objects.create(partition=task.partition, since=at - SECOND, until=due)
+    row(task, at, "SUCCEEDED", attempt=1, due_at=due, started_at=due)
+
+    assert reason_of(task, at) == ""
+
+
+def test_a_reason_of_its_own_and_a_later_attempt_are_not_called_late(alpha: Tenant):
+    task, at = minutely(alpha), this_minute(-MINUTE)
+    row(task, at, "SUCCEEDED", attempt=1, started_at=at + 9 * SECOND, reason="misfire_replayed")
+    row(task, at - MINUTE, "SUCCEEDED", attempt=2, started_at=at)
+
+    assert reason_of(task, at) == "misfire_replayed"
+    assert reason_of(task, at - MINUTE) == ""
