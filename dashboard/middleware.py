@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
@@ -43,8 +44,18 @@ class ContentSecurityPolicyMiddleware:
         return response
 
 
+class _FileCompression(GZipMiddleware):
+    """Compress what is the same for everybody: its length tells nothing, so nothing pads it."""
+
+    max_random_bytes = 0
+
+
 class PageCompressionMiddleware(GZipMiddleware):
     """Compress pages and static files; Django pads what could leak a secret by its length."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        super().__init__(get_response)
+        self._files = _FileCompression(get_response)
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
@@ -52,4 +63,6 @@ class PageCompressionMiddleware(GZipMiddleware):
         """Leave the API alone: its callers are near and read by the million."""
         if request.path.startswith("/v1/") and not request.path.startswith("/v1/docs"):
             return response
+        if request.path.startswith(settings.STATIC_URL):
+            return self._files.process_response(request, response)
         return super().process_response(request, response)

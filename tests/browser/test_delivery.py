@@ -77,7 +77,7 @@ def test_a_destination_is_found_by_keyboard_and_limited(page: Page, console: Con
     page.keyboard.press("h")
     expect(page.get_by_role("heading", name="Destinations")).to_be_visible()
     host = f"127.0.0.1:{console.punctual.receiver_port}"
-    row_of(page, host).get_by_role("link").click()
+    row_of(page, host).get_by_role("link", name=host).click()
 
     expect(page.get_by_role("link", name="Calls a destination")).to_be_visible()
     page.get_by_label("Requests at a time").fill("50")

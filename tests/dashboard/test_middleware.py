@@ -22,3 +22,12 @@ def test_pages_are_compressed_and_the_api_is_not(client, db):
 
     assert client.get("/login", **headers)["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in client.get("/v1/me", **headers)
+
+
+def test_a_file_that_is_the_same_for_all_is_as_long_each_time(client, db):
+    lengths = {
+        len(b"".join(client.get("/static/js/live.js", HTTP_ACCEPT_ENCODING="gzip")))
+        for _ in range(20)
+    }
+
+    assert len(lengths) == 1

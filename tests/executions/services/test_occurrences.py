@@ -324,10 +324,10 @@ def test_alike_instants_that_do_not_run_are_one_line_and_all_are_counted(alpha: 
     task = minutely(alpha)
     prepare()
     changing.pause_task(alpha.id, task.id, Pause(), actor=ACTOR)
-    until = database_now() + 3 * HOUR
-    single = listed(task, since=database_now() - HOUR, until=until)
+    since, until = this_minute(-HOUR), this_minute(3 * HOUR)
+    single = listed(task, since=since, until=until)
 
-    lines = lines_of(task, limit, since=database_now() - HOUR, until=until)
+    lines = lines_of(task, limit, since=since, until=until)
 
     assert sum(line.count for line in lines) == len(single) >= 180
     assert len(lines) <= 3
