@@ -45,7 +45,7 @@ def overview(request: ConsoleRequest) -> HttpResponse:
             "now": now,
             "most_counted": MOST_COUNTED,
             "success_percent": _percent(now.success_rate),
-            "p95": bound_text(now.start_delay.p95),
+            "p95": _bound(now.start_delay.p95),
             "outcomes": [_outcomes(point) for point in points],
             "delays": [MinuteDelays(point.minute, point.start_delays) for point in points],
             "delay_bounds": START_DELAY_BUCKETS_MS,
@@ -56,6 +56,10 @@ def overview(request: ConsoleRequest) -> HttpResponse:
             "steps": _first_steps(request),
         },
     )
+
+
+def _bound(bound: float | None) -> str:
+    return "–" if bound is None else bound_text(bound)
 
 
 def _percent(share: float | None) -> str:

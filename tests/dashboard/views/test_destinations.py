@@ -93,6 +93,16 @@ def test_one_host_shows_its_tasks_and_what_waits(browser, alpha):
     assert is_escaped(answer)
 
 
+@pytest.mark.parametrize(("calls", "words"), [(1, "call in the"), (2, "calls in the")])
+def test_one_call_is_told_in_the_singular(browser, alpha, calls, words):
+    make_task(alpha)
+    redis = Moved()
+    redis.at = int(redis_client.client().time()[0] * 1000 - redis.now)
+    redis.report(calls, 0, destination=key_of(alpha.id, HOST))
+
+    assert f">{calls}</b><span>{words} last minute" in browser(alpha).get(PATH).text
+
+
 def test_what_is_in_flight_is_listed_without_what_goes_on_after_a_202(browser, alpha):
     running = make_execution(alpha, "RUNNING")
     accepted(alpha)

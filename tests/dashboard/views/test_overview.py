@@ -109,6 +109,13 @@ def test_the_coming_hour_is_that_of_the_forecast(browser, alpha):
     assert "66 starts in 60 minutes" in answer.text
 
 
+def test_what_has_no_value_yet_is_one_dash_everywhere(browser, alpha):
+    text = browser(alpha).get("/").text
+
+    assert '<b data-number="overview.success_rate">–</b>' in text
+    assert '<b data-number="overview.p95">–</b>' in text
+
+
 def test_a_percentile_is_told_as_a_bound(browser, alpha):
     make_execution(alpha, "SUCCEEDED")
 
