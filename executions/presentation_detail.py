@@ -22,6 +22,7 @@ from executions.presentation import (
 from tasks.models import Task
 from tasks.presentation import present_missing
 from tasks.revisions import read_readable_version
+from tasks.versions import into_of
 
 _PHASES = ("dns", "connect", "tls", "first_byte", "total")
 _NEVER_SENT = frozenset({Status.SKIPPED, Status.CANCELLED})
@@ -43,6 +44,7 @@ def present_execution_detail(execution: Execution, *, now: datetime) -> dict[str
         **present_missing(is_whole and payload.is_whole and progress.is_whole and result.is_whole),
         "response": captured_response(last) if last else None,
         "timings": present_timings(last.timings if last else {}),
+        "into": into_of(execution.revision, target),
         "waiting_for": waiting_for(execution, task, now),
         "lease_expires_at": instant_or_none(execution.lease_expires_at),
         "progress": progress.payload,

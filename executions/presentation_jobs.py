@@ -90,12 +90,16 @@ def present_item(item: BulkJobItem) -> dict[str, Any]:
 
 
 def present_scope(scope: Scope) -> dict[str, Any]:
-    """Return how many rows a job would be about, from when to when, and of how many tasks."""
+    """Return how many rows a job would be about, from when to when, and of how many tasks.
+
+    With ``into``, also how many of them cannot go there.
+    """
     return {
         "count": scope.count,
         "oldest": instant_or_none(scope.oldest),
         "newest": instant_or_none(scope.newest),
         "tasks": scope.tasks,
+        **({} if scope.unfit is None else {"unfit": scope.unfit}),
     }
 
 

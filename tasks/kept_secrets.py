@@ -36,6 +36,11 @@ def refuse_moved(
         errors.add(child(child("#/target", place.part), place.key), REFUSED_CODE, message)
 
 
+def is_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Return whether the target ``after`` goes elsewhere than ``before``, of the same kind."""
+    return any(_moved(before, after))
+
+
 def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """Yield in words what decides where secrets go and has changed."""
     if before["kind"] == "command":

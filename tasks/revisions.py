@@ -10,13 +10,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import F, Max, QuerySet
 
 from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from shared.exceptions import NotFound
 from tasks.definition import Definition, from_stored, parts_of
 from tasks.models import Task, TaskRevision
+from tasks.versions import FIRST_REDIRECTED
 
+#: In the plain part of a redirected version: the bulk job whose executions run under it.
+REPLAY = "replay"
 _SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment")
 
 
@@ -31,6 +34,34 @@ def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskR
     return TaskRevision.objects.create(
         task=task, version=task.version, definition=plain, sealed=sealed, changed_by=changed_by
     )
+
+
+def write_redirected(
+    task: Task, definition: Definition, job_id: UUID, changed_by: str
+) -> TaskRevision:
+    """Store a definition for the executions of a replay, beside the versions of a locked task."""
+    beside = task.revisions.filter(version__gte=FIRST_REDIRECTED)
+    last = beside.aggregate(last=Max("version"))["last"]
+    version = FIRST_REDIRECTED if last is None else last + 1
+    plain, secret = _split(definition)
+    return TaskRevision.objects.create(
+        task=task,
+        version=version,
+        definition={**plain, REPLAY: str(job_id)},
+        sealed=seal_json(secret, context_of(task.id, version)),
+        changed_by=changed_by,
+    )
+
+
+def find_redirected(task: Task, job_id: UUID) -> TaskRevision | None:
+    """Return the version that a replay has made of the task, if it has."""
+    beside = task.revisions.filter(version__gte=FIRST_REDIRECTED)
+    return beside.filter(**{f"definition__{REPLAY}": str(job_id)}).first()
+
+
+def own_revisions(task: Task) -> QuerySet[TaskRevision]:
+    """Return the versions that the task has had, without those of replays into another place."""
+    return task.revisions.filter(version__lt=FIRST_REDIRECTED)
 
 
 def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], bytes]:

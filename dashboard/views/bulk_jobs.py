@@ -27,6 +27,8 @@ from executions.services.bulk_scope import ACTIONS, FILTERS
 from shared.exceptions import FieldError, Forbidden, InvalidInput
 from shared.instants import format_instant, parse_instant
 from shared.strict_json import read_json
+from tasks.limits import current_limits
+from tasks.redirection import read_into
 from tenants.choices import Role
 
 #: From here on, and for what cannot be undone, the count has to be typed.
@@ -53,8 +55,9 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
     """Show exactly what a job would be about, and ask what its danger demands."""
     kind, verb = _asked(request, request.GET)
     filters = _filters(kind, request.GET)
+    into = _into(request, verb, request.GET)
     tenant = request.visitor.tenant.pk
-    scope = services.count_matching(tenant, kind, filters, action=verb)
+    scope = services.count_matching(tenant, kind, filters, action=verb, into=into)
     sample = services.sample_matching(tenant, kind, filters, action=verb)
     return render(
         request,
@@ -67,6 +70,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
             "scope": scope,
             "sample": present_sample(sample),
             "filters": [(name, value) for name, value in filters.items() if name != "ids"],
+            "into": into,
             "filters_text": orjson.dumps(filters, default=_as_text).decode(),
             "is_typed": is_typed(verb, scope.count),
             "may_slow": verb in ("retry", "replay", "run"),
@@ -231,11 +235,22 @@ def _options(request: ConsoleRequest) -> dict[str, Any]:
         options["stop_on_failure_rate"] = percent / 100
     if request.POST.get("action") in ("resolve", "archive"):
         options["note"] = read_text(request, "note", longest=1000)
+    options["into"] = _into(request, request.POST.get("action", ""), request.POST)
     if request.POST.get("action") == "set":
         options["set"] = _patch(request.POST.get("set", ""))
     if request.POST.get("action") == "resolve":
         options["resolution"] = read_text(request, "resolution", longest=40, default="fixed")
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _into(request: ConsoleRequest, verb: str, given: QueryDict) -> dict[str, str] | None:
+    """Return the other place that a replay shall go into, None without one."""
+    into = {key: text for key in ("url", "pool") if (text := given.get(f"into_{key}", "").strip())}
+    if verb != "replay" or not into:
+        return None
+    if not request.visitor.may_edit:
+        raise Forbidden("Choosing where work goes needs the role admin.")
+    return read_into(into, current_limits())
 
 
 def _patch(text: str) -> Any:

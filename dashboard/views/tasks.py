@@ -33,7 +33,7 @@ from tasks.choices import TaskStatus
 from tasks.definition import Definition
 from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
-from tasks.revisions import read_definition
+from tasks.revisions import own_revisions, read_definition
 from tasks.services import Pause
 from tasks.standing_pauses import describe
 from tasks.validation import StatusChange
@@ -113,7 +113,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "resumes_at": resumes_at,
             "strip": [_bar(run) for run in run_strips(tenant, [task_id], _RUNS)[task_id]],
             "runs": present_listed(list(runs[:_FIRES])),
-            "revisions": list(found.revisions.order_by("-version")[:_REVISIONS]),
+            "revisions": list(own_revisions(found).order_by("-version")[:_REVISIONS]),
             "payload_text": pretty(shown["payload"]),
             "definition_text": pretty(shown),
             "pauses": PAUSES,

@@ -26,7 +26,13 @@ from shared.api.serializers import (
 )
 from tasks.api.schemas import TASK_EDIT
 from tasks.choices import TaskStatus, TaskType
-from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, OWNER_LENGTH
+from tasks.limits import (
+    LABEL_KEY_LENGTH,
+    LABEL_VALUE_LENGTH,
+    OWNER_LENGTH,
+    POOL_NAME_LENGTH,
+    URL_LENGTH,
+)
 
 Answer = serializers.Serializer[Any]
 
@@ -167,10 +173,22 @@ class ExecutionActionBody(_MakingBody):
     filter = ExecutionFilter()
 
 
+class ReplayPlace(StrictSerializer):
+    """Another place for what is replayed: exactly one of the two."""
+
+    url = StrictCharField(
+        required=False, max_length=URL_LENGTH, help_text="The whole URL; webhooks go there."
+    )
+    pool = StrictCharField(
+        required=False, max_length=POOL_NAME_LENGTH, help_text="All targets but webhooks go there."
+    )
+
+
 class ReplayBody(_ActionBody):
-    """Which executions run again, and how fast; ``filter`` names a range of time, or ids."""
+    """Which executions run again, where, and how fast; ``filter`` is a range of time, or ids."""
 
     filter = ExecutionFilter()
+    into = ReplayPlace(required=False, allow_null=True)
     rate_per_second = StrictNumberField(
         required=False,
         min_value=0.1,
@@ -198,6 +216,10 @@ class BulkScope(Answer):
     oldest = StrictDateTimeField(allow_null=True)
     newest = StrictDateTimeField(allow_null=True)
     tasks = serializers.IntegerField()
+    unfit = serializers.IntegerField(
+        required=False,
+        help_text="Of a replay with `into`: how many of them cannot go there and will be skipped.",
+    )
     sample = SampleRow(many=True)
 
 

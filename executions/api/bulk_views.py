@@ -66,8 +66,8 @@ class _ActionsView(PunctualView):
         action, filters = wanted.get("action", self.action), wanted["filter"]
         options = {name: value for name, value in wanted.items() if name not in SCOPE_FIELDS}
         if wanted["dry_run"]:
-            read_options(self.kind, action, options)
-            return Response(self._scope(action, filters))
+            given = read_options(self.kind, action, options)
+            return Response(self._scope(action, filters, given.get("into")))
         job = bulk_jobs.create_bulk_job(
             self.tenant_id,
             kind=self.kind,
@@ -80,8 +80,12 @@ class _ActionsView(PunctualView):
         )
         return job_answer(job)
 
-    def _scope(self, action: str, filters: dict[str, Any]) -> dict[str, Any]:
-        scope = bulk_jobs.count_matching(self.tenant_id, self.kind, filters, action=action)
+    def _scope(
+        self, action: str, filters: dict[str, Any], into: dict[str, str] | None
+    ) -> dict[str, Any]:
+        scope = bulk_jobs.count_matching(
+            self.tenant_id, self.kind, filters, action=action, into=into
+        )
         sample = bulk_jobs.sample_matching(self.tenant_id, self.kind, filters, action=action)
         return {**present_scope(scope), "sample": present_sample(sample)}
 
@@ -149,10 +153,19 @@ class ReplayView(_ActionsView):
         `filter` needs `since` and `until`, or `ids`; the range counts as in lists. Without
         `status` it takes SUCCEEDED and FAILED ones. Each new execution names its original as
         `parent_id`; originals stay as they are. Retries and replays are taken only by their ids,
-        so that a range which is replayed again does not double. The target is the task's current
-        one. Ten are made per second unless `rate_per_second` says otherwise; `dry_run` only
-        counts (200).
+        so that a range which is replayed again does not double. Ten are made per second unless
+        `rate_per_second` says otherwise; `dry_run` only counts (200).
+
+        The target is the task's current one, or `into`, which needs the scope `write` besides:
+        `{"url": …}` for webhooks, `{"pool": …}` for all others. Their retries go there, too, and
+        an edit of the task does not reach them. Secrets do not follow to another host: the task's
+        authentication, certificates, proxy and secret headers are left out, and a command that has
+        secrets is refused another pool (`secret_required`). What cannot go there (`unfit` of a
+        dry run) is skipped.
         """
+        asked = request.data.get("into") if isinstance(request.data, dict) else None
+        if asked is not None and "write" not in self.caller.scopes:
+            raise Forbidden("Choosing where work goes needs the scope write besides operate.")
         return self.answer()
 
 

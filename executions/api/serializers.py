@@ -171,6 +171,13 @@ class ExecutionSerializer(Answer):
     parent_id = serializers.UUIDField(allow_null=True)
 
 
+class PlaceOfReplay(Answer):
+    """Where a replay sent it: one of the two."""
+
+    url = serializers.CharField(required=False)
+    pool = serializers.CharField(required=False)
+
+
 class ExecutionDetail(ExecutionSerializer):
     """An execution with its attempts and what was sent and captured."""
 
@@ -178,6 +185,10 @@ class ExecutionDetail(ExecutionSerializer):
     request = SentRequestWithBody(allow_null=True)
     response = CapturedResponse(allow_null=True)
     timings = Timings()
+    into = PlaceOfReplay(
+        allow_null=True,
+        help_text="Of a replay into another place, and its retries: where they go; else null.",
+    )
     waiting_for = WaitingFor(allow_null=True)
     lease_expires_at = StrictDateTimeField(
         allow_null=True, help_text="Until when its holder has it; null when nobody does."

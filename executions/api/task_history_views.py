@@ -24,8 +24,9 @@ from tasks.api.serializers import TaskCloneSerializer, TaskSerializer
 from tasks.cloning import clone_task
 from tasks.definition import Definition, to_long
 from tasks.models import Task, TaskRevision
-from tasks.revisions import definition_of, read_definition
+from tasks.revisions import definition_of, own_revisions, read_definition
 from tasks.validation import StatusChange
+from tasks.versions import is_redirected
 from tenants.idempotency import idempotent
 
 
@@ -55,7 +56,7 @@ class TaskRevisionsView(PunctualView):
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
         return Response(
             paginate(
-                task.revisions.all(),
+                own_revisions(task),
                 self.query,
                 key="revisions",
                 serialize=_revision,
@@ -113,6 +114,8 @@ class CloneTaskView(PunctualView):
 
 def _definition_at(task: Task, version: int) -> Definition:
     try:
+        if is_redirected(version):
+            raise NotFound
         return read_definition(task, version)
     except NotFound as unknown:
         message = f"The task has no version {version}."

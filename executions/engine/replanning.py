@@ -58,7 +58,7 @@ def replan(
         row for row in planned if row.scheduled_for >= now and row.scheduled_for not in ahead
     ]
     gone = {row.id for row in removed}
-    unfinished = any(row.id not in gone for row in found)
+    unfinished = any(row.id not in gone and not row.redirected for row in found)
     return removed, Standing(taken_back, unfinished, _state_met(task, anew, spec))
 
 
@@ -75,7 +75,7 @@ def follow_calendars(
     ahead = _staying_ahead(task, task, spec, planned, now, taken_back)
     removed = [row for row in planned if row.scheduled_for not in ahead]
     gone = {row.id for row in removed}
-    unfinished = any(row.id not in gone for row in found)
+    unfinished = any(row.id not in gone and not row.redirected for row in found)
     return removed, Standing(taken_back, unfinished, _state_met(task, task, spec))
 
 

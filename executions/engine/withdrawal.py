@@ -19,6 +19,7 @@ from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import Task
+from tasks.versions import FIRST_REDIRECTED, is_redirected
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,12 @@ class Open:
     scheduled_for: datetime
     attempt: int
     trigger: str
+    revision: int
+
+    @property
+    def redirected(self) -> bool:
+        """Whether it is of a replay into another place, which no edit of the task reaches."""
+        return is_redirected(self.revision)
 
     @property
     def prepared(self) -> bool:
@@ -101,7 +108,8 @@ def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
         if run("changing/gate_prepared", bounds):
             # What has just been let go, or waits for the gate from now on, is near its time.
             wake_schedulers_in(0.0)
-    run("changing/count_open", {"task": task.id, "low": ledger.floor_id()})
+    counted = {"task": task.id, "low": ledger.floor_id(), "redirected": FIRST_REDIRECTED}
+    run("changing/count_open", counted)
 
 
 def hold(task_id: UUID, held: bool) -> None:
@@ -118,7 +126,7 @@ def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
     parameters: dict[str, Any] = {"tasks": list(task_ids), "low": ledger.floor_id()}
     run("changing/hold", {**parameters, "held": held})
     if not held:
-        run("changing/settle_resumed", parameters)
+        run("changing/settle_resumed", {**parameters, "redirected": FIRST_REDIRECTED})
 
 
 def split(found: list[Open], keep: Callable[[Open], bool]) -> tuple[list[Open], list[Open]]:

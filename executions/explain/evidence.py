@@ -28,8 +28,10 @@ from shared.conf import conf
 from shared.exceptions import NotFound
 from shared.sql import rows
 from tasks.models import Pause, Task
+from tasks.revisions import read_readable_version
 from tasks.schedules.base import Occurrence, Spec
 from tasks.schedules.jitter import due_at, jitter_of
+from tasks.versions import into_of, is_redirected
 from tenants.models import Tenant
 
 _REDIS_FAULTS = (redis.RedisError, OSError)
@@ -105,6 +107,14 @@ class Situation:
     def scheduled(self) -> bool:
         """Whether the schedule has to have the instant: not for what was made by hand."""
         return self.row is None or self.row.trigger == Trigger.SCHEDULE
+
+    @cached_property
+    def into(self) -> dict[str, str] | None:
+        """Where a replay sent it instead of where its task goes, None of any other row."""
+        if self.row is None or not is_redirected(self.row.revision):
+            return None
+        target = read_readable_version(self.task, self.row.revision).definition.target
+        return into_of(self.row.revision, target)
 
     @cached_property
     def attempts(self) -> list[Attempt]:

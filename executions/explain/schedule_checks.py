@@ -30,7 +30,7 @@ def in_schedule(found: Situation) -> Check:
     row = found.row
     if row is not None and not found.scheduled:
         says = _BY_HAND.get(Trigger(row.trigger), "it was made beside the schedule")
-        return Check("in_schedule", None, says)
+        return Check("in_schedule", None, says, _elsewhere(found))
     if row is not None:
         text = f": {found.spec.text}" if found.spec else ""
         says = f"version {row.revision} of the schedule expects it{text}"
@@ -43,6 +43,15 @@ def in_schedule(found: Situation) -> Check:
         return Check("in_schedule", False, says, f"{more} {near}".strip(), fix)
     text = found.spec.text if found.spec else ""
     return Check("in_schedule", True, f"the schedule expects it: {text}", _notes(found))
+
+
+def _elsewhere(found: Situation) -> str:
+    """Say where a replay sent it, if it named a place."""
+    if found.into is None:
+        return ""
+    [(key, place)] = found.into.items()
+    where = f"the pool {place}" if key == "pool" else place
+    return f"It was replayed into {where}, and goes there whatever the task calls now."
 
 
 def calendar(found: Situation) -> Check:

@@ -13,6 +13,7 @@ from typing import Any
 from shared.exceptions import FieldError, InvalidInput, PunctualError
 from tasks.definition import schedule_defaults
 from tasks.models import Task, TaskRevision
+from tasks.revisions import own_revisions
 from tasks.schedules.base import MICROSECOND, Occurrence, Spec
 from tasks.services import spec_of
 
@@ -60,7 +61,8 @@ class Timetable:
     def version_at(self, moment: datetime) -> tuple[int, datetime] | None:
         """Return the version in force at a moment and since when, None before the first one."""
         found = (
-            TaskRevision.objects.filter(task_id=self.task.pk, created_at__lte=moment)
+            own_revisions(self.task)
+            .filter(created_at__lte=moment)
             .order_by("-version")
             .values_list("version", "created_at")
             .first()

@@ -58,12 +58,14 @@ class Plan:
             return f"0 {self.noun}s of the tenant {shown(self.tenant.name)} match"
         span = f"oldest {scope.oldest:%Y-%m-%d %H:%M}, newest {scope.newest:%Y-%m-%d %H:%M} UTC"
         tasks = f"{scope.tasks} task{'' if scope.tasks == 1 else 's'}"
-        return f"{scope.count} {self.noun}{plural}, {span}, {tasks}, 1 tenant ({self.tenant.name})"
+        whole = f"{scope.count} {self.noun}{plural}, {span}, {tasks}, 1 tenant ({self.tenant.name})"
+        return f"{whole}; {scope.unfit} of them cannot go there" if scope.unfit else whole
 
 
 def carry_out(command: PunctualCommand, options: Mapping[str, Any], plan: Plan) -> None:
     """Show the scope; unless it is a dry run, ask, make the job and follow it."""
-    scope = count_matching(plan.tenant.id, plan.kind, plan.filters, action=plan.action)
+    into = plan.job_options.get("into")
+    scope = count_matching(plan.tenant.id, plan.kind, plan.filters, action=plan.action, into=into)
     document = _document(plan, scope, options)
     if options["dry_run"] or not scope.count:
         command.emit(options, {**document, "bulk_job": None}, [plan.sentence(scope)])
@@ -176,6 +178,7 @@ _SPELLED = {
     "payload": "--payload",
     "resolution": "--resolution",
     "note": "--note",
+    "into": "--into-url or --into-pool",
 }
 _PARTICIPLES = {
     "backfill": "making executions",

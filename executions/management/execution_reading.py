@@ -188,6 +188,7 @@ def _show_lines(command: PunctualCommand, found: Mapping[str, Any]) -> Iterator[
         ("attempts", f"{found['attempt']} of {found['max_attempts']}"),
         ("worker", found["worker"]),
         ("parent", found["parent_id"]),
+        ("into", next(iter((found["into"] or {}).values()), None)),
     )
     yield f"{'status':<9} {command.paint(found['status'])}"
     for name, value in facts:

@@ -12,6 +12,9 @@ from executions.management import bulk_options, bulk_runs
 from executions.management.finding import find_task, moment_option
 from executions.management.tenancy import chosen_tenant
 from shared.commands import PunctualCommand, wrong_use
+from shared.exceptions import InvalidInput
+from tasks.limits import current_limits
+from tasks.redirection import read_into
 
 
 def add_options(parser: CommandParser) -> None:
@@ -27,6 +30,12 @@ def add_options(parser: CommandParser) -> None:
         choices=sorted(FINAL),
         metavar="STATUS",
         help="in these states (SUCCEEDED FAILED)",
+    )
+    parser.add_argument(
+        "--into-url", metavar="URL", help="send webhooks to this URL instead, without their secrets"
+    )
+    parser.add_argument(
+        "--into-pool", metavar="POOL", help="run all other targets in this pool instead"
     )
     parser.add_argument("--rate", metavar="N/s", help="at most so many per s, m or h (10/s)")
     parser.add_argument("--canary", type=int, metavar="N", help="do so many first and judge them")
@@ -53,12 +62,26 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     for name in ("label", "status"):
         if options[name]:
             filters[name] = options[name]
+    job_options = bulk_options.job_options(options)
+    if (into := _into(options)) is not None:
+        job_options["into"] = into
     plan = bulk_runs.Plan(
         chosen_tenant(options["tenant"]),
         "executions",
         "replay",
         filters,
-        bulk_options.job_options(options),
+        job_options,
         "execution",
     )
     bulk_runs.carry_out(command, options, plan)
+
+
+def _into(options: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the other place that the command line names, judged before anything is counted."""
+    given = {key: text for key in ("url", "pool") if (text := options[f"into_{key}"]) is not None}
+    if not given:
+        return None
+    try:
+        return read_into(given, current_limits())
+    except InvalidInput as error:
+        raise wrong_use(f"--into-{next(iter(given))}", error.errors[0].message) from error

@@ -11,8 +11,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ from executions.services import (
     cancellation,
     changing,
     dead_letters,
+    replay_into,
     triggering,
 )
 from executions.services.triggering import Override
@@ -43,6 +45,7 @@ log = logging.getLogger(__name__)
 class Order:
     """What a step is to do, opened from its job once."""
 
+    job_id: UUID
     tenant_id: UUID
     actor: Actor
     options: Mapping[str, Any]
@@ -104,7 +107,7 @@ def order_of(job: BulkJob, now: datetime) -> Order:
     if job.sealed_payload is not None:
         override = Override(open_json(bytes(job.sealed_payload), _payload_context(job.id)))
     actor = Actor(job.created_by, job.address, job.trace_id, job.trace_context or "")
-    return Order(job.tenant_id, actor, job.options, override, now)
+    return Order(job.id, job.tenant_id, actor, job.options, override, now)
 
 
 def seal_job_payload(payload: Any, job_id: UUID) -> bytes:
@@ -214,6 +217,16 @@ def _retry_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
     return Applied(made.execution_id, made.change)
 
 
+def _replay_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
+    into = order.options.get("into")
+    if into is None:
+        return _retry_execution(order, held)
+    find_route = partial(replay_into.route_for, order.job_id, held[1], into, order.actor)
+    made = triggering.begin_replay(*held, find_route, order.now, order.actor)
+    facts = {**(made.change.after or {}), "into": into}
+    return Applied(made.execution_id, replace(made.change, after=facts))
+
+
 def _run_task(order: Order, task: Task) -> Applied:
     made = triggering.begin_run(task, order.override, order.now, order.actor)
     return Applied(made.execution_id, made.change)
@@ -267,7 +280,7 @@ _ACTIONS: Mapping[tuple[str, str], Action] = {
     ("dead_letters", "archive"): Action(_archive_letter, dead_letters.lock_letters),
     ("dead_letters", "purge"): Action(_purge_letter, dead_letters.lock_letters),
     ("executions", "retry"): Action(_retry_execution, _hold_executions),
-    ("executions", "replay"): Action(_retry_execution, _hold_executions),
+    ("executions", "replay"): Action(_replay_execution, _hold_executions),
     ("executions", "cancel"): Action(_cancel_execution),
     ("tasks", "run"): Action(_run_task, _hold_tasks),
     ("tasks", "pause"): Action(_pause_task),

@@ -15,6 +15,7 @@ from executions.engine.destination_key import key_of
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
 from executions.querysets import ExecutionQuerySet
 from shared.redis_client import ConnectionFailed
+from tasks.destination_names import name_of_url
 from tasks.models import Task
 
 #: So many items are looked at: the next ones, and the latest of those that are done.
@@ -41,6 +42,9 @@ def meets_open_circuit(job: BulkJob) -> bool:
 
 
 def _next_hosts(job: BulkJob) -> set[str]:
+    into = job.options.get("into")
+    if into is not None:
+        return {name_of_url(into["url"])} if "url" in into else set()
     ahead = BulkJobItem.objects.filter(
         job_id=job.id, position__gte=job.position, position__lt=job.position + _AHEAD
     )

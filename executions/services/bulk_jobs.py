@@ -93,7 +93,9 @@ def create_bulk_job(  # noqa: PLR0913 - every door names each of them; none belo
     require_action(kind, action)
     standing_pauses.share_active(tenant_id)
     wanted, given = read_filters(kind, filters), read_options(kind, action, options)
-    _require_count(count_matching(tenant_id, kind, wanted, action=action).count, expected_count)
+    scope = count_matching(tenant_id, kind, wanted, action=action, into=given.get("into"))
+    _require_count(scope.count, expected_count)
+    _require_fitting(scope)
     job = new_job(tenant_id, kind, action, name, actor)
     job.filters = stored_filters(wanted)
     job.total = _fix_items(job.id, matching(tenant_id, kind, wanted, action))
@@ -176,6 +178,15 @@ def _require_count(count: int, expected: int | None) -> None:
         error = InvalidInput([FieldError("#/filter", "nothing_matches", message)], message)
         error.code = "nothing_matches"
         raise error
+
+
+def _require_fitting(scope: Scope) -> None:
+    if scope.unfit == scope.count:
+        message = (
+            "No execution that matches can go there: url is for webhooks, pool for all other "
+            "targets, and workers of yours lease from a pool of the tenant."
+        )
+        raise InvalidInput([FieldError("#/into", "nothing_fits", message)], message)
 
 
 def _fix_items(job_id: UUID, rows: Any) -> int:

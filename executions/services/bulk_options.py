@@ -11,13 +11,14 @@ from executions.services.dead_letters import require_free_resolution
 from shared.exceptions import FieldError, InvalidInput
 from tasks.limits import current_limits
 from tasks.payloads import check_payload_size, json_problem
+from tasks.redirection import read_into
 
 _MAKING = ("rate_per_second", "canary", "stop_on_failure_rate", "payload")
 #: Option names by (kind, action); every other action can only be slowed down.
 _OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("dead_letters", "retry"): _MAKING,
     ("executions", "retry"): _MAKING,
-    ("executions", "replay"): ("rate_per_second", "canary", "stop_on_failure_rate"),
+    ("executions", "replay"): ("rate_per_second", "canary", "stop_on_failure_rate", "into"),
     ("tasks", "run"): _MAKING,
     ("dead_letters", "resolve"): ("rate_per_second", "resolution", "note"),
     ("dead_letters", "archive"): ("rate_per_second", "note"),
@@ -63,6 +64,8 @@ def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str
     if action == "set":
         require_patch(given.get("set"))
     if action == "replay":
+        if "into" in given:
+            given["into"] = read_into(given["into"], current_limits())
         given.setdefault("rate_per_second", REPLAY_RATE)
     if action == "resolve":
         given.setdefault("resolution", "fixed")
@@ -73,7 +76,9 @@ def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str
 def _judge(name: str, value: Any) -> None:
     if name == "set":
         return  # read_options judges it, also when it is left out
-    if name == "payload":
+    if name == "into":
+        read_into(value, current_limits())
+    elif name == "payload":
         problem = json_problem(value, "#/payload")
         if problem:
             _refuse(*problem)

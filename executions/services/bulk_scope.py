@@ -18,6 +18,7 @@ from django.db.models import Count, Max, Min
 from executions.choices import FINAL, Status
 from executions.engine.ledger import floor_id
 from executions.models import DeadLetter, Execution
+from executions.services.replay_into import unfit
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, format_instant, parse_instant
 from tasks.choices import TaskStatus, TaskType
@@ -46,12 +47,17 @@ _TIMES = {"dead_letters": "created_at", "tasks": "created_at", "executions": "sc
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """How many rows match, from when to when, and of how many tasks."""
+    """How many rows match, from when to when, and of how many tasks.
+
+    ``unfit`` is how many of them cannot go into the place that a replay names, which skips them;
+    None where it names none.
+    """
 
     count: int
     oldest: datetime | None
     newest: datetime | None
     tasks: int
+    unfit: int | None = None
 
 
 def read_filters(kind: str, filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,11 +123,17 @@ def _replayable(found: Any, filters: Mapping[str, Any]) -> Any:
 
 
 def count_matching(
-    tenant_id: UUID, kind: str, filters: Mapping[str, Any], *, action: str | None = None
+    tenant_id: UUID,
+    kind: str,
+    filters: Mapping[str, Any],
+    *,
+    action: str | None = None,
+    into: Mapping[str, str] | None = None,
 ) -> Scope:
     """Count what a job of the kind would be about; up to one row more than a job may have.
 
-    Raise InvalidInput for unknown filters or values.
+    ``into`` is the place that a replay names, which ``bulk_options`` has judged. Raise InvalidInput
+    for unknown filters or values.
     """
     rows = matching(tenant_id, kind, read_filters(kind, filters), action).order_by()
     time = _TIMES[kind]
@@ -131,7 +143,8 @@ def count_matching(
         newest=Max(time),
         tasks=Count("id" if kind == "tasks" else "task_id", distinct=True),
     )
-    return Scope(**counted)
+    left_out = None if into is None else unfit(tenant_id, rows, into)[: MAX_ITEMS + 1].count()
+    return Scope(**counted, unfit=left_out)
 
 
 def sample_matching(

@@ -182,9 +182,8 @@ def _revise(
         withdrawal.remove_excluded(task.id, now)
     withdrawal.remove(removed)
     gone = {row.id for row in removed}
-    withdrawal.adopt(
-        task, definition, [row for row in found if row.prepared and row.id not in gone]
-    )
+    kept = [row for row in found if row.prepared and not row.redirected and row.id not in gone]
+    withdrawal.adopt(task, definition, kept)
 
 
 def _pause(task: Task, pause: Pause, found: list[Open], actor: Actor, now: datetime) -> None:

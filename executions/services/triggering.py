@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,6 +25,7 @@ from tasks import standing_pauses
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.payloads import check_payload_size, json_problem
+from tasks.versions import is_redirected
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,15 @@ class Override:
     """A payload that takes the place of the task's; absent when None is held."""
 
     payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where an execution of a replay goes instead of where its task goes now."""
+
+    version: int
+    pool: str
+    destination: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +117,26 @@ def begin_retry(
     original: Execution, task: Task, override: Override | None, now: datetime, actor: Actor
 ) -> Made:
     """Insert the retry of a locked execution; the caller wakes and audits, as after a run."""
+    wanted = _payload_for(original, override)
+    return _retried(original, retry_of(original, task, wanted, now, actor))
+
+
+def begin_replay(
+    original: Execution, task: Task, find_route: Callable[[], Route], now: datetime, actor: Actor
+) -> Made:
+    """Insert the replay of a locked execution into another place, as :func:`begin_retry`."""
+    wanted = _payload_for(original, None)
+    _require_there(task)
+    return _retried(original, _insert(task, wanted, original, now, actor, find_route()))
+
+
+def _payload_for(original: Execution, override: Override | None) -> Override:
     if original.status not in FINAL:
         raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
-    wanted = override or Override(as_readable(partial(payload_of, original)).whole())
-    execution_id = retry_of(original, task, wanted, now, actor)
+    return override or Override(as_readable(partial(payload_of, original)).whole())
+
+
+def _retried(original: Execution, execution_id: UUID) -> Made:
     facts = {"id": str(execution_id)}
     return Made(
         execution_id, audit.Change("execution.retried", "execution", original.id, None, facts)
@@ -122,11 +148,19 @@ def retry_of(
 ) -> UUID:
     """Insert the retry of an execution of a locked task; return its id. The caller wakes.
 
-    Raise Conflict ``task_deleted``: nothing of a deleted task runs.
+    What was replayed into another place goes there again, never where the task goes. Raise
+    Conflict ``task_deleted``: nothing of a deleted task runs.
     """
+    _require_there(task)
+    route = None
+    if is_redirected(original.revision):
+        route = Route(original.revision, original.pool, original.destination)
+    return _insert(task, override, original, now, actor, route)
+
+
+def _require_there(task: Task) -> None:
     if task.deleted_at is not None:
         raise Conflict("The task has been deleted.", code="task_deleted")
-    return _insert(task, override, original, now, actor)
 
 
 def wake_for_made() -> None:
@@ -140,6 +174,7 @@ def _insert(
     original: Execution | None,
     now: datetime,
     actor: Actor,
+    route: Route | None = None,
 ) -> UUID:
     """Insert a run, or the retry of an execution, in the trace of the call that asks for it."""
     trigger = Trigger.RETRY if original else Trigger.MANUAL
@@ -150,7 +185,9 @@ def _insert(
         {
             "id": execution_id,
             "task": task.id,
-            "revision": task.version,
+            "revision": route.version if route else task.version,
+            "pool": route.pool if route else None,
+            "destination": route.destination if route else None,
             "trigger": trigger.value,
             "scheduled_for": original.scheduled_for if original else now,
             "sealed_payload": (

@@ -1,7 +1,7 @@
 -- name: lock_open_of_task
 -- A task's prepared and released work, locked against dispatch and the recorder until the
 -- change commits. Index executions_of_task_idx; the floor bounds the days.
-SELECT e.id, e.status, e.fencing_token, e.scheduled_for, e.attempt, e.trigger
+SELECT e.id, e.status, e.fencing_token, e.scheduled_for, e.attempt, e.trigger, e.revision
 FROM executions e
 WHERE e.task_id = %(task)s AND e.id >= %(low)s
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
@@ -51,12 +51,14 @@ WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status 
 
 -- name: count_open
 -- What is under way takes a place of a task that has got a policy or a limit, whatever made it;
--- a bulk job has places of its own. Index executions_of_task_idx.
+-- a bulk job has places of its own, and
+-- a replay into another place takes none. Index executions_of_task_idx.
 UPDATE executions e SET counted = true
 FROM tasks t
 WHERE t.id = %(task)s AND e.task_id = t.id AND e.id >= %(low)s
   AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
   AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
+  AND e.revision < %(redirected)s
   AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
        OR t.schedule ->> 'max_concurrent' IS NOT NULL)
 
@@ -69,16 +71,18 @@ WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(low)s
 
 -- name: settle_resumed
 -- The state of resumed tasks that have no instant ahead: what their unfinished work or else
--- their last execution says, which the recorder does not write to a paused task.
+-- their last execution says, which the recorder does not write to a paused task. What a
+-- replay did in another place says nothing of it.
 UPDATE tasks t
 SET status = CASE
     WHEN EXISTS (
         SELECT 1 FROM executions e
         WHERE e.task_id = t.id AND e.id >= %(low)s AND e.trigger IN ('schedule', 'retry')
-          AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+          AND e.revision < %(redirected)s AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
     THEN CASE WHEN t.type = 'ONE_TIME' AND EXISTS (
              SELECT 1 FROM executions e
              WHERE e.task_id = t.id AND e.id >= %(low)s AND e.attempt > 0
+               AND e.revision < %(redirected)s
                AND e.trigger IN ('schedule', 'retry') AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
          THEN 'RUNNING' ELSE t.status END
     WHEN t.type = 'RECURRING' THEN 'COMPLETED'
@@ -87,12 +91,14 @@ SET status = CASE
                              ELSE 'FAILED' END
         FROM executions e
         WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
+          AND e.revision < %(redirected)s
         ORDER BY e.id DESC LIMIT 1), 'COMPLETED') END
 WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
 
 -- name: insert_manual
 -- An execution outside the schedule: run now, retry. It does not wait for the gate, but takes a
--- place of a task that has a policy or a limit.
+-- place of a task that has a policy or a limit. One of a replay into another place names its pool
+-- and destination, and takes no place.
 WITH made AS (
     INSERT INTO executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
@@ -102,12 +108,13 @@ WITH made AS (
     )
     SELECT %(id)s, t.tenant_id, t.id, t.partition,
            CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
-           t.pool, t.destination, r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
+           coalesce(%(pool)s::text, t.pool), coalesce(%(destination)s::text, t.destination), r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '', '', false,
-           coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
-           OR t.schedule ->> 'max_concurrent' IS NOT NULL, '', '',
+           %(pool)s::text IS NULL
+           AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
+                OR t.schedule ->> 'max_concurrent' IS NOT NULL), '', '',
            %(sealed_payload)s, %(parent)s, %(trace)s, now()
     FROM tasks t JOIN task_revisions r ON r.task_id = t.id AND r.version = %(revision)s
     WHERE t.id = %(task)s

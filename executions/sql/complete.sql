@@ -223,7 +223,8 @@ ON CONFLICT (execution_id) DO NOTHING
 -- answers the recurring tasks that may have had their last occurrence, which stay locked. Counts
 -- the failures since the last success, by when they ended. Locks in order of id, which closes
 -- the deadlock of two recorders that share tasks. One row per task before tasks are read: lists
--- that are joined with each other would be compared row by row.
+-- that are joined with each other would be compared row by row. A replay into another place, of a
+-- version from 2^30 on, says nothing of the task.
 WITH batch AS (
     SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
            max(e.finished_at) FILTER (WHERE e.status = 'SUCCEEDED')
@@ -233,7 +234,8 @@ WITH batch AS (
            ) AS place
     FROM unnest(%(ids)s) AS o (id) CROSS JOIN LATERAL (
         SELECT x.* FROM executions x
-        WHERE x.id = o.id AND x.id >= %(low)s AND x.id <= %(high)s OFFSET 0
+        WHERE x.id = o.id AND x.id >= %(low)s AND x.id <= %(high)s
+          AND x.revision < 1073741824 OFFSET 0
     ) AS e
 ), ended AS (
     SELECT task_id, max(succeeded_at) AS succeeded_at,

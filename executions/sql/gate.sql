@@ -155,7 +155,7 @@ SELECT id, task_id FROM moved
 
 -- name: end_tasks
 -- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
--- run. Locks in order of id, as the recorder does.
+-- run. What a replay, of a version from 2^30 on, does in another place is not theirs. Locks in order of id, as the recorder does.
 WITH locked AS (
     SELECT t.id FROM tasks t
     WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
@@ -167,7 +167,7 @@ FROM locked
 WHERE t.id = locked.id AND NOT EXISTS (
     SELECT 1 FROM executions e
     WHERE e.task_id = t.id AND e.id >= %(floor)s AND e.trigger IN ('schedule', 'retry')
-      AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+      AND e.revision < 1073741824 AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
 
 -- name: somebody_waits
 -- Whether gated work of these tasks waits for a place, or will in a moment: a scheduler that

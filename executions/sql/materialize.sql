@@ -85,7 +85,8 @@ SELECT count(*) FROM made
 
 -- name: advance_tasks
 -- Moves the cursor of each task past what was written, only where nobody moved it since and
--- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end;
+-- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end,
+-- whatever a replay, of a version from 2^30 on, still does in another place;
 -- for a one-time task that means that its only instant was skipped. ``open`` says of a task that
 -- unfinished work has just been written. What is being replayed or coalesced goes on at the next
 -- look from replayed_until.
@@ -96,7 +97,7 @@ SET next_run_at = p.next_run_at,
     status = CASE WHEN p.next_run_at IS NULL AND NOT p.open AND NOT EXISTS (
                  SELECT 1 FROM executions e
                  WHERE e.task_id = t.id AND e.id >= %(floor)s
-                   AND e.trigger IN ('schedule', 'retry')
+                   AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824
                    AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
              THEN 'COMPLETED' ELSE t.status END
 FROM unnest(

@@ -151,6 +151,22 @@ OPERATIONS: tuple[Operation, ...] = (
         body={"filter": _ALWAYS},
         foreign=400,
     ),
+    _op(
+        "replay_executions",
+        "POST /v1/executions/replay",
+        "operate",
+        "write",
+        body={"filter": _ALWAYS, "into": {"url": "https://staging.example.com/in"}},
+        foreign=400,
+    ),
+    _op(
+        "replay_executions",
+        "POST /v1/executions/replay",
+        "operate",
+        "write",
+        body={"filter": _ALWAYS, "into": {"pool": "staging"}, **_DRY},
+        foreign=200,
+    ),
     _many("executions", "cancel"),
     _many("executions", "retry", **_DRY),
     # dead letters

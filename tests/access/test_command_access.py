@@ -58,7 +58,7 @@ WORDS = {
     "executions tail": "",
     "executions cancel": "{execution_id} --yes",
     "executions retry": "{ended_id}",
-    "executions replay": "--since 1d --until 0s --yes --detach",
+    "executions replay": "--since 1d --until 0s --into-pool staging --yes --detach",
     "explain": "{task_id}",
     "notify test": "email --member ada",
     "notify log": "",

@@ -65,6 +65,7 @@ class Command(VerbCommand):
             (
                 "executions replay --since 2h --until 1h --dry-run",
                 "executions replay --since 1d --until 0s --label team:billing --rate 5/s --yes",
+                "executions replay --since 2h --until 0s --into-url https://staging.example.com/in",
             ),
             execution_replay.run,
             execution_replay.add_options,

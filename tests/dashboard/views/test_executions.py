@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 
 from executions.choices import Status
 from executions.engine.clocks import database_now
-from executions.models import Attempt, DeadLetter, Execution
+from executions.models import Attempt, BulkJob, DeadLetter, Execution
 from shared.duration_words import duration_text
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.dashboard.kinds import HOSTILE_LOG, allow, started, task_of
 from tests.executions.leasing import accepted, call
+from tests.executions.services.bulk import run_job
 from tests.factories import finish, make_client, make_execution, make_task, once, prepare, release
 from tests.support.command_calls import call as call_command
 
@@ -396,3 +398,34 @@ def test_a_range_is_replayed_from_the_list_once_its_count_was_shown(browser, alp
     assert client.get("/bulk-jobs/new?kind=executions&action=replay&label=a").status_code == 400
     viewer = browser(alpha, role="viewer")
     assert 'value="replay"' not in viewer.get("/executions").text
+
+
+def test_a_range_is_replayed_into_another_place_by_who_may_edit_tasks(browser, alpha):
+    row = make_execution(alpha, "SUCCEEDED")
+    client = browser(alpha, role="admin")
+    url = "https://staging.example.com/in"
+    query = "kind=executions&action=replay&since=2026-01-01T00:00:00Z&until=2099-01-01T00:00:00Z"
+    place = f"into_url={quote(url, safe='')}&into_pool="
+
+    shown = client.get(f"/bulk-jobs/new?{query}&{place}")
+    sent = {name: shown.context[name] for name in ("kind", "action")}
+    sent |= {"filters": shown.context["filters_text"], "expected_count": "1", "into_url": url}
+    client.post("/bulk-jobs/create", sent)
+
+    assert f'name="into_url" value="{url}"' in shown.text
+    assert 'name="into_pool"' in client.get("/executions").text
+    run_job(BulkJob.objects.get())
+    again = Execution.objects.get(parent_id=row.id)
+    page = client.get(f"/executions/{again.id}").text
+    assert "Replayed into" in page
+    assert url in page
+    assert "Replayed into" not in client.get(f"/executions/{row.id}").text
+    unfit = client.get(f"/bulk-jobs/new?{query}&into_pool=staging").text
+    assert "1, which is skipped" in unfit
+    assert str(again.revision) not in client.get(f"/tasks/{row.task_id}").text
+
+    operator = browser(alpha, role="operator")
+    assert 'name="into_url"' not in operator.get("/executions").text
+    assert operator.get(f"/bulk-jobs/new?{query}&{place}").status_code == 403
+    operator.post("/bulk-jobs/create", {**sent, "expected_count": "1"})
+    assert BulkJob.objects.count() == 1

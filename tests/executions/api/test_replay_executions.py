@@ -130,3 +130,78 @@ def test_replaying_needs_the_scope_operate(alpha: Tenant, viewer: ApiClient, nob
     assert replay(viewer).status_code == 403
     assert replay(make_client(alpha, ["operate"])).status_code == 202
     assert not made()
+
+
+INTO = {"url": "https://staging.example.com/in"}
+
+
+def test_a_replay_into_another_place_shows_where_it_went(client: ApiClient, alpha: Tenant):
+    row = make_execution(alpha, "SUCCEEDED")
+
+    dry = replay(client, into=INTO, dry_run=True)
+    job = ran(replay(client, "2", into=INTO))
+
+    assert (dry.json()["count"], dry.json()["unfit"]) == (1, 0)
+    assert job.options == {"rate_per_second": 10.0, "into": INTO}
+    again = Execution.objects.get(parent_id=row.id)
+    shown = client.get(f"/v1/executions/{again.id}").json()
+    assert (shown["into"], shown["request"]["url"]) == (INTO, INTO["url"])
+    assert client.get(f"/v1/executions/{row.id}").json()["into"] is None
+    versions = client.get(f"/v1/tasks/{row.task_id}/revisions").json()["revisions"]
+    assert [one["version"] for one in versions] == [1]
+    back = client.post(
+        f"/v1/tasks/{row.task_id}/rollback", {"version": again.revision}, idempotency_key="3"
+    )
+    assert (back.status_code, back.json()["errors"][0]["code"]) == (400, "unknown_version")
+
+
+def test_null_is_no_other_place(client: ApiClient, alpha: Tenant):
+    row = make_execution(alpha, "SUCCEEDED")
+
+    ran(replay(client, into=None))
+
+    assert Execution.objects.get(parent_id=row.id).revision == 1
+
+
+@pytest.mark.parametrize(
+    ("into", "code"),
+    [
+        ({}, "exclusive"),
+        ({**INTO, "pool": "x"}, "exclusive"),
+        ({"url": "https://127.0.0.1/"}, "address_forbidden"),
+        ({"url": "file:///etc/passwd"}, "url_invalid"),
+        ({"pool": "No Pool"}, "name_invalid"),
+        ({"host": "x"}, "unknown_field"),
+        ("staging", "invalid_type"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_place_that_nothing_can_go_into_is_refused(
+    client: ApiClient, alpha: Tenant, into: Any, code: str, dry_run: bool
+):
+    make_execution(alpha, "SUCCEEDED")
+
+    answer = replay(client, into=into, dry_run=dry_run)
+
+    assert answer.status_code == 400
+    assert code in {error["code"] for error in answer.json()["errors"]}
+    assert all(error["pointer"].startswith("#/into") for error in answer.json()["errors"])
+    assert not BulkJob.objects.exists()
+
+
+def test_what_nothing_of_the_range_fits_is_refused(client: ApiClient, alpha: Tenant):
+    make_execution(alpha, "SUCCEEDED")
+
+    dry = replay(client, into={"pool": "staging"}, dry_run=True)
+    answer = replay(client, "2", into={"pool": "staging"})
+
+    assert (dry.status_code, dry.json()["unfit"]) == (200, 1)
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "nothing_fits")
+
+
+def test_choosing_where_work_goes_needs_the_scope_write_besides(alpha: Tenant):
+    make_execution(alpha, "SUCCEEDED")
+
+    assert replay(make_client(alpha, ["operate"]), into=INTO).status_code == 403
+    assert replay(make_client(alpha, ["write"]), into=INTO).status_code == 403
+    assert replay(make_client(alpha, ["operate", "write"]), into=INTO).status_code == 202

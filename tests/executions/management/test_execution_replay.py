@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from executions.models import BulkJob
+import pytest
+
+from executions.models import BulkJob, Execution
+from tests.executions.services.bulk import run_job
 from tests.factories import make_execution
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -24,4 +27,40 @@ def test_a_range_is_counted_and_made_into_a_job(alpha):
 def test_a_replay_says_from_when_to_when(alpha):
     assert call("executions", "replay", "--since", "1d", "--yes").code == 2
     assert call("executions", "replay", "--until", "1d", "--yes").code == 2
+    assert not BulkJob.objects.exists()
+
+
+def test_a_range_is_replayed_into_another_place(alpha):
+    row = make_execution(alpha, "SUCCEEDED")
+    place = ("--into-url", "https://staging.example.com/in")
+
+    dry = call("executions", "replay", *RANGE, *place, "--dry-run", "--json")
+    call("executions", "replay", *RANGE, *place, "--yes", "--detach")
+
+    assert read_document("executions-replay", dry.out)["scope"]["unfit"] == 0
+    job = run_job(BulkJob.objects.get())
+    assert job.options["into"] == {"url": place[1]}
+    again = Execution.objects.get(parent_id=row.id)
+    assert place[1] in call("executions", "show", str(again.id)).out
+    shown = call("executions", "show", str(again.id), "--json")
+    assert read_document("executions-show", shown.out)["into"] == {"url": place[1]}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ("--into-url", "https://127.0.0.1/"),
+        ("--into-pool", "No Pool"),
+        ("--into-pool", "a", "--into-url", "https://staging.example.com/"),
+        # What ran is a webhook.
+        ("--into-pool", "staging"),
+    ],
+)
+def test_a_place_that_nothing_can_go_into_is_refused(alpha, place):
+    make_execution(alpha, "SUCCEEDED")
+
+    refused = call("executions", "replay", *RANGE, *place, "--yes")
+
+    assert refused.code == 2
+    assert "--into-" in refused.err
     assert not BulkJob.objects.exists()

@@ -24,6 +24,7 @@ from executions.services.changing import delete_task
 from executions.services.dead_letters import archive_dead_letter
 from executions.services.triggering import Override
 from shared.exceptions import Conflict, InvalidInput, NotFound, Unavailable
+from shared.ids import new_id
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.answers import audited
@@ -42,7 +43,7 @@ pytestmark = pytest.mark.django_db
 
 
 def order(tenant: Tenant) -> Order:
-    return Order(tenant.id, ACTOR, {}, None, database_now())
+    return Order(new_id(), tenant.id, ACTOR, {}, None, database_now())
 
 
 def test_retrying_letters_runs_them_again_and_resolves_them(alpha: Tenant):
