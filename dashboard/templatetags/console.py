@@ -26,6 +26,8 @@ from tenants.models import Membership
 
 register = template.Library()
 
+#: Of 365 days: from two years on, a distance is told in years.
+_YEAR = 365 * 86_400
 _NONE = mark_safe('<span class="none">–</span>')
 
 
@@ -107,7 +109,10 @@ def distance(seconds: float) -> str:
     """Return a distance from now in words; under a second it is now."""
     if abs(seconds) < 1:
         return "now"
-    text = duration_text(int(abs(seconds)) * 1000)
+    whole = int(abs(seconds))
+    # Rounded half up, as the script in ages.js does.
+    years = int(whole * 10 / _YEAR + 0.5) / 10
+    text = f"{years:g} years" if whole >= 2 * _YEAR else duration_text(whole * 1000)
     return f"in {text}" if seconds > 0 else f"{text} ago"
 
 

@@ -3,6 +3,7 @@
 const page = document.body.dataset;
 const drift = page.serverTime ? Number(page.serverTime) * 1000 - Date.now() : 0;
 const offset = Math.abs(drift) > 3000 ? drift : 0;
+const YEAR = 365 * 86400;
 const UNITS = [[86400, "d", 3600, "h"], [3600, "h", 60, "m"], [60, "m", 1, "s"]];
 
 export function serverNow() {
@@ -14,7 +15,9 @@ export function distance(milliseconds) {
   if (seconds < 1) return "now";
   const unit = UNITS.find(([size]) => seconds >= size);
   let text = `${seconds} s`;
-  if (unit) {
+  if (seconds >= 2 * YEAR) {
+    text = `${Math.round((seconds * 10) / YEAR) / 10} years`;
+  } else if (unit) {
     const [size, name, below, small] = unit;
     const rest = Math.floor((seconds % size) / below);
     text = `${Math.floor(seconds / size)} ${name}${rest ? ` ${rest} ${small}` : ""}`;

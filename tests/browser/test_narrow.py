@@ -1,4 +1,7 @@
-"""Pages keep to the window, on a phone too and whatever the names, and times stay in one piece."""
+"""Pages keep to the window, on a phone too and whatever the names, and leave no holes.
+
+Times stay in one piece, and hidden fields keep no place.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,11 @@ _BROKEN = """
 found => found
   .filter(one => new Set([...one.getClientRects()].map(piece => Math.round(piece.top))).size > 1)
   .map(one => one.textContent)
+"""
+_HOLES = """
+() => [...document.querySelectorAll("#task-form .fields > *")]
+  .filter((one) => one.checkVisibility() && one.offsetHeight === 0)
+  .map((one) => one.innerHTML)
 """
 
 
@@ -66,3 +74,10 @@ def test_a_time_of_the_next_fires_does_not_break_on_a_phone(console: Console, pa
         beside = page.locator(".beside, time[data-ago], .agenda time")
         expect(page.locator(".beside").first).to_be_visible()
         assert beside.evaluate_all(_BROKEN) == []
+
+
+def test_hidden_fields_of_the_form_keep_no_place(page: Page) -> None:
+    page.goto("/tasks/new?example=1")
+    expect(page.locator("#preview table")).to_be_visible()
+
+    assert page.evaluate(_HOLES) == []

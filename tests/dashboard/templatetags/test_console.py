@@ -39,7 +39,17 @@ def test_a_missing_moment_is_a_dash(tag):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.4, "now"), (-0.9, "now"), (61, "in 1 m 1 s"), (-7200, "2 h ago"), (90000, "in 1 d 1 h")],
+    [
+        (0.4, "now"),
+        (-0.9, "now"),
+        (61, "in 1 m 1 s"),
+        (-7200, "2 h ago"),
+        (90000, "in 1 d 1 h"),
+        (729 * 86_400, "in 729 d"),
+        (730 * 86_400, "in 2 years"),
+        (-1_099.9 * 86_400, "3 years ago"),
+        (1_277.5 * 86_400, "in 3.5 years"),
+    ],
 )
 def test_a_distance_is_said_in_words(seconds, text):
     assert console.distance(seconds) == text
