@@ -11,7 +11,7 @@ from django.test import Client
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
 from tests.factories import make_tenant
-from tests.recount.world import make_fleet, make_work
+from tests.recount.world import make_fleet, make_schedules, make_work
 
 
 class Seen(NamedTuple):
@@ -27,6 +27,7 @@ def each(transactional_db: Any) -> list[Seen]:
     tenants = make_tenant("Alpha"), make_tenant("Beta")
     make_work(*tenants)
     make_fleet(*tenants)
+    make_schedules(*tenants)
     return [Seen(tenant, _browser(tenant)) for tenant in tenants]
 
 

@@ -64,7 +64,6 @@ def make_work(*tenants: Tenant) -> None:
     # Only now: what waits would be released with the others.
     for tenant in several:
         _waiting(tenant)
-        _coming(tenant)
     for tenant in tenants:
         _held(tenant)
         limits = {"max_in_flight": 4, "rate_per_second": 2.5}
@@ -73,6 +72,13 @@ def make_work(*tenants: Tenant) -> None:
             redis = Moved()
             redis.at = int(client().time()[0] * 1000 - redis.now)
             redis.report(calls, failures, destination=key_of(tenant.id, host))
+
+
+def make_schedules(*tenants: Tenant) -> None:
+    """Schedule what comes; last of all, so that nothing is prepared that soon comes due."""
+    for times, tenant in enumerate(tenants, start=1):
+        for _ in range(times):
+            _coming(tenant)
 
 
 def make_fleet(*tenants: Tenant) -> None:
@@ -84,7 +90,10 @@ def make_fleet(*tenants: Tenant) -> None:
         ("leaving", {"slots": 5, "running": 2, "held": 1, "draining": True}),
         ("lost", {"slots": 99, "running": 50, "held": 9}),
     ):
-        registry.beat(f"{name}@host:1", {"name": name, "host": "host", "pid": 4711, **details})
+        # They are heard of once only, and live on while pages are shown.
+        patient = {} if name == "lost" else {"patience": 600}
+        known = {"name": name, "host": "host", "pid": 4711, **patient, **details}
+        registry.beat(f"{name}@host:1", known)
     now = client().time()[0]
     client().zadd(WORKERS_KEY, {"lost@host:1": now - 600, "slow@host:1": now - 3})
     for place, tenant in enumerate(tenants):

@@ -15,7 +15,14 @@ from django.db import models
 
 from events.models import EventCursor
 from executions.engine.clocks import database_now
-from executions.models import BulkJob, Destination, Pool, SchedulerNode, WorkerMinute
+from executions.models import (
+    BulkJob,
+    Destination,
+    Pool,
+    SchedulerNode,
+    UnownedStretch,
+    WorkerMinute,
+)
 from notifications.models import (
     Alert,
     AlertMute,
@@ -107,6 +114,7 @@ def _fill_delivery(tenant: Any, now: Any) -> None:
     Destination.objects.create(tenant=tenant, host="api.example.com")
     Pool.objects.create(tenant=tenant, name="reports")
     WorkerMinute.objects.create(worker="worker-1@host:1", minute=now, pool="default")
+    UnownedStretch.objects.create(partition=1, since=now - timedelta(minutes=1), until=now)
     run("workers/roll_up", {"now": now + timedelta(hours=1)})
 
 
