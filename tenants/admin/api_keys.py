@@ -79,7 +79,11 @@ class ApiKeyAdmin(ProductAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Ask for what a new key needs; show everything but the hash of one that is there."""
-        return list(ApiKeyForm.Meta.fields) if obj is None else super().get_fields(request, obj)
+        if obj is not None:
+            return super().get_fields(request, obj)
+        # An owner's key may do more than the admin lets its staff do.
+        kept = () if request.user.is_superuser else ("owner",)
+        return [name for name in ApiKeyForm.Meta.fields if name not in kept]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """Keep a key as it was made."""

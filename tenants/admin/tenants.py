@@ -81,4 +81,4 @@ class TenantAdmin(ProductAdmin):
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Set roles by the service."""
-        save_memberships(formset, self.actor(request))
+        save_memberships(formset, request)

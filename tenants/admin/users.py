@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
-from shared.actor import Actor
 from shared.admin import ProductAdmin, actor_of
 from tenants.admin.filters import TenantFilter
 from tenants.models import Membership
@@ -153,7 +153,7 @@ class MemberAdmin(_Audited, _UserAdmin):
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Set roles by the service."""
-        save_memberships(formset, actor_of(request))
+        save_memberships(formset, request)
 
 
 @admin.register(Group)
@@ -179,9 +179,15 @@ class PermissionGroupAdmin(_Audited, _GroupAdmin):
         return bool(request.user.is_superuser)
 
 
-def save_memberships(formset: Any, actor: Actor) -> None:
-    """Bring what a formset of memberships asks for to the service."""
+def save_memberships(formset: Any, request: HttpRequest) -> None:
+    """Bring what a formset of memberships asks for to the service.
+
+    Raise PermissionDenied where staff gives itself a role: superusers alone may.
+    """
+    actor = actor_of(request)
     changed = formset.save(commit=False)
+    if not request.user.is_superuser and any(row.user_id == request.user.pk for row in changed):
+        raise PermissionDenied
     deleted = list(formset.deleted_objects)
     kept = {(row.tenant_id, row.user_id) for row in changed}
     # A row that was given another tenant or user leaves the one that it had.

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.contrib.auth.models import Permission, User
 
 from events.models import AuditEntry
 from tenants.models import ApiKey
@@ -34,6 +35,17 @@ def test_a_new_key_is_shown_once_and_works(browser, alpha):
     assert AuditEntry.objects.filter(object_id=str(key.pk), action="api_key.created").exists()
     assert text not in browser.list(ApiKey).content.decode()
     assert text not in browser.page(key).content.decode()
+
+
+def test_staff_makes_no_owners_key(alpha):
+    user = User.objects.create_user("staff", password="a-long-phrase-of-words", is_staff=True)
+    user.user_permissions.set(Permission.objects.all())
+    staff = AdminBrowser(user)
+
+    assert b'name="owner"' not in staff.client.get("/admin/tenants/apikey/add/").content
+    add(staff, alpha, owner="on")
+
+    assert not ApiKey.objects.get(name="deploy").owner
 
 
 @pytest.mark.parametrize(

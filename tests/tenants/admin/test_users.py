@@ -111,6 +111,25 @@ def test_staff_gives_no_rights_to_itself_or_to_others(staff, ada):
         assert not user.groups.exists()
 
 
+def test_staff_gives_itself_no_role_in_a_tenant_by_either_page(staff, alpha):
+    row = {"tenant": alpha.pk, "user": staff.user.pk, "role": "owner"}
+    rows = {f"memberships-0-{name}": str(value) for name, value in row.items()}
+    rows |= {"memberships-TOTAL_FORMS": "1", "memberships-INITIAL_FORMS": "0"}
+    times = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    account = {"username": "staff", "is_active": "on", **times}
+    tenant = {"name": "Mine", "default_jitter_seconds": "0", "idempotency_seconds": "86400"}
+
+    answers = [
+        staff.client.post(f"/admin/auth/user/{staff.user.pk}/change/", {**account, **rows}),
+        staff.client.post(f"/admin/tenants/tenant/{alpha.pk}/change/", {**tenant, **rows}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [403, 403]
+    assert not Membership.objects.filter(user=staff.user).exists()
+    alpha.refresh_from_db()
+    assert alpha.name != "Mine"
+
+
 def test_staff_does_not_touch_accounts_that_may_do_more(staff):
     root = User.objects.create_superuser("root", password="a-long-phrase-of-words")
     path = f"/admin/auth/user/{root.pk}"
