@@ -30,6 +30,7 @@ THRESHOLD = 15.0
 #: A scheduler that is stopped has renewed its leases up to so long before, and notices when it
 #: goes on only a moment later.
 _BLUR = 4
+_GRACE = 2
 _AROUND = timedelta(seconds=25)
 #: What a start takes.
 _START_SECONDS = 5.0
@@ -43,7 +44,7 @@ _POLICIES: Mapping[str, Mapping[str, Any]] = {
         "misfire_replay_limit": 3,
         "misfire_replay_per_second": 2,
     },
-    "grace": {"misfire_policy": "replay", "misfire_grace_seconds": 2},
+    "grace": {"misfire_policy": "replay", "misfire_grace_seconds": _GRACE},
 }
 _LATE = "late_no_scheduler"
 #: Reasons that the outage gives.
@@ -95,9 +96,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 def faults_of(told: Told, seconds: int) -> list[str]:
     """Return a line for each broken promise of a task after a stop of so many seconds."""
-    missed = seconds - THRESHOLD
-    skipped = len(told.of("misfire_skipped", ran=False))
-    faults = _faults_of_counts(told, missed, skipped)
+    faults = _faults_of_counts(told, seconds)
     times = [_moment(one["scheduled_for"]) for one in told.instants]
     if any(after - before != timedelta(seconds=1) for before, after in pairwise(times)):
         faults.append("an instant is missing or there twice")
@@ -110,18 +109,20 @@ def faults_of(told: Told, seconds: int) -> list[str]:
     return [f"{told.name}: {fault}" for fault in faults]
 
 
-def _faults_of_counts(told: Told, missed: float, skipped: int) -> list[str]:
-    few = max(0.0, missed - _BLUR)
+def _faults_of_counts(told: Told, seconds: int) -> list[str]:
+    few, many = (max(0.0, seconds - THRESHOLD + blur) for blur in (-_BLUR, _BLUR))
+    skipped = len(told.of("misfire_skipped", ran=False))
     coalesced = len(told.of("misfire_coalesced", ran=True))
     replayed = len(told.of("misfire_replayed", ran=True))
     left_out = len(told.of("misfire_coalesced", ran=False))
     beyond = len(told.of("misfire_grace_exceeded", ran=False))
     late = len(told.of(_LATE, ran=True))
     kept = {
-        "skip": skipped >= few and not coalesced + replayed,
-        "coalesce": coalesced + left_out >= few and coalesced == min(1, coalesced + left_out),
-        "replay": replayed + skipped >= few and replayed == min(3, replayed + skipped),
-        "grace": beyond >= few + THRESHOLD - 2 - _BLUR and late <= 2 + 1 and not replayed,
+        "skip": few <= skipped <= many and not coalesced + replayed,
+        "coalesce": few <= coalesced + left_out <= many
+        and coalesced == min(1, coalesced + left_out),
+        "replay": few <= replayed + skipped <= many and replayed == min(3, replayed + skipped),
+        "grace": beyond >= seconds - _GRACE - _BLUR and late <= _GRACE + 1 and not replayed,
     }
     faults = [] if kept[told.name] else [f"counts are {counts(told)}"]
     return faults if late <= THRESHOLD + 1 else [*faults, f"{late} ran late by the outage"]
