@@ -41,3 +41,9 @@ def test_the_version_of_the_product_is_one_and_the_changelog_has_it():
     }
 
     assert set(newest.values()) == {settings.SPECTACULAR_SETTINGS["VERSION"]}
+
+
+def test_the_steps_of_each_version_are_numbered_from_one_on():
+    for entry in re.split(r"^## ", _text("UPGRADING.md"), flags=re.MULTILINE)[1:]:
+        steps = [int(number) for number in re.findall(r"^(\d+)\. ", entry, re.MULTILINE)]
+        assert steps == list(range(1, len(steps) + 1)), entry.partition("\n")[0]
