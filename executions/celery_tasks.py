@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from executions.broker import CHECK_ZONES, DELIVER, FOLLOW_CALENDAR, RUN_BULK_JOB
-from executions.engine import housekeeping
+from executions.engine import housekeeping, messages
 from executions.services.bulk_steps import hand_on, run_some
 from executions.services.calendar_changes import follow_some
 from executions.services.zone_recompute import check_zone_rules as follow_zones
@@ -30,7 +30,7 @@ def deliver(batch: dict[str, Any]) -> None:
     """Hand a batch to this worker's loop; our lease, not the broker's, covers it."""
     if _loop is None:
         raise RuntimeError("this worker delivers nothing; its queues are not those of a pool")
-    _loop.accept(batch, batch["bytes"])
+    _loop.accept(messages.unfolded(batch), batch["bytes"])
 
 
 @shared_task(

@@ -19,7 +19,7 @@ from shared.ids import new_id, partition_of
 from shared.instants import parse_instant
 from shared.notify import wake_schedulers_on_commit
 from shared.sql import Asked, at_last, together
-from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
+from shared.sql_arrays import of_blobs, of_integers, of_moments, of_texts, of_uuids
 from tasks import standing_pauses
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
@@ -208,14 +208,14 @@ def _insertion_of(
         "names": of_texts([task.name for task in tasks]),
         "types": of_texts([task.type for task in tasks]),
         "statuses": of_texts([task.status for task in tasks]),
-        "partitions": of_numbers([task.partition for task in tasks]),
-        "priorities": of_numbers([task.priority for task in tasks]),
+        "partitions": of_integers([task.partition for task in tasks]),
+        "priorities": of_integers([task.priority for task in tasks]),
         "schedules": of_texts([_json(task.schedule) for task in tasks]),
         "labels": of_texts([_json(task.labels) for task in tasks]),
         "pools": of_texts([task.pool for task in tasks]),
         "destinations": of_texts([task.destination for task in tasks]),
         "next_run_at": of_moments([task.next_run_at for task in tasks]),
-        "pause_after_failures": of_numbers([task.pause_after_failures for task in tasks]),
+        "pause_after_failures": of_integers([task.pause_after_failures for task in tasks]),
         "definitions": of_texts([_json(plain) for plain, _ in parts]),
         "sealed": of_blobs([sealed for _, sealed in parts]),
         "changed_by": of_texts([actor.name for actor in actors]),

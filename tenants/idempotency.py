@@ -43,7 +43,7 @@ from shared.api.renderers import JSON, PROBLEM_JSON, dump_json
 from shared.api.views import PunctualView
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError
-from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts
+from shared.sql_arrays import of_blobs, of_integers, of_moments, of_texts
 from tenants.models import IdempotencyRecord, Tenant
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -313,7 +313,7 @@ def holding(calls: Sequence[Call]) -> sql.Asked:
     """Return the statement that holds the calls' keys; it answers of each whether it does."""
     # The race: two first calls at once would both run. The lock is not waited for (409), and
     # goes with the transaction, so that a crash leaves nothing behind.
-    return "idempotency/try_to_hold", {"locks": of_numbers([call.lock for call in calls])}
+    return "idempotency/try_to_hold", {"locks": of_integers([call.lock for call in calls])}
 
 
 def finding_known(calls: Sequence[Call]) -> sql.Asked:
@@ -331,7 +331,7 @@ def storing(answered: Sequence[tuple[Call, HttpResponse]]) -> sql.Asked:
         "tenant": calls[0].tenant,
         "keys": of_texts([call.key for call in calls]),
         "fingerprints": of_blobs([call.fingerprint for call in calls]),
-        "statuses": of_numbers([answer.status_code for _, answer in answered]),
+        "statuses": of_integers([answer.status_code for _, answer in answered]),
         "sealed": of_blobs([sealed for sealed, _ in parts]),
         "headers": of_texts([headers for _, headers in parts]),
         "expires_at": of_moments([now + timedelta(seconds=call.seconds) for call in calls]),

@@ -24,7 +24,15 @@ from executions.delivery.headers import AttemptFacts, callback_url_of, tracepare
 from executions.delivery.http_client import HttpClient, Response
 from executions.delivery.http_messages import Request, encode_request
 from executions.delivery.outcome import Outcome, classify, decide
-from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
+from executions.delivery.plan import (
+    Moment,
+    Plan,
+    Shape,
+    compose,
+    plan_of,
+    read_shape,
+    template_values,
+)
 from executions.delivery.signing import parse_secret
 from shared import execution_tokens
 from shared.addresses import AllowList, UrlError
@@ -34,6 +42,8 @@ from shared.trace_context import from_text
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
 _REMEMBERED_BYTES = 16 * 1024 * 1024
+#: Targets of the last messages that are kept as they were read.
+_SHAPES = 256
 #: What a plan takes beside what was sealed: its records, and the target's own parts.
 _PLAN_BYTES = 3072
 #: What a request that is ready takes beside its data.
@@ -74,7 +84,8 @@ class Remembered(Generic[T]):
         return found[0]
 
     def keep(self, key: Hashable, value: T, size: int) -> None:
-        """Keep a value of about so many bytes under a new key."""
+        """Keep a value of about so many bytes under a key."""
+        self.take(key)
         self._kept[key] = (value, size)
         self._size += size
         while self._size > self._limit:
@@ -103,6 +114,8 @@ class Deliverer:
         self._caller = Caller(client)
         self._allow = allow
         self._plans: Remembered[Plan] = Remembered(_REMEMBERED_BYTES)
+        #: By the identity of their targets, which they hold.
+        self._shapes: Remembered[Shape] = Remembered(_SHAPES * _PLAN_BYTES)
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
         self._ready: Remembered[Ready] = Remembered(_REMEMBERED_BYTES)
 
@@ -171,14 +184,17 @@ class Deliverer:
             context = f"revision:{entry['task']}:{entry['revision']}".encode()
             opened = open_json(base64.b64decode(entry["sealed"]), context)
             payload = opened.pop("payload")
-            found = read_plan(
-                {**entry["target"], **opened},
-                payload,
-                policy=entry["retry_policy"],
-                tenant=entry["tenant"],
-                allow=self._allow,
-            )
+            shape = self._shape(entry["target"], entry["retry_policy"])
+            found = plan_of(shape, opened, payload, tenant=entry["tenant"])
             self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
+        return found
+
+    def _shape(self, target: dict[str, Any], policy: dict[str, Any]) -> Shape:
+        """Return the shape of a target that entries of a message share as one object."""
+        found = self._shapes.get(id(target))
+        if found is None or found.target is not target or found.policy is not policy:
+            found = read_shape(target, policy, allow=self._allow)
+            self._shapes.keep(id(target), found, _PLAN_BYTES)
         return found
 
     def _request(

@@ -78,7 +78,7 @@ class Caller:
                 request,
                 response,
                 private_headers=header_names(plan.auth),
-                allow=plan.allow,
+                allow=plan.shape.allow,
                 allowed_ports=conf().webhook_allowed_ports,
             )
             if following is None:

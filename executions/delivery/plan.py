@@ -25,23 +25,48 @@ from shared.instants import format_instant
 from shared.templates import render_header, render_json, render_url
 
 
+# Made for every message: a frozen one takes three times as long.
+@dataclass(slots=True)
+class Shape:
+    """What a target says beside its secret parts, read once for all that share it."""
+
+    #: At least without the secret parts.
+    target: Mapping[str, Any] = field(repr=False)
+    policy: Mapping[str, Any] = field(repr=False)
+    #: None where the URL holds templates.
+    url: TargetUrl | None
+    raw: bool
+    terms: Terms
+    allow: AllowList
+
+
 # Most serve one attempt, that of a one-time task: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Plan:
     """Everything of a webhook that no attempt changes."""
 
-    target: Mapping[str, Any] = field(repr=False)
-    #: None where the URL holds templates.
-    url: TargetUrl | None
+    shape: Shape
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     #: None where there are templates: then the body is made per attempt.
     body: bytes | None = field(repr=False)
     payload: Any = field(repr=False)
-    raw: bool
-    terms: Terms
     auth: Auth | None
     route: Route | None
-    allow: AllowList
+
+    @property
+    def target(self) -> Mapping[str, Any]:
+        """The target, at least without its secret parts."""
+        return self.shape.target
+
+    @property
+    def url(self) -> TargetUrl | None:
+        """What is called; None where the URL holds templates."""
+        return self.shape.url
+
+    @property
+    def terms(self) -> Terms:
+        """What the definition says of answers."""
+        return self.shape.terms
 
     @property
     def is_direct(self) -> bool:
@@ -51,11 +76,30 @@ class Plan:
     @property
     def content_type(self) -> str:
         """The type of a body whose definition names none."""
-        return TEXT if self.raw else JSON
+        return TEXT if self.shape.raw else JSON
 
     def body_of(self, payload: Any) -> bytes:
         """Return how a payload is sent; null is no body, and some methods have none."""
-        return _body(self.target["method"], payload, raw=self.raw)
+        return _body(self.target["method"], payload, raw=self.shape.raw)
+
+
+def read_shape(target: Mapping[str, Any], policy: Mapping[str, Any], *, allow: AllowList) -> Shape:
+    """Return what a target in normal form says beside its secret parts.
+
+    UrlError when the settings of today refuse the URL, ValueError for what validation would have
+    refused.
+    """
+    template = target.get("template", False)
+    return Shape(
+        target=target,
+        policy=policy,
+        url=None
+        if template
+        else parse_target_url(target["url"], allow, conf().webhook_allowed_ports),
+        raw=target.get("body_format", "json") == "raw",
+        terms=read_terms(target, policy),
+        allow=allow,
+    )
 
 
 def read_plan(
@@ -66,25 +110,21 @@ def read_plan(
     tenant: str,
     allow: AllowList,
 ) -> Plan:
-    """Return the plan of a target in normal form, with its secret parts.
+    """Return the plan of a whole target in normal form; raise as :func:`read_shape` does."""
+    return plan_of(read_shape(target, policy, allow=allow), target, payload, tenant=tenant)
 
-    UrlError when the settings of today refuse a URL, ValueError for what validation would have
-    refused.
-    """
+
+def plan_of(shape: Shape, secret: Mapping[str, Any], payload: Any, *, tenant: str) -> Plan:
+    """Return the plan of a target with its secret parts; raise as :func:`read_shape` does."""
     ports = conf().webhook_allowed_ports
-    template = target.get("template", False)
-    raw = target.get("body_format", "json") == "raw"
+    template = shape.url is None
     return Plan(
-        target=target,
-        url=None if template else parse_target_url(target["url"], allow, ports),
-        headers=tuple(target["headers"].items()),
-        body=None if template else _body(target["method"], payload, raw=raw),
+        shape=shape,
+        headers=tuple(secret["headers"].items()),
+        body=None if template else _body(shape.target["method"], payload, raw=shape.raw),
         payload=payload if template else None,
-        raw=raw,
-        terms=read_terms(target, policy),
-        auth=read_auth(target.get("auth"), allow, ports),
-        route=read_route(target, tenant, allow, ports),
-        allow=allow,
+        auth=read_auth(secret.get("auth"), shape.allow, ports),
+        route=read_route(secret, tenant, shape.allow, ports),
     )
 
 
@@ -126,7 +166,7 @@ def compose(plan: Plan, moment: Moment) -> Request:
         body = plan.body_of(payload if url is not None else render_json(payload, moment.values))
     if url is None:
         rendered = render_url(plan.target["url"], moment.values)
-        url = parse_target_url(rendered, plan.allow, conf().webhook_allowed_ports)
+        url = parse_target_url(rendered, plan.shape.allow, conf().webhook_allowed_ports)
         headers = [(name, render_header(text, moment.values)) for name, text in facts.user_headers]
         facts = replace(facts, user_headers=headers)
     return Request(

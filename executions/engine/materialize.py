@@ -22,7 +22,7 @@ from executions.engine.planning import Due, Planned, Row, plan_tasks
 from shared.conf import conf
 from shared.ids import execution_id
 from shared.sql import rows, run
-from shared.sql_arrays import of_moments, of_numbers, of_texts, of_uuids
+from shared.sql_arrays import of_flags, of_integers, of_moments, of_texts, of_uuids
 
 log = logging.getLogger(__name__)
 
@@ -129,9 +129,9 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> Non
                 "task_ids": of_uuids([entry.task for entry in moved]),
                 "cursors": of_moments([entry.cursor for entry in moved]),
                 "next_run_at": of_moments([entry.next_run_at for entry in moved]),
-                "occurrences": of_numbers([entry.occurrences for entry in moved]),
+                "occurrences": of_integers([entry.occurrences for entry in moved]),
                 "replayed_until": of_moments([entry.replayed_until for entry in moved]),
-                "open": of_numbers([entry.task in began for entry in moved]),
+                "open": of_flags([entry.task in began for entry in moved]),
             },
         )
     _pause([entry.task for entry in planned if not entry.readable])
@@ -158,7 +158,7 @@ def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> int:
             "statuses": of_texts([row.status for row in found]),
             "reasons": of_texts([row.reason for row in found]),
             "span_last": of_moments([row.span_last for row in found]),
-            "span_count": of_numbers([row.span_count for row in found]),
+            "span_count": of_integers([row.span_count for row in found]),
         },
     )
     return int(made)

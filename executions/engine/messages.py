@@ -46,12 +46,11 @@ def weight(row: Claimed) -> int:
 
 
 def _length(part: Any) -> int:
-    """Return the bytes of a jsonb column, which sessions answer as text."""
+    """Return the bytes of a jsonb column."""
     if part is None:
         return 0
-    if isinstance(part, str):
-        return len(part) if part.isascii() else len(part.encode())
-    return len(orjson.dumps(part))
+    text = _json(part)
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def message(
@@ -65,6 +64,8 @@ def message(
     For orjson, which writes ids and documents as they are: what the database has as text stays it.
     """
     tenants = {row.tenant_id for row in part}
+    definitions: dict[tuple[str, str], int] = {}
+    entries = [_entry(row, offset, definitions) for row in part]
     return {
         "incarnation": incarnation,
         "offset": offset,
@@ -72,11 +73,25 @@ def message(
         "secrets": {
             str(tenant): [_text(blob) for blob in secrets.get(tenant, ())] for tenant in tenants
         },
-        "executions": [_entry(row, offset) for row in part],
+        "definitions": [[orjson.Fragment(text) for text in texts] for texts in definitions],
+        "executions": entries,
     }
 
 
-def _entry(row: Claimed, offset: float) -> dict[str, Any]:
+def unfolded(message: dict[str, Any]) -> dict[str, Any]:
+    """Return an arrived message whose entries have their target and retry policy.
+
+    Those of equal ones are one object. LookupError or TypeError for what no dispatch has sent.
+    """
+    definitions = message["definitions"]
+    for entry in message["executions"]:
+        entry["target"], entry["retry_policy"] = definitions[entry.pop("definition")]
+    return message
+
+
+def _entry(row: Claimed, offset: float, definitions: dict[tuple[str, str], int]) -> dict[str, Any]:
+    """Return what travels of the row; notes its definition among those of the message."""
+    definition = (_json(row.target), _json(row.retry_policy))
     start_by = row.lease_expires_at - timedelta(seconds=1)
     entry = {
         "id": row.id,
@@ -90,15 +105,14 @@ def _entry(row: Claimed, offset: float) -> dict[str, Any]:
         "due": row.due_at.timestamp() + offset,
         "start_by": math.floor(start_by.timestamp() * 1000 + offset * 1000),
         "scheduled_for": row.scheduled_for.timestamp(),
-        "target": _document(row.target),
-        "retry_policy": _document(row.retry_policy),
+        "definition": definitions.setdefault(definition, len(definitions)),
         "sealed": _text(row.sealed),
         "payload": _text_or_none(row.sealed_payload),
         "destination": row.destination,
         "limits": limits_text(row.max_in_flight, row.rate_per_second, row.breaker),
         "lost": row.lost_count,
         "progress": _text_or_none(row.sealed_progress),
-        "named": _document(row.named),
+        "named": None if row.named is None else orjson.Fragment(_json(row.named)),
     }
     # Few continue a trace; the others' messages have no word of it.
     if row.trace_context:
@@ -106,9 +120,9 @@ def _entry(row: Claimed, offset: float) -> dict[str, Any]:
     return entry
 
 
-def _document(part: Any) -> Any:
-    """Return a jsonb column in a form that orjson writes without reading it."""
-    return orjson.Fragment(part) if isinstance(part, str) else part
+def _json(part: Any) -> str:
+    """Return the text of a jsonb column, which sessions answer as text."""
+    return part if isinstance(part, str) else orjson.dumps(part).decode()
 
 
 def _text_or_none(blob: bytes | None) -> str | None:

@@ -19,11 +19,13 @@ from shared.conf import conf
 from shared.exceptions import PunctualError
 from shared.sql import json_value
 from tasks.calendars import SpecOf, spec_reader
-from tasks.choices import AS_MISSED, TENANT_SUSPENDED
+from tasks.choices import AS_MISSED, TENANT_SUSPENDED, TaskType
+from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS
 from tasks.schedules.base import CALENDAR_EXCLUDED
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.schedules.misfire import REPLAYED, Plan, plan
 from tasks.schedules.spec import Spec
+from tasks.schedules.zones import find_zone
 
 log = logging.getLogger(__name__)
 
@@ -119,12 +121,36 @@ def plan_tasks(
     size = 0
     deadline = time.monotonic() + _SECONDS
     for task, schedule in zip(found, schedules, strict=True):
-        until = (now, horizon, _end_of_outage(task, unowned.get(task.partition)))
-        planned.append(_plan_or_complain(task, schedule, until, spec_of))
+        outage_end = _end_of_outage(task, unowned.get(task.partition))
+        if schedule is not None and outage_end is None and _is_plain(task, schedule):
+            run = Row(task.id, task.next_run_at, task.next_run_at, Status.PENDING, "")
+            planned.append(Planned(task.id, task.next_run_at, occurrences=1, rows=[run]))
+        else:
+            until = (now, horizon, outage_end)
+            planned.append(_plan_or_complain(task, schedule, until, spec_of))
         size += len(planned[-1].rows)
         if size >= _ROWS or time.monotonic() > deadline:
             break
     return planned
+
+
+def _is_plain(task: Due, schedule: Mapping[str, Any]) -> bool:
+    """Return whether a task runs once, at its cursor, whatever the time is now.
+
+    So do most that run once, and planning them as others takes twenty times as long.
+    """
+    if (
+        task.type != TaskType.ONE_TIME
+        or task.resumed_at is not None
+        or task.replayed_until is not None
+        or {**schedule, "run_at": None, "timezone": "UTC"} != ONE_TIME_SCHEDULE_DEFAULTS
+    ):
+        return False
+    try:
+        find_zone(schedule["timezone"])
+        return datetime.fromisoformat(schedule["run_at"]) == task.next_run_at
+    except (ValueError, LookupError, TypeError):
+        return False
 
 
 def _end_of_outage(task: Due, unowned: Unowned | None) -> datetime | None:

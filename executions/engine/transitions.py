@@ -23,7 +23,7 @@ from shared.conf import conf
 from shared.ids import attempt_id, new_id
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
-from shared.sql_arrays import of_blobs, of_moments, of_numbers, of_texts, of_uuids
+from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 
 _CANCEL_AT_ONCE = 5000
 #: How long work that goes on without a worker of ours may, once it is to be cancelled.
@@ -312,7 +312,7 @@ def _settle(bounds: dict[str, object], ids: Sequence[UUID], freed: Sequence[UUID
 
     ``freed`` are the tasks whose places these took. Nothing is asked for any other.
     """
-    over = [row[0] for row in rows("complete/settle_tasks", {**bounds, "ids": list(ids)})]
+    over = [row[0] for row in rows("complete/settle_tasks", {**bounds, "ids": of_uuids(ids)})]
     if over:
         run("gate/end_tasks", {"task_ids": over, "floor": floor_id()})
     if freed:
@@ -361,10 +361,10 @@ def signature(entry: Finish) -> str:
 def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
     return {
         "ids": of_uuids([entry.execution_id for entry in finishes]),
-        "tokens": of_numbers([entry.token for entry in finishes]),
+        "tokens": of_integers([entry.token for entry in finishes]),
         "statuses": of_texts([entry.status for entry in finishes]),
         "reasons": of_texts([entry.reason for entry in finishes]),
-        "delays": of_numbers([entry.retry_in for entry in finishes]),
+        "delays": of_floats([entry.retry_in for entry in finishes]),
         "attempt_ids": of_uuids(
             [attempt_id(entry.execution_id, entry.number, entry.token) for entry in finishes]
         ),
@@ -372,12 +372,12 @@ def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
         "workers": of_texts([entry.worker for entry in finishes]),
         "started_at": of_moments([entry.started_at for entry in finishes]),
         "finished_at": of_moments([entry.finished_at for entry in finishes]),
-        "response_status": of_numbers([entry.response_status for entry in finishes]),
+        "response_status": of_integers([entry.response_status for entry in finishes]),
         "error_codes": of_texts([entry.error_code for entry in finishes]),
         "error_messages": of_texts([entry.error_message[:1000] for entry in finishes]),
         "timings": of_texts([entry.timings for entry in finishes]),
         "sealed": of_blobs([entry.sealed_response for entry in finishes]),
-        "lost": of_numbers([entry.lost for entry in finishes]),
+        "lost": of_integers([entry.lost for entry in finishes]),
         "results": of_blobs([entry.sealed_result for entry in finishes]),
     }
 

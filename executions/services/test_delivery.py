@@ -229,7 +229,7 @@ def _request(plan: Plan, moment: Moment) -> Request:
 
 
 async def _exchange(plan: Plan, request: Request, tenant: str) -> Response | DeliveryError:
-    guard = AddressGuard(plan.allow)
+    guard = AddressGuard(plan.shape.allow)
     client = HttpClient(guard)
     try:
         return await Caller(client).call(plan, request, tenant)
@@ -267,7 +267,7 @@ def _shown(
 def _sent_body(plan: Plan, request: Request) -> Any:
     if not request.body:
         return None
-    return request.body.decode() if plan.raw else orjson.loads(request.body)
+    return request.body.decode() if plan.shape.raw else orjson.loads(request.body)
 
 
 def _answer(response: Response) -> dict[str, Any]:

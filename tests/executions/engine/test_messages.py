@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,8 +46,13 @@ def claimed(**parts: Any) -> Claimed:
 
 def message(*arguments: Any) -> dict[str, Any]:
     """Return a message as it arrives."""
-    arrived: dict[str, Any] = orjson.loads(orjson.dumps(messages.message(*arguments)))
-    return arrived
+    return messages.unfolded(sent(*arguments))
+
+
+def sent(*arguments: Any) -> dict[str, Any]:
+    """Return a message as it travels."""
+    found: dict[str, Any] = orjson.loads(orjson.dumps(messages.message(*arguments)))
+    return found
 
 
 def test_an_entry_holds_what_the_worker_needs():
@@ -63,6 +69,29 @@ def test_an_entry_holds_what_the_worker_needs():
     assert entry["payload"] is None
     assert (entry["destination"], entry["lost"]) == ("example.com", 1)
     assert (entry["progress"], entry["named"]) == (None, None)
+
+
+def test_equal_definitions_travel_once_and_arrive_as_one_object():
+    other = '{"url": "https://example.org/", "method": "POST"}'
+    parts = [claimed(), claimed(target=other), claimed(), claimed(retry_policy='{"tries": 1}')]
+
+    entries = message(parts, "run:1", {}, 0.0)["executions"]
+
+    assert len(sent(parts, "run:1", {}, 0.0)["definitions"]) == 3
+    assert entries[0]["target"] is entries[2]["target"]
+    assert [one["target"]["url"] for one in entries] == [
+        f"https://example.{end}/" for end in ("com", "org", "com", "com")
+    ]
+    assert entries[3]["retry_policy"] == {"tries": 1}
+
+
+@pytest.mark.parametrize("definition", [None, 1, "0"])
+def test_a_message_that_no_dispatch_has_sent_is_refused_as_a_whole(definition: Any):
+    arrived = sent([claimed()], "run:1", {}, 0.0)
+    arrived["executions"][0]["definition"] = definition
+
+    with pytest.raises((LookupError, TypeError)):
+        messages.unfolded(arrived)
 
 
 def test_the_last_progress_and_what_templates_name_travel_along():
@@ -85,10 +114,10 @@ def test_times_are_on_redis_clock_and_the_nominal_time_is_not():
 def test_a_message_carries_only_the_secrets_of_its_tenants():
     other = UUID(int=2)
 
-    sent = message([claimed()], "run:1", {TENANT: [b"a", b"b"], other: [b"c"]}, 0.0)
+    arrived = message([claimed()], "run:1", {TENANT: [b"a", b"b"], other: [b"c"]}, 0.0)
 
-    assert sent["secrets"] == {str(TENANT): ["YQ==", "Yg=="]}
-    assert sent["incarnation"] == "run:1"
+    assert arrived["secrets"] == {str(TENANT): ["YQ==", "Yg=="]}
+    assert arrived["incarnation"] == "run:1"
 
 
 def test_a_tenant_without_secrets_has_none():
@@ -128,9 +157,9 @@ def test_messages_keep_to_their_size_and_lose_nothing(batch: list[Claimed]):
 
     assert [row for part in parts for row in part] == batch
     for part in parts:
-        sent = message(part, "run:1", {}, 0.0)
-        assert len(part) == 1 or sent["bytes"] <= conf().message_bytes
-        assert len(orjson.dumps(sent)) <= sent["bytes"] + 1024
+        travels = sent(part, "run:1", {}, 0.0)
+        assert len(part) == 1 or travels["bytes"] <= conf().message_bytes
+        assert len(orjson.dumps(travels)) <= travels["bytes"] + 1024
 
 
 def test_the_weight_of_an_execution_is_not_below_its_bytes():

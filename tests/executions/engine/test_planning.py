@@ -8,7 +8,10 @@ from uuid import uuid4
 import pytest
 
 from executions.engine import planning
+from executions.engine.partitions import Unowned
 from executions.engine.planning import Due, Planned, plan_tasks
+from shared.instants import format_instant
+from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS
 from tasks.schedules.spec import Spec, parse
 from tests.tasks.schedules.misfire_oracle import ExcludingSpec
 
@@ -98,6 +101,59 @@ def test_instants_after_the_resumption_are_no_part_of_the_pause():
     (planned,) = plan_tasks([task], NOW, HORIZON)
 
     assert {row.reason for row in planned.rows} == {""}
+
+
+def once(at: datetime = NOW, **schedule: Any) -> dict[str, Any]:
+    return {**ONE_TIME_SCHEDULE_DEFAULTS, "run_at": format_instant(at), **schedule}
+
+
+@pytest.mark.parametrize("since", [timedelta(0), timedelta(days=3), -timedelta(seconds=15)])
+def test_a_plain_one_time_task_is_planned_as_any_other_that_runs_once(since: timedelta):
+    """A policy that spares what runs once makes the schedule no plain one."""
+    at, task = NOW - since, uuid4()
+    plain, other = (
+        due(schedule, at=at, id=task, type="ONE_TIME")
+        for schedule in (once(at), once(at, misfire_policy="skip"))
+    )
+
+    assert [planning._is_plain(one, one.schedule) for one in (plain, other)] == [True, False]
+    assert [*map(repr, plan_tasks([plain], NOW, HORIZON))] == [
+        *map(repr, plan_tasks([other], NOW, HORIZON))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "parts"),
+    [
+        (once(jitter_seconds=5), {}),
+        (once(misfire_grace_seconds=0), {}),
+        (once(calendars=["holidays"]), {}),
+        (once(overlap_policy="skip"), {}),
+        (once(cron_expression="* * * * *"), {}),
+        (once(timezone="Europe/Berlinn"), {}),
+        (once(timezone=None), {}),
+        (once(run_at=None), {}),
+        (once(run_at="soon"), {}),
+        (once(NOW + timedelta(milliseconds=1)), {}),
+        ({"run_at": format_instant(NOW)}, {}),
+        (once(), {"resumed_at": NOW}),
+        (once(), {"replayed_until": NOW}),
+        (once(), {"type": "RECURRING"}),
+    ],
+)
+def test_what_anything_but_its_instant_decides_about_is_not_plain(
+    schedule: dict[str, Any], parts: dict[str, Any]
+):
+    assert not planning._is_plain(due(schedule, **{"type": "ONE_TIME", **parts}), schedule)
+
+
+def test_a_plain_task_whose_instant_fell_into_an_outage_is_judged_by_it():
+    held = {0: Unowned(NOW - timedelta(seconds=60), NOW)}
+    plain = due(once(NOW - timedelta(seconds=20)), at=NOW - timedelta(seconds=20), type="ONE_TIME")
+
+    (planned,) = plan_tasks([plain], NOW, HORIZON, held)
+
+    assert [row.status for row in planned.rows] == ["PENDING"]
 
 
 def replay_of(planned: Planned) -> list[float]:
