@@ -38,8 +38,12 @@ class Costs:
     """
 
     def __init__(self) -> None:
+        from django.db.backends.postgresql.base import ServerBindingCursor
+
         from shared.sql import statement
 
+        #: Parameters go beside the statement, as with the statement itself.
+        self._cursor = ServerBindingCursor
         self._stages = {statement(name): stage for stage, names in STAGES.items() for name in names}
         self.ms: defaultdict[str, float] = defaultdict(float)
         self.blocks: Counter[str] = Counter()
@@ -48,7 +52,7 @@ class Costs:
         """Stand around a statement, as Django's wrappers of execution do."""
         stage = self._stages.get(sql)
         if stage is not None:
-            with context["connection"].connection.cursor() as cursor:
+            with self._cursor(context["connection"].connection) as cursor:
                 cursor.execute("SAVEPOINT at_rest")
                 said = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) "
                 cursor.execute(said + sql, parameters)

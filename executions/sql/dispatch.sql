@@ -1,3 +1,12 @@
+-- name: plan_in_order
+-- Before a statement that takes the first of an order: the index that has it, whatever the
+-- statistics say of how much waits. Ends with plan_with_sorts, or with the transaction.
+SET LOCAL enable_sort = off
+
+-- name: plan_with_sorts
+-- After it: what follows may be sorted.
+SET LOCAL enable_sort TO DEFAULT
+
 -- name: waiting
 -- What there is to claim: the bands with work due within the window in the held partitions, and
 -- whether anything is parked. Asked before a claim, which takes some milliseconds to plan whether

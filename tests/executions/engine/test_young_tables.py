@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.backends.postgresql.base import ServerBindingCursor
 
 from executions.engine import ledger, transitions
 from executions.engine.clocks import database_now
@@ -43,7 +44,8 @@ class Compared:
     def explain(self, execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
         path = _STATEMENTS.get(sql)
         if path is not None:
-            with transaction.atomic(), context["connection"].connection.cursor() as cursor:
+            session = context["connection"].connection
+            with transaction.atomic(), ServerBindingCursor(session) as cursor:
                 cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + sql, params)
                 answer = cursor.fetchone()[0]
                 transaction.set_rollback(True)
