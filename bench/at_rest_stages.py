@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from psycopg import Cursor
+
 from bench.creation import body_of
 from bench.installation import InstallationError
 
@@ -38,12 +40,8 @@ class Costs:
     """
 
     def __init__(self) -> None:
-        from django.db.backends.postgresql.base import ServerBindingCursor
-
         from shared.sql import statement
 
-        #: Parameters go beside the statement, as with the statement itself.
-        self._cursor = ServerBindingCursor
         self._stages = {statement(name): stage for stage, names in STAGES.items() for name in names}
         self.ms: defaultdict[str, float] = defaultdict(float)
         self.blocks: Counter[str] = Counter()
@@ -52,7 +50,8 @@ class Costs:
         """Stand around a statement, as Django's wrappers of execution do."""
         stage = self._stages.get(sql)
         if stage is not None:
-            with self._cursor(context["connection"].connection) as cursor:
+            # Its parameters go beside it, as with the statement itself.
+            with Cursor(context["connection"].connection) as cursor:
                 cursor.execute("SAVEPOINT at_rest")
                 said = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) "
                 cursor.execute(said + sql, parameters)

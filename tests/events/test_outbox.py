@@ -11,7 +11,7 @@ import orjson
 import psycopg
 import pytest
 from django.db import connection, transaction
-from django.db.backends.postgresql.base import ServerBindingCursor
+from psycopg import Cursor
 
 from events import outbox
 from events.models import EventCursor
@@ -270,7 +270,7 @@ def test_a_missing_day_does_not_refuse_a_change(
 
 
 def _execute(text: str, parameters: dict[str, Any]) -> int:
-    with ServerBindingCursor(connection.connection) as cursor:
+    with Cursor(connection.connection) as cursor:
         cursor.execute(text, parameters)
         return int(cursor.rowcount)
 

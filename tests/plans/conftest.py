@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from django.db import connection
-from django.db.backends.postgresql.base import ServerBindingCursor
+from psycopg import Cursor
 
 from executions.engine.clocks import database_now
 from shared.ids import first_id_at
@@ -90,7 +90,7 @@ class Plans:
     def explain(self, execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
         name = self._names.get(sql)
         if name:
-            with ServerBindingCursor(context["connection"].connection) as cursor:
+            with Cursor(context["connection"].connection) as cursor:
                 cursor.execute("EXPLAIN (FORMAT JSON) " + sql, params)
                 answer = cursor.fetchone()[0]
             plan = Plan(name)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.db.backends.postgresql.base import ServerBindingCursor
+from psycopg import Cursor
 
 from executions.engine import ledger, transitions
 from executions.engine.clocks import database_now
@@ -45,7 +45,7 @@ class Compared:
         path = _STATEMENTS.get(sql)
         if path is not None:
             session = context["connection"].connection
-            with transaction.atomic(), ServerBindingCursor(session) as cursor:
+            with transaction.atomic(), Cursor(session) as cursor:
                 cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + sql, params)
                 answer = cursor.fetchone()[0]
                 transaction.set_rollback(True)
