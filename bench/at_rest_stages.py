@@ -55,7 +55,7 @@ class Costs:
                 cursor.execute("SAVEPOINT at_rest")
                 said = "EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) "
                 cursor.execute(said + sql, parameters)
-                answer = cursor.fetchone()[0]
+                [(answer,)] = cursor.fetchall()
                 cursor.execute("ROLLBACK TO SAVEPOINT at_rest")
                 cursor.execute("RELEASE SAVEPOINT at_rest")
             explained = json.loads(answer) if isinstance(answer, str | bytes) else answer

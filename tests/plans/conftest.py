@@ -92,7 +92,7 @@ class Plans:
         if name:
             with Cursor(context["connection"].connection) as cursor:
                 cursor.execute("EXPLAIN (FORMAT JSON) " + sql, params)
-                answer = cursor.fetchone()[0]
+                [(answer,)] = cursor.fetchall()
             plan = Plan(name)
             parsed = orjson.loads(answer) if isinstance(answer, str | bytes) else answer
             plan.add(parsed[0]["Plan"])

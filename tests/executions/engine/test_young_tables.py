@@ -47,7 +47,7 @@ class Compared:
             session = context["connection"].connection
             with transaction.atomic(), Cursor(session) as cursor:
                 cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + sql, params)
-                answer = cursor.fetchone()[0]
+                [(answer,)] = cursor.fetchall()
                 transaction.set_rollback(True)
             parsed = json_value(answer)
             self.of[path] = max(self.of.get(path, 0), _dropped(parsed[0]["Plan"]))
