@@ -27,7 +27,7 @@ from tests.support.killable_valkey import KillableValkey
 from tests.support.raw_receiver import Conversation, RawReceiver, raw_receiver
 from tests.support.waiting import until
 
-TENANT, TASK = str(uuid4()), str(uuid4())
+TENANT = str(uuid4())
 _tokens = itertools.count(1)
 
 
@@ -73,11 +73,13 @@ def message(
 ) -> dict[str, Any]:
     """Return a batch of one execution as dispatch sends it."""
     due = now() + due_in
-    sealed = seal_json({"headers": {}, "payload": {"n": 1}}, f"revision:{TASK}:1".encode())
+    # Of a task of its own: a worker reads a version once, whatever message has it.
+    task = str(uuid4())
+    sealed = seal_json({"headers": {}, "payload": {"n": 1}}, f"revision:{task}:1".encode())
     entry = {
         "id": str(uuid4()),
         "tenant": TENANT,
-        "task": TASK,
+        "task": task,
         "revision": 1,
         "token": next(_tokens),
         "attempt": 1,
