@@ -28,6 +28,7 @@ from executions.workers.capacity import capacity_by_pool
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
+from shared.sql import rows
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ class Dispatcher:
         open_pools = [pool for pool, room in look.pools.items() if room]
         if len(open_pools) < len(look.pools) or not open_pools:
             sleep = min(sleep, _NO_ROOM_SECONDS)
-        [(soonest, now)] = ledger.rows_in_order(
+        [(soonest, now)] = rows(
             "dispatch/next_due",
             {**bounds, "partitions": self.partitions.ready, "pools": open_pools},
         )

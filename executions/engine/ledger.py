@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -48,19 +47,6 @@ def bounds() -> dict[str, UUID]:
     """Return ``low`` and ``high``, between which lie all executions that may be due now."""
     floor, clock = together(("materialize/read_floor", {}), ("leases/database_time", {}))
     return {"low": floor.rows[0][0], "high": high_id(clock.rows[0][0])}
-
-
-def rows_in_order(path: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that takes the first ones of an order which an index has.
-
-    Where statistics were taken while nothing waited the planner expects next to nothing, and would
-    read and sort all that waits to find its first.
-    """
-    with transaction.atomic(savepoint=False):
-        found = together(
-            ("dispatch/plan_in_order", {}), (path, parameters), ("dispatch/plan_with_sorts", {})
-        )
-    return found[1].rows
 
 
 def high_id(now: datetime) -> UUID:

@@ -19,7 +19,6 @@ from executions.engine.bands import ALL as BANDS
 from executions.engine.circuits import Circuit
 from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
 from executions.engine.lanes import PATIENCE_SECONDS
-from executions.engine.ledger import rows_in_order
 from executions.engine.transitions import Claimed
 from executions.workers.capacity import Capacity
 from shared.conf import conf
@@ -130,7 +129,7 @@ class Rooms:
         if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
             return self._between(bounds, capacity)
         window = {"window": conf().release_seconds, "partitions": partitions}
-        [(due, any_parked)] = rows_in_order("dispatch/waiting", {**bounds, **window})
+        [(due, any_parked)] = rows("dispatch/waiting", {**bounds, **window})
         parked = self._parked(bounds) if any_parked else []
         self._last = self._whole(bounds, capacity, parked)
         # Parked work may be of any band.
@@ -174,7 +173,7 @@ class Rooms:
         """Return destinations that have parked work, the next so many in their order."""
         tenant, host = self._after
         parameters = {**bounds, "tenant": tenant, "host": host, "limit": _AT_ONCE}
-        found = [row[:2] for row in rows_in_order("dispatch/parked_destinations", parameters)]
+        found = [(row[0], row[1]) for row in rows("dispatch/parked_destinations", parameters)]
         from_start = self._after == _FIRST
         self._after = found[-1] if len(found) == _AT_ONCE else _FIRST
         return found if found or from_start else self._parked(bounds)

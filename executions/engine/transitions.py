@@ -17,7 +17,7 @@ from uuid import UUID
 from executions.choices import Status
 from executions.engine import final_log, minute_stats
 from executions.engine.final_log import Final
-from executions.engine.ledger import floor_id, rows_in_order
+from executions.engine.ledger import floor_id
 from executions.engine.minute_stats import Ended
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
@@ -107,7 +107,7 @@ def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
     Return also how many stay behind: parked, because their destinations have no room, or handed
     back, because their definition is not visible yet.
     """
-    found = rows_in_order("dispatch/claim_due", parameters)
+    found = rows("dispatch/claim_due", parameters)
     claimed = [Claimed._make(row[:-1]) for row in found if row[0] is not None]
     # The race: an edit that commits between the claim's snapshot and its row lock. The claim gets
     # the row of the new version and does not see that version; the next pass does.
@@ -120,7 +120,7 @@ def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
 
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
     """PENDING or RETRYING to QUEUED for due work of a pool that a worker outside leases."""
-    return [Claimed(*row) for row in rows_in_order("pull/claim", parameters)]
+    return [Claimed(*row) for row in rows("pull/claim", parameters)]
 
 
 def mark_running(

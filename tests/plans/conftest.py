@@ -24,8 +24,6 @@ _FEW, _MANY = 20, 6000
 _DAY = timedelta(days=1)
 _CHUNK = 50
 _PARTITIONED = ("executions", "attempts")
-#: Tables in which work waits.
-_WAITING = ("executions", "tasks")
 
 
 @dataclass
@@ -36,13 +34,8 @@ class Plan:
     touched: set[str] = field(default_factory=set)
     indexes: set[str] = field(default_factory=set)
     read_whole: set[str] = field(default_factory=set)
-    #: Read for a sort of what was found in them.
-    sorted: set[str] = field(default_factory=set)
 
-    def add(self, node: dict[str, Any], below_sort: bool = False) -> None:
-        # A sort reads all of what is below it, up to another part of the statement and to a limit.
-        ends = "Subplan Name" in node or node["Node Type"] == "Limit"
-        below_sort = node["Node Type"] == "Sort" or (below_sort and not ends)
+    def add(self, node: dict[str, Any]) -> None:
         if index := node.get("Index Name"):
             self.indexes.add(index)
         table = node.get("Relation Name")
@@ -50,10 +43,8 @@ class Plan:
             self.touched.add(table)
             if node["Node Type"] == "Seq Scan":
                 self.read_whole.add(table)
-            if below_sort:
-                self.sorted.add(table)
         for child in node.get("Plans", []):
-            self.add(child, below_sort)
+            self.add(child)
 
     def days(self, parent: str) -> set[str]:
         return {table for table in self.touched if table.startswith(f"{parent}_2")}
@@ -109,14 +100,6 @@ class Plans:
                 for parent in _PARTITIONED:
                     days = plan.days(parent)
                     assert len(days) <= 4, f"{name} touches {len(days)} days of {parent}"
-
-    def check_in_order(self, *names: str) -> None:
-        """Assert of each statement that it ran, and sorts nothing that waits to find its first."""
-        for name in names:
-            assert name in self.found, f"{name} did not run"
-            for plan in self.found[name]:
-                waiting = {table for table in plan.sorted if table.startswith(_WAITING)}
-                assert not waiting, f"{name} sorts {waiting}"
 
 
 def _is_large(table: str) -> bool:
