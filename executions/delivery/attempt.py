@@ -84,7 +84,7 @@ class Remembered(Generic[T]):
         return found[0]
 
     def keep(self, key: Hashable, value: T, size: int) -> None:
-        """Keep a value of about so many bytes under a key."""
+        """Keep a value of about so many bytes under a key, in place of what is there."""
         self.take(key)
         self._kept[key] = (value, size)
         self._size += size

@@ -135,9 +135,9 @@ def plan_tasks(
 
 
 def _is_plain(task: Due, schedule: Mapping[str, Any]) -> bool:
-    """Return whether a task runs once, at its cursor, whatever the time is now.
+    """Return whether a one-time task runs at its cursor and no policy decides about it.
 
-    So do most that run once, and planning them as others takes twenty times as long.
+    Most one-time tasks do, and planning them like the others takes several times as long.
     """
     if (
         task.type != TaskType.ONE_TIME

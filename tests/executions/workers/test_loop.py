@@ -73,7 +73,7 @@ def message(
 ) -> dict[str, Any]:
     """Return a batch of one execution as dispatch sends it."""
     due = now() + due_in
-    # Of a task of its own: a worker reads a version once, whatever message has it.
+    # Each has its own task: a worker keeps a definition that it has read, by task and version.
     task = str(uuid4())
     sealed = seal_json({"headers": {}, "payload": {"n": 1}}, f"revision:{task}:1".encode())
     entry = {
