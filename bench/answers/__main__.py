@@ -10,14 +10,18 @@ Run: ``python -m bench.answers --compare bench/results/answers.json.xz``.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from bench import command_line, report
+from bench import command_line
 from bench.answers import recording
 from bench.answers.questions import Forgotten
 from bench.answers.stand import standing
+from bench.installation import CHECKOUT
+
+_BESIDE = (":!bench", ":!tests", ":!docs", ":!*.md")
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -41,7 +45,14 @@ def taken() -> dict[str, Any]:
         document = SchemaGenerator().get_schema(request=None, public=True)
         made = recording.record(document, tenants, Client(raise_request_exception=False))
     counts = {name: rows.counts for name, rows in tenants.items()}
-    return {"commit": report.versions()["commit"], "counts": counts, **made}
+    return {"commit": product_commit(), "counts": counts, **made}
+
+
+def product_commit() -> str:
+    """Return the last commit that changed the product: neither a test, a bench nor a page."""
+    command = ["git", "log", "-1", "--format=%h", "--", ".", *_BESIDE]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 def main(arguments: list[str]) -> int:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from bench.answers.fixed_tasks import Planned, settle
 from bench.answers.shapes import FINAL_SHAPES, OPEN_SHAPES, Shape
@@ -43,7 +42,8 @@ def make_history(tasks: Iterable[tuple[Planned, Task]], kind: int) -> History:
     final, opened = cycle(FINAL_SHAPES), cycle(OPEN_SHAPES)
     for plan, task in tasks:
         made = [
-            _execution(found, task, at, shape) for at, shape in _rows(plan, task, final, opened)
+            _execution(found, task, at, shape, **more)
+            for at, shape, more in _rows(plan, task, final, opened)
         ]
         if made:
             _settle(task, made)
@@ -65,18 +65,25 @@ def write(history: History) -> None:
 
 def _rows(
     plan: Planned, task: Task, final: Iterator[Shape], opened: Iterator[Shape]
-) -> Iterator[tuple[datetime, Shape]]:
-    """Yield each instant of the history with what became of it, oldest first."""
+) -> Iterator[tuple[datetime, Shape, dict[str, Any]]]:
+    """Yield each instant of the history with what became of it, oldest first; spans as one."""
     from shared.instants import parse_instant
 
     if plan.step is None:
         if plan.count:
-            yield parse_instant(task.schedule["run_at"]), _of_one_time(task.status)
+            yield parse_instant(task.schedule["run_at"]), _of_one_time(task.status), {}
         return
+    latest = NOW - (plan.step if plan.ago is None else plan.ago)
     ends = task.status in ("COMPLETED", "CANCELLED") or task.deleted_at is not None
-    for back in range(plan.count - 1, -1, -1):
-        at = NOW - back * plan.step - _MINUTE
-        yield at, next(final) if ends or back >= _OPEN else next(opened)
+    least = 0 if ends else _OPEN
+    back = plan.count - 1
+    while back >= 0:
+        at = latest - back * plan.step
+        shape = next(final) if back >= least else next(opened)
+        many = min(shape.span, back - least + 1)
+        last = at + (many - 1) * plan.step
+        yield at, shape, {"span_count": many, "span_last": last} if many > 1 else {}
+        back -= max(1, many)
 
 
 def _of_one_time(status: str) -> Shape:
@@ -153,24 +160,28 @@ def _attempts(execution: Execution, shape: Shape, token: int) -> Iterator[Attemp
             outcome=tried.outcome,
             error_code=tried.error_code,
             error_message=tried.error_message,
-            response_status=tried.response_status,
+            response_status=None if execution.pool == "handlers" else tried.response_status,
             timings={"dns": 0.5, "connect": 1.25, "first_byte": 70.125, "total": 79.0 + number},
-            sealed_response=_captured(execution.id, number) if tried.response_status else None,
+            sealed_response=_captured(execution, number) if tried.response_status else None,
         )
 
 
-def _captured(execution_id: UUID, number: int) -> bytes:
+def _captured(execution: Execution, number: int) -> bytes:
+    """Return the answer of a receiver, or the log of a handler, sealed."""
     from executions.sealing import response_context
     from shared.encryption import seal_json
 
-    captured = {
+    captured: dict[str, Any] = {
         "headers": [["Content-Type", "text/plain"], ["X-Number", str(number)]],
         "body": base64.b64encode(b"answer %d" % number).decode(),
         "truncated": number == 2,
         "address": "192.0.2.1",
         "encoding": "",
     }
-    return seal_json(captured, response_context(execution_id))
+    if execution.pool == "handlers":
+        log = base64.b64encode(b"line %d\n" % number).decode()
+        captured = {"log": log, "truncated": False, "exit_code": None}
+    return seal_json(captured, response_context(execution.id))
 
 
 def _settle(task: Task, made: list[Execution]) -> None:

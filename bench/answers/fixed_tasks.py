@@ -35,6 +35,8 @@ class Planned:
     #: Distance of its instants in the history; None: one, at its time.
     step: timedelta | None = None
     count: int = 0
+    #: How long before now the latest one is; None: a step.
+    ago: timedelta | None = None
 
 
 def plans() -> Iterator[Planned]:
@@ -75,13 +77,13 @@ def _recurring() -> Iterator[Planned]:
         "Daily in Berlin",
         {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"},
         {"labels": {"team": "billing", "tier": "gold"}, "owner": "ann@example.com"},
-        {}, day, 10,
+        {}, day, 10, 5 * hour,
     )  # fmt: skip
     yield Planned("Each month", {"cron_expression": "30 6 1 * *", "timezone": "America/New_York"})
     yield Planned(
         "Without holidays",
         {"cron_expression": "0 9 * * *", "calendars": ["Holidays"]},
-        {}, {}, day, 8,
+        {}, {}, day, 8, 3 * hour,
     )  # fmt: skip
     yield Planned(
         "Moved by a calendar",
@@ -158,6 +160,7 @@ def _targets() -> Iterator[Planned]:
         "With headers": {**_HOOK, "method": "PUT", "headers": {"X-Team": "one", "X-Api-Key": "k"}},
         "Answers later": {**_HOOK, "completion": "callback"},
         "Limited": {"url": "https://slow.example.com/in"},
+        "With a log": {"kind": "handler", "handler": "reports.monthly"},
     }
     for name, target in targets.items():
         yield Planned(name, {"every": "PT3H"}, {"target": target}, {}, 3 * hour, 5)
@@ -180,9 +183,11 @@ def _make(tenant: Tenant, plan: Planned, task_id: UUID) -> Task:
     from tasks.models import Task
     from tasks.validation import parse_create
 
+    # Intervals count from here, so that the instants of the history are the schedule's.
+    begin = {"start_at": f"{CREATED:%Y-%m-%dT%H:%M:%SZ}"} if "every" in plan.schedule else {}
     body = {
         "name": plan.name,
-        "schedule": dict(plan.schedule),
+        "schedule": {**begin, **plan.schedule},
         "target": dict(_HOOK),
         "payload": {"report": plan.name},
         **plan.more,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from bench.answers.stand import NOW
+
 _SECOND = timedelta(seconds=1)
 _STARTED = 5 * timedelta(milliseconds=1)
 
@@ -41,7 +43,7 @@ class Shape:
     started: timedelta | None = None
     finished: timedelta | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    #: Instants that a row stands for, one minute apart.
+    #: Instants that a row stands for, 0 for a row of one.
     span: int = 0
 
     def columns(self, at: datetime) -> dict[str, Any]:
@@ -66,12 +68,8 @@ class Shape:
                 "error_message": last.error_message,
                 "lost_count": sum(one is _LOST for one in self.attempts),
             }
-        if "retry_after" in found:
-            found["due_at"] = at + found.pop("retry_after")
         if "since" in found:
             found[found.pop("since")] = at + 2 * _SECOND
-        if self.span:
-            found |= {"span_count": self.span, "span_last": at + self.span * 10 * _SECOND}
         return found
 
 
@@ -114,7 +112,7 @@ OPEN_SHAPES: tuple[Shape, ...] = (
     Shape("queued", "QUEUED", queued=-_SECOND),
     Shape("running", "RUNNING", queued=-_SECOND, started=_STARTED, more={"counted": True}),
     Shape("retrying", "RETRYING", "", (_BAD,), -_SECOND, _STARTED,
-          more={"retry_after": timedelta(minutes=15)}),
+          more={"due_at": NOW + timedelta(minutes=14)}),
     Shape("held", "PENDING", more={"held": True}),
     Shape("gated", "PENDING", more={"held": True, "gated": True}),
     Shape("parked", "PENDING", more={"parked": True}),
@@ -122,7 +120,7 @@ OPEN_SHAPES: tuple[Shape, ...] = (
     Shape("stopping", "RUNNING", queued=-_SECOND, started=_STARTED,
           more={"since": "cancel_requested_at"}),
     Shape("retrying_held", "RETRYING", "", (_LOST, _SLOW), -_SECOND, _STARTED,
-          more={"held": True, "retry_after": timedelta(minutes=20)}),
+          more={"held": True, "due_at": NOW + timedelta(minutes=19)}),
     Shape("counted", "PENDING", more={"counted": True}),
-    Shape("prepared", "PENDING", more={"retry_after": timedelta(minutes=2)}),
+    Shape("prepared", "PENDING", more={"due_at": NOW + timedelta(minutes=2)}),
 )  # fmt: skip
