@@ -85,7 +85,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _claimed(count: int, port: int, due: datetime) -> list[Any]:
+def claimed(count: int, port: int, due: datetime) -> list[Any]:
     """Return rows as the claim answers them."""
     import orjson
 
@@ -229,6 +229,9 @@ def _prepared() -> None:
     import django
 
     django.setup()
+    from shared.garbage import collect_seldom
+
+    collect_seldom()
     from dataclasses import replace
 
     from django.conf import settings
@@ -242,7 +245,7 @@ def run_one(port: int, count: int, ahead: float) -> dict[str, float]:
     """Run one round in this process; return microseconds and bytes for each execution."""
     _prepared()
     due = datetime.now(UTC) + timedelta(seconds=ahead)
-    sent = wire(_claimed(count, port, due))
+    sent = wire(claimed(count, port, due))
     used, outcomes = uvloop.run(_work(sent, count))
     return {
         "microseconds": used / count * 1e6,
@@ -286,7 +289,9 @@ def main(arguments: list[str]) -> int:
                     rounds[name].append(_round(places[name], port, chosen))
         finally:
             receiver.terminate()
-    report.publish("worker-cpu", {"count": chosen.count, "rounds": rounds}, lines_of(rounds), chosen)
+    report.publish(
+        "worker-cpu", {"count": chosen.count, "rounds": rounds}, lines_of(rounds), chosen
+    )
     return 0
 
 

@@ -24,6 +24,7 @@ from executions.delivery.headers import AttemptFacts, callback_url_of, tracepare
 from executions.delivery.http_client import HttpClient, Response
 from executions.delivery.http_messages import Request, encode_request
 from executions.delivery.outcome import Outcome, classify, decide
+from executions.delivery.plain_request import call_of, is_plain, write
 from executions.delivery.plan import (
     Moment,
     Plan,
@@ -129,11 +130,14 @@ class Deliverer:
             if not plan.is_direct or self._ready.get(entry["token"]) is not None:
                 return
             timestamp = int(entry["due"] - batch["offset"])
-            request = self._request(entry, plan, batch, timestamp)
-            data = encode_request(request)
+            if is_plain(plan, entry):
+                request, data = call_of(plan), self._written(entry, plan, batch, timestamp)
+            else:
+                request = self._request(entry, plan, batch, timestamp)
+                data = encode_request(request)
+                request.headers, request.body = (), b""
         except Exception:  # noqa: BLE001 - its attempt meets it again, and says so
             return
-        request.headers, request.body = (), b""
         self._ready.keep(
             entry["token"], Ready(plan, request, data, timestamp), len(data) + _READY_BYTES
         )
@@ -174,6 +178,9 @@ class Deliverer:
         if ready is not None and at < ready.timestamp + _READY_SECONDS:
             return ready.plan, self._client.send(ready.request, ready.data)
         plan = self._plan(entry)
+        if is_plain(plan, entry):
+            data = self._written(entry, plan, batch, at)
+            return plan, self._client.send(call_of(plan), data)
         request = self._request(entry, plan, batch, at)
         return plan, self._caller.call(plan, request, entry["tenant"])
 
@@ -196,6 +203,26 @@ class Deliverer:
             found = read_shape(target, policy, allow=self._allow)
             self._shapes.keep(id(target), found, _PLAN_BYTES)
         return found
+
+    def _written(
+        self, entry: dict[str, Any], plan: Plan, batch: dict[str, Any], at: float
+    ) -> bytes:
+        """Return the bytes of a plain call."""
+        body = plan.body
+        if body is None or entry["payload"] is not None:
+            body = plan.body_of(_own_payload(entry)[0])
+        return write(
+            plan,
+            entry,
+            scheduled_for=_instant_text(entry["scheduled_for"]),
+            timestamp=int(at),
+            secrets=self._signing(entry, batch),
+            body=body,
+        )
+
+    def _signing(self, entry: dict[str, Any], batch: dict[str, Any]) -> list[bytes]:
+        tenant = entry["tenant"]
+        return [self._secret(blob, tenant) for blob in batch["secrets"][tenant]]
 
     def _request(
         self, entry: dict[str, Any], plan: Plan, batch: dict[str, Any], at: float
@@ -220,9 +247,7 @@ class Deliverer:
             facts=facts,
             # The receiver's tolerance is against real time: the database's.
             timestamp=int(at),
-            secrets=[
-                self._secret(blob, entry["tenant"]) for blob in batch["secrets"][entry["tenant"]]
-            ],
+            secrets=self._signing(entry, batch),
             values=template_values(named, scheduled_for, entry["attempt"]) if named else {},
             own_payload=_own_payload(entry),
         )

@@ -86,9 +86,13 @@ def traceparent(execution_id: str, attempt: int, context: TraceContext | None = 
     Without one the execution is a trace of its own.
     """
     own = execution_id.replace("-", "")
+    return (context or TraceContext(own)).traceparent(span_of(own, attempt))
+
+
+def span_of(execution: str, attempt: int) -> str:
+    """Return the id of an attempt's span; ``execution`` is the digits of its id."""
     # The low half of a UUID is random in versions 4 and 7; zero is no valid span id.
-    span = int(own[16:], 16) ^ attempt or 1
-    return (context or TraceContext(own)).traceparent(f"{span:016x}")
+    return f"{int(execution[16:], 16) ^ attempt or 1:016x}"
 
 
 def callback_url_of(execution_id: str) -> str:

@@ -75,18 +75,28 @@ def encode_request(request: Request) -> bytes:
     Text beyond ASCII in a value is sent as UTF-8, because templates may produce it.
     """
     method, url, body = request.method, request.url, request.body
-    if not _is_method(method):
-        raise ValueError(f"{method!r} is no HTTP method")
-    fields = "".join([f"{_checked_name(name)}: {value}\r\n" for name, value in request.headers])
+    head = encode_head(method, url)
+    fields = "".join([f"{checked_name(name)}: {value}\r\n" for name, value in request.headers])
     count = len(request.headers)
     if fields.count("\r") != count or fields.count("\n") != count or "\0" in fields:
         raise ValueError("a header value holds CR, LF or NUL")
-    length = "" if not body and method in _BODILESS_METHODS else f"Content-Length: {len(body)}\r\n"
-    head = (
+    length = f"Content-Length: {len(body)}\r\n" if needs_length(method, body) else ""
+    return f"{head}{length}{fields}\r\n".encode() + body
+
+
+def encode_head(method: str, url: TargetUrl) -> str:
+    """Return the first lines of a request; ValueError for what is no method."""
+    if not _is_method(method):
+        raise ValueError(f"{method!r} is no HTTP method")
+    return (
         f"{method} {url.path_and_query} HTTP/1.1\r\nHost: {url.authority}\r\n"
-        f"Accept-Encoding: identity\r\n{length}{fields}\r\n"
+        "Accept-Encoding: identity\r\n"
     )
-    return head.encode() + body
+
+
+def needs_length(method: str, body: bytes) -> bool:
+    """Return whether the request says how long its body is."""
+    return bool(body) or method not in _BODILESS_METHODS
 
 
 @lru_cache(maxsize=256)
@@ -95,7 +105,8 @@ def _is_method(method: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return the name of a header; ValueError for one that would frame the message or break it."""
     if not is_token(name) or name.lower() in _FRAMING_HEADERS:
         raise ValueError(f"{name!r} may not be set as a header")
     return name

@@ -38,6 +38,9 @@ class Shape:
     raw: bool
     terms: Terms
     allow: AllowList
+    #: Of plain calls: the first lines, and where they go; kept by who writes them.
+    head: str = ""
+    call: Request | None = None
 
 
 # Most serve one attempt, that of a one-time task: a frozen one takes three times as long.
@@ -72,6 +75,11 @@ class Plan:
     def is_direct(self) -> bool:
         """Whether one request is the whole call."""
         return self.auth is None and not self.target.get("follow_redirects", False)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one request, whose headers nothing adds to, is the whole call."""
+        return self.is_direct and not self.shape.terms.callback
 
     @property
     def content_type(self) -> str:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import base64
+import hmac
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from executions.delivery.signing import parse_secret, sign
@@ -34,6 +37,14 @@ def test_signature_equals_the_published_vector():
     signature = sign([secret], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
 
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@given(secret=st.binary(min_size=1, max_size=130), body=st.binary(max_size=200))
+def test_a_signature_is_an_hmac_whatever_the_length_of_the_key(secret, body):
+    found = sign([secret], "m", 7, body)
+
+    digest = hmac.digest(secret, b"m.7." + body, "sha256")
+    assert found == "v1," + base64.b64encode(digest).decode()
 
 
 def test_during_rotation_holders_of_either_secret_accept():
