@@ -1,7 +1,9 @@
 """What the pictures of one execution are drawn from: its states in order, and its attempts.
 
-The states come from the events of the moves; the starts from the attempts, because a worker
-that starts and ends within one batch of the recorder has only its end recorded.
+Common moves are written as batches, which no index finds by an execution. So its creation, its
+hand-outs and its success come from its row and its attempts, all other moves from their events.
+Starts come from the attempts, because a worker that starts and ends within one batch of the
+recorder has only its end recorded.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 from dashboard.pictures.attempt_phases import AttemptFacts
 from dashboard.pictures.state_path import Visit
 from events.models import Event
+from executions.attempts import queued_moments
 from executions.choices import LEASED, Status
 from executions.engine.transitions import CANCEL_GRACE_SECONDS
 from executions.models import Execution
@@ -26,6 +29,8 @@ _STATE_OF_EVENT = {
 }
 #: States that an execution enters with the end of an attempt, and in no other way.
 _ENDS_AN_ATTEMPT = frozenset({Status.RETRYING, Status.SUCCEEDED, Status.FAILED})
+#: Events that take back a hand-out; they say when it was, which the row forgets.
+_UNDOES_A_HANDOUT = frozenset({"execution.withdrawn", "execution.released", "execution.deferred"})
 #: Moves of one execution that a page shows: its first ones.
 _MOST_MOVES = 200
 
@@ -88,30 +93,47 @@ def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:
 def state_visits(execution: Execution, attempts: Sequence[AttemptFacts]) -> list[Visit]:
     """Return the states that the execution entered, in the order in which it did."""
     events = Event.objects.filter(tenant_id=execution.tenant_id, subject_id=execution.pk)
-    rows = events.order_by("id").values_list("name", "at")[:_MOST_MOVES]
-    # An attempt ends when its worker says so; the event is written some milliseconds later.
-    ends = iter([one.finished_at for one in attempts if one.finished_at is not None])
+    rows = list(events.order_by("id").values_list("name", "at", "data")[:_MOST_MOVES])
+    handed = [*queued_moments(execution.pk), execution.queued_at]
+    handed += [_undone(data) for name, _, data in rows if name in _UNDOES_A_HANDOUT]
+    # What happened at one moment keeps this order.
     visits = [
-        Visit(state.value, (next(ends, None) or at) if state in _ENDS_AN_ATTEMPT else at)
-        for state, at in ((_STATE_OF_EVENT.get(name), at) for name, at in rows)
-        if state is not None and state != Status.RUNNING
+        Visit(_first_state(execution).value, execution.created_at),
+        *(Visit(Status.QUEUED.value, at) for at in handed if at is not None),
     ]
-    if not visits:  # the events are past their retention; the row still knows its own times
-        visits = _visits_of_row(execution)
+    # An attempt ends when its worker says so; the event is written some milliseconds later.
+    known_ends = [one.finished_at for one in attempts if one.finished_at is not None]
+    ends = iter(known_ends)
+    for state, at in ((_STATE_OF_EVENT.get(name), at) for name, at, _ in rows):
+        if state is not None and state != Status.RUNNING:
+            end = next(ends, None) if state in _ENDS_AN_ATTEMPT else None
+            visits.append(Visit(state.value, end or at))
+    if execution.finished_at is not None and execution.status not in {one.state for one in visits}:
+        ended = execution.status in _ENDS_AN_ATTEMPT and known_ends
+        visits.append(Visit(execution.status, known_ends[-1] if ended else execution.finished_at))
     starts = [one.started_at for one in attempts if one.started_at is not None]
     if execution.status == Status.RUNNING and execution.started_at is not None:
         starts.append(max(execution.started_at, *starts) if starts else execution.started_at)
     visits += [Visit(Status.RUNNING.value, at) for at in starts]
-    return sorted(visits, key=lambda visit: visit.at)
+    return _once_each(sorted(visits, key=lambda visit: visit.at))
 
 
-def _visits_of_row(execution: Execution) -> list[Visit]:
-    known = [
-        (Status.PENDING.value, execution.created_at),
-        (Status.QUEUED.value, execution.queued_at),
-        (execution.status, execution.finished_at),
-    ]
-    return [Visit(state, at) for state, at in known if at is not None]
+def _undone(data: Any) -> datetime | None:
+    """Return when the hand-out was; events of versions before do not say."""
+    return None if data is None else _moment(data["queued_at"])
+
+
+def _first_state(execution: Execution) -> Status:
+    """Return the state that the row was made in: SKIPPED where its instant was never to run."""
+    skipped = execution.status == Status.SKIPPED
+    never_waited = skipped and execution.finished_at == execution.created_at
+    return Status.SKIPPED if never_waited else Status.PENDING
+
+
+def _once_each(visits: Sequence[Visit]) -> list[Visit]:
+    """Leave out what a row and an event both know: no state follows itself."""
+    former = ["", *(visit.state for visit in visits)]
+    return [visit for visit, before in zip(visits, former, strict=False) if visit.state != before]
 
 
 def _end_of(attempt: Mapping[str, Any]) -> datetime | None:

@@ -51,10 +51,17 @@ class AuditChainAdmin(ProductAdmin):
 class EventAdmin(ProductAdmin):
     """The outbox, newest first."""
 
-    list_display = ("short_id", "name", "subject_id", "task_id", "at", "tenant_id")
+    list_display = ("short_id", "name", "subject", "task_id", "at", "tenant_id")
     search_fields = ("=id", "=subject_id")
-    search_help_text = "Id of the event or of its subject."
-    fields = ("id", "tenant_id", "name", "subject_id", "task_id", "data", "at")
+    search_help_text = "Id of the event or of its only subject."
+    fields = (
+        "id", "tenant_id", "name", "subject_id", "task_id", "subjects", "tasks", "data", "at",
+    )  # fmt: skip
+
+    @admin.display(description="Subject")
+    def subject(self, event: Event) -> str:
+        """Return the subject, or the size of a batch."""
+        return event.described
 
 
 @admin.register(EventCursor)

@@ -1,5 +1,8 @@
 """The outbox: services append events in their own transaction, consumers read them by cursor.
 
+A row is an event of one subject, or a batch: an event of each of its subjects, in their order.
+Rows are what limits and cursors count, so a cursor never lies within a batch.
+
 A consumer gets every committed event, in the order of transactions, and none twice unless its
 own transaction rolls back. It reads only below the oldest running transaction, so that nothing
 is skipped that commits late; a transaction that stays open holds all consumers up.
@@ -32,7 +35,10 @@ _NOTED_EVERY = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event as consumers see it."""
+    """An event of one subject as consumers see it; (``id``, ``place``) tells it from all others.
+
+    ``place`` counts the subjects of a batch, whose events have one ``id``; others have 0.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -41,6 +47,7 @@ class Recorded:
     task_id: UUID | None
     data: Any
     at: datetime
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +148,19 @@ def consume(
     *,
     names: Sequence[str] | None = None,
 ) -> int:
-    """Hand the next events to ``handle`` and move the cursor, in one transaction.
+    """Hand the events of the next rows to ``handle`` and move the cursor, in one transaction.
 
-    Return how many there were: 0 also when another process is reading as this consumer. An
-    error of ``handle`` leaves them to the next call. The first call begins with what happens
-    from then on. With ``names`` the others are passed over in the database, which is cheap, and
-    counted all the same.
+    ``limit`` counts rows; a batch is handed over whole. Return how many rows there were: 0 also
+    when another process is reading as this consumer. An error of ``handle`` leaves them to the
+    next call. The first call begins with what happens from then on. With ``names`` the others are
+    passed over in the database, which is cheap, and counted all the same.
     """
     if names is not None:
         return _consume_named(consumer, limit, handle, names)
 
     def hand_over(found: list[tuple[Any, ...]]) -> int:
         if found:
-            handle([_recorded(row[:-1]) for row in found])
+            handle([event for row in found for event in _recorded(row[:-1])])
         return len(found)
 
     return _consume(consumer, limit, "outbox/read", hand_over)
@@ -165,7 +172,8 @@ def _consume_named(
     def hand_over(found: list[tuple[Any, ...]]) -> int:
         if not found:
             return 0
-        events = [_recorded(row[1:-2]) for row in found if row[1] is not None]
+        named = [row[1:-2] for row in found if row[1] is not None]
+        events = [event for row in named for event in _recorded(row)]
         if events:
             handle(events)
         return int(found[0][-2])
@@ -176,7 +184,7 @@ def _consume_named(
 def consume_tally(
     consumer: str, limit: int, handle: Callable[[Mapping[tuple[UUID, str], int]], None]
 ) -> int:
-    """As :func:`consume`, but hand over only how many events of each tenant and name there were."""
+    """As :func:`consume`, but hand over only how many rows of each tenant and name there were."""
 
     def hand_over(found: list[tuple[Any, ...]]) -> int:
         if not found:
@@ -235,6 +243,11 @@ def _move(consumer: str, place: _Place, last: tuple[Any, ...] | None) -> None:
     run("outbox/advance", {"consumer": consumer, **position})
 
 
-def _recorded(row: tuple[Any, ...]) -> Recorded:
-    event_id, tenant_id, name, subject_id, task_id, data, at = row
-    return Recorded(event_id, tenant_id, name, subject_id, task_id, json_value(data), at)
+def _recorded(row: tuple[Any, ...]) -> list[Recorded]:
+    event_id, tenant_id, name, subject_id, task_id, subjects, tasks, data, at = row
+    moved = [(subject_id, task_id)] if subjects is None else zip(subjects, tasks, strict=True)
+    value = json_value(data)
+    return [
+        Recorded(event_id, tenant_id, name, subject, task, value, at, place)
+        for place, (subject, task) in enumerate(moved)
+    ]

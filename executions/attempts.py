@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
+from datetime import datetime
 from uuid import UUID
 
 from executions.models import Attempt
@@ -26,3 +27,15 @@ def attempts_of(execution_ids: Collection[UUID]) -> dict[UUID, list[Attempt]]:
     for attempt in rows.order_by("execution_id", "number", "id"):
         found[attempt.execution_id].append(attempt)
     return found
+
+
+def queued_moments(execution_id: UUID) -> list[datetime]:
+    """Return when each recorded attempt of an execution was handed to a worker, in order.
+
+    Attempts of versions that did not keep it are left out.
+    """
+    low = UUID(int=execution_id.int & ~_LOW_BITS)
+    high = UUID(int=execution_id.int | _LOW_BITS)
+    rows = Attempt.objects.filter(execution_id=execution_id, id__gte=low, id__lte=high)
+    moments = rows.order_by("number", "id").values_list("queued_at", flat=True)
+    return [at for at in moments if at is not None]

@@ -16,9 +16,10 @@ INVARIANTS = {
         GROUP BY task_id, series_id, scheduled_for HAVING count(*) > 1
     """,
     "I2 an execution ends once": """
-        SELECT subject_id, count(*) FROM events
-        WHERE name IN ('execution.succeeded', 'execution.failed', 'execution.cancelled')
-        GROUP BY subject_id HAVING count(*) > 1
+        SELECT s.id, count(*) FROM events e
+        CROSS JOIN LATERAL unnest(coalesce(e.subjects, ARRAY[e.subject_id])) AS s (id)
+        WHERE e.name IN ('execution.succeeded', 'execution.failed', 'execution.cancelled')
+        GROUP BY s.id HAVING count(*) > 1
     """,
     "I3 attempts are numbered one by one, and no more than allowed": """
         SELECT a.execution_id, array_agg(a.number ORDER BY a.number)

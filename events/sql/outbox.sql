@@ -41,8 +41,9 @@ SELECT EXISTS (
 -- name: read
 -- The events between a place and the oldest running transaction, below which nothing can be
 -- added any more: a plain cursor over ids would skip what commits late. Index events_cursor_idx
--- of the few days that the ids allow.
-SELECT e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at, e.xid::text::bigint
+-- of the few days that the ids allow. A batch is one row and is never cut: the limit counts rows.
+SELECT e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.subjects, e.tasks, e.data, e.at,
+       e.xid::text::bigint
 FROM events e
 WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
   AND e.id >= %(low)s AND e.id < %(high)s
@@ -52,7 +53,10 @@ ORDER BY e.xid, e.id LIMIT %(limit)s
 -- The same, of which only the events with one of the names come out, with the last event's place
 -- and the number of all of them; one row without an event when none has such a name.
 WITH batch AS MATERIALIZED (
-    SELECT e.xid, e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at
+    SELECT e.xid, e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at,
+           -- Arrays of other names are not carried along.
+           CASE WHEN e.name = ANY(%(names)s) THEN e.subjects END AS subjects,
+           CASE WHEN e.name = ANY(%(names)s) THEN e.tasks END AS tasks
     FROM events e
     WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
       AND e.id >= %(low)s AND e.id < %(high)s
@@ -61,13 +65,13 @@ WITH batch AS MATERIALIZED (
     SELECT id, xid, (SELECT count(*) FROM batch) AS total
     FROM batch ORDER BY xid DESC, id DESC LIMIT 1
 )
-SELECT last.id, b.id, b.tenant_id, b.name, b.subject_id, b.task_id, b.data, b.at, last.total,
-       last.xid::text::bigint
+SELECT last.id, b.id, b.tenant_id, b.name, b.subject_id, b.task_id, b.subjects, b.tasks, b.data,
+       b.at, last.total, last.xid::text::bigint
 FROM last LEFT JOIN batch b ON b.name = ANY(%(names)s)
 ORDER BY b.xid, b.id
 
 -- name: tally
--- The same events as numbers per tenant and name, with the last event's place and the number of
+-- The same rows as numbers per tenant and name, a batch being one row, with the last event's place and the number of
 -- all of them; for consumers to whom it is enough that something happened.
 WITH batch AS MATERIALIZED (
     SELECT e.xid, e.id, e.tenant_id, e.name FROM events e

@@ -35,15 +35,28 @@ ALL = Chosen()
 def read_day(root: Path, table: str, day: str, chosen: Chosen = ALL) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table's day in the order of their ids; ``day`` is YYYY-MM-DD.
 
+    A batch of events is one row; to a reader who chooses it is one row per chosen subject.
+
     Raise NotFound when the archive does not have it, Damaged when a file is not what was written;
     that is known before the first row.
     """
     where = _where(root, table, day, chosen)
     for part, record in _once_each(root, verified_parts(root, table, day)):
         if _may_match(record, where):
-            row = _row(root, part, record)
-            if all(row.get(name) in texts for name, texts in where.items()):
-                yield row
+            for row in _singly(_row(root, part, record), where):
+                if all(row.get(name) in texts for name, texts in where.items()):
+                    yield row
+
+
+def _singly(row: dict[str, Any], where: _Where) -> list[dict[str, Any]]:
+    """Return a batch of events as an event of each subject, where a reader chooses among them."""
+    if not where or row.get("subjects") is None:
+        return [row]
+    pairs = zip(row["subjects"], row["tasks"], strict=True)
+    return [
+        {**row, "subject_id": subject, "task_id": task, "subjects": None, "tasks": None}
+        for subject, task in pairs
+    ]
 
 
 def verified_parts(root: Path, table: str, day: str) -> list[Part]:

@@ -68,6 +68,11 @@ def _moment(text: str) -> str:
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+def _ids(text: str) -> list[str]:
+    inside = text.removeprefix("{").removesuffix("}")
+    return inside.split(",") if inside else []
+
+
 #: PostgreSQL type -> how its text is read; all others stay text.
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "smallint": int,
@@ -77,5 +82,6 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "double precision": float,
     "boolean": lambda text: text == "t",
     "jsonb": orjson.loads,
+    "uuid[]": _ids,
     "timestamp with time zone": _moment,
 }

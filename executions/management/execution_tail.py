@@ -1,6 +1,6 @@
 """``manage.py executions tail``: the latest executions, and with ``-f`` every change of one.
 
-Follows the event outbox: an event says which execution has moved, the row says where it stands.
+Follows the event outbox: an event says which executions have moved, their rows say where they are.
 Events of slow transactions appear late, so each look goes a little back and skips what it knows.
 """
 
@@ -84,10 +84,19 @@ class Changes:
         if self._tenant_id is not None:
             events = events.filter(tenant_id=self._tenant_id)
         self._start = database_now()
-        found = list(events.order_by("-id").values_list("id", "subject_id")[: _MOST + 1])
-        moved = [subject for event, subject in reversed(found) if event not in self._known]
-        self._known = {event for event, _ in found}
-        return list(dict.fromkeys(moved)), len(found) > _MOST
+        rows = events.order_by("-id").values_list("id", "subject_id", "subjects")[: _MOST + 1]
+        known: set[UUID] = set()
+        moved: list[UUID] = []  # newest first for now, so that a cut keeps the latest
+        count = 0
+        for event, subject, subjects in rows:
+            batch = (subjects or [])[::-1] if subject is None else [subject]
+            count += len(batch)
+            known.add(event)
+            if event not in self._known:
+                moved += batch
+        self._known = known
+        latest = moved[: _MOST + 1] if count > _MOST else moved
+        return list(dict.fromkeys(reversed(latest))), count > _MOST
 
 
 def follow(

@@ -30,6 +30,7 @@ class Attempt(models.Model):
     fencing_token = models.BigIntegerField()
     worker = models.CharField(max_length=120, default="")
     due_at = models.DateTimeField(null=True)
+    queued_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(db_default=Now())
     outcome = models.CharField(max_length=11, choices=AttemptOutcome.choices)

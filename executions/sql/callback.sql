@@ -67,8 +67,8 @@ WITH before AS (
     RETURNING e.id, e.tenant_id, e.task_id, e.pool, e.worker, e.cancel_requested_at,
               e.lease_expires_at, b.status = 'QUEUED' AS began
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.started', id, task_id FROM moved WHERE began
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.started', ARRAY[id], ARRAY[task_id] FROM moved WHERE began
 )
 SELECT task_id, tenant_id, pool, worker, cancel_requested_at IS NOT NULL, lease_expires_at, began
 FROM moved

@@ -120,7 +120,8 @@ WITH made AS (
     WHERE t.id = %(task)s
     RETURNING id, tenant_id, task_id
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.materialized', id, task_id FROM made
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
+    FROM made GROUP BY tenant_id
 )
 SELECT id FROM made

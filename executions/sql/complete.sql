@@ -18,8 +18,9 @@ WITH moved AS (
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
     RETURNING e.id, e.tenant_id, e.task_id
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.started', id, task_id FROM moved
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.started', array_agg(id), array_agg(task_id)
+    FROM moved GROUP BY tenant_id
 )
 SELECT id, task_id FROM moved
 
@@ -35,8 +36,8 @@ SET LOCAL enable_nestloop TO DEFAULT
 -- name: finish
 -- QUEUED or RUNNING to what came of the attempt, under the token: exactly one outcome per
 -- attempt, a stale token changes nothing. The attempt, and the event, are written with it. What
--- was asked to be cancelled is not tried again. Events take one random id and count it on:
--- PostgreSQL may read a device for each.
+-- was asked to be cancelled is not tried again. Single events take one random id and count
+-- it on: PostgreSQL may read a device for each.
 WITH outcomes AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
@@ -84,7 +85,7 @@ WITH outcomes AS (
     RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
               -- When leased work starts, the tenant's own worker decides.
               CASE WHEN e.pool NOT LIKE 'pull.%%' THEN e.start_delay_ms END AS start_delay_ms,
-              old.due_at AS was_due,
+              old.due_at AS was_due, e.queued_at,
               date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
               CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed,
               CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.task_id END AS final,
@@ -92,22 +93,25 @@ WITH outcomes AS (
               CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.trace_context END AS final_trace
 ), tried AS (
     INSERT INTO attempts (
-        id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at,
+        id, execution_id, tenant_id, number, fencing_token, worker, due_at, queued_at, started_at,
         finished_at, outcome, error_code, error_message, response_status, timings,
         sealed_response
     )
     SELECT o.attempt_id, m.id, m.tenant_id, m.attempt, m.fencing_token, m.worker, m.was_due,
-           o.started_at, coalesce(o.finished_at, now()), o.outcome, o.error_code,
+           m.queued_at, o.started_at, coalesce(o.finished_at, now()), o.outcome, o.error_code,
            o.error_message, o.response_status, o.timings::jsonb, o.sealed
     FROM moved m
     JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
     ON CONFLICT (id) DO NOTHING
 ), logged AS (
-    INSERT INTO events (id, tenant_id, name, subject_id, task_id)
+    INSERT INTO events (id, tenant_id, name, subject_id, task_id, subjects, tasks)
     SELECT ((SELECT left(uuidv7()::text, 28))
             || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
-           tenant_id, 'execution.' || lower(status), id, task_id
-    FROM moved
+           tenant_id, 'execution.' || lower(status), id, task_id, NULL::uuid[], NULL::uuid[]
+    FROM moved WHERE status <> 'SUCCEEDED'
+    UNION ALL
+    SELECT uuidv7(), tenant_id, 'execution.succeeded', NULL, NULL, array_agg(id), array_agg(task_id)
+    FROM moved WHERE status = 'SUCCEEDED' GROUP BY tenant_id
 )
 SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed, final, final_reason,
        final_trace
@@ -141,23 +145,23 @@ RETURNING e.id
 
 -- name: hand_back
 -- QUEUED to PENDING under the token, for work that was withdrawn or released before its start:
--- no attempt is used.
+-- no attempt is used. The event keeps the moment of being queued, which the row loses.
 WITH moved AS (
     UPDATE executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
     WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
-    RETURNING e.id, e.tenant_id, e.task_id
+    RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, %(event)s, id, task_id FROM moved
+    INSERT INTO events (tenant_id, name, subject_id, task_id, data)
+    SELECT tenant_id, %(event)s, id, task_id, jsonb_build_object('queued_at', queued_at) FROM moved
 )
 SELECT id, task_id FROM moved
 
 -- name: defer
 -- QUEUED to PENDING under the token, parked: its destination has no room. No attempt is used and
--- its times stay. A reason that says why it exists stays, too.
+-- its due time stays. The event keeps the moment of being queued, which the row loses. A reason that says why it exists stays, too.
 WITH moved AS (
     UPDATE executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = true,
@@ -165,10 +169,11 @@ WITH moved AS (
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(reasons)s::text[]) AS o (id, token, reason)
     WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
-    RETURNING e.id, e.tenant_id, e.task_id
+    RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.deferred', id, task_id FROM moved
+    INSERT INTO events (tenant_id, name, subject_id, task_id, data)
+    SELECT tenant_id, 'execution.deferred', id, task_id, jsonb_build_object('queued_at', queued_at)
+    FROM moved
 )
 SELECT id, task_id FROM moved
 

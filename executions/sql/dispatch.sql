@@ -29,8 +29,7 @@ SELECT ARRAY(
 -- work are touched. A first row without id when nothing moved; the last column counts the parked.
 -- Rows are updated by arrays of their ids: of a day that has just begun the planner expects a
 -- handful of rows, and would compare each of the day with each that is chosen. The partitions
--- are asked by their place in an array, which planning does not weigh one by one. Events take one
--- random id and count it on: PostgreSQL may read a device for each.
+-- are asked by their place in an array, which planning does not weigh one by one.
 WITH held AS MATERIALIZED (
     SELECT ARRAY(
         SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
@@ -96,10 +95,9 @@ WITH held AS MATERIALIZED (
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress, e.trace_context
 ), logged AS (
-    INSERT INTO events (id, tenant_id, name, subject_id, task_id)
-    SELECT ((SELECT left(uuidv7()::text, 28))
-            || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
-           tenant_id, 'execution.queued', id, task_id FROM moved
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.queued', array_agg(id), array_agg(task_id)
+    FROM moved GROUP BY tenant_id
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,

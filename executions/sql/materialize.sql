@@ -28,7 +28,7 @@ LIMIT %(limit)s
 -- unique, and the partition must still be this owner's under this epoch. The same test as in
 -- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
 -- What the policy or the limit of its task may hold back is written for the gate to decide on.
--- Events take one random id and count it on: PostgreSQL may read a device for each.
+-- Single events take one random id and count it on: PostgreSQL may read a device for each.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
@@ -72,14 +72,14 @@ WITH planned AS (
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id, status
 ), logged AS (
-    INSERT INTO events (id, tenant_id, name, subject_id, task_id)
+    INSERT INTO events (id, tenant_id, name, subject_id, task_id, subjects, tasks)
     SELECT ((SELECT left(uuidv7()::text, 28))
             || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
-           tenant_id,
-           CASE WHEN status = 'SKIPPED' THEN 'execution.skipped'
-                ELSE 'execution.materialized' END,
-           id, task_id
-    FROM made
+           tenant_id, 'execution.skipped', id, task_id, NULL::uuid[], NULL::uuid[]
+    FROM made WHERE status = 'SKIPPED'
+    UNION ALL
+    SELECT uuidv7(), tenant_id, 'execution.materialized', NULL, NULL, array_agg(id), array_agg(task_id)
+    FROM made WHERE status <> 'SKIPPED' GROUP BY tenant_id
 )
 SELECT count(*) FROM made
 

@@ -13,7 +13,8 @@ SELECT pg_advisory_xact_lock(727301)
 -- name: create_day
 -- Makes a day's table apart and attaches it: attaching locks the parent far less than creating
 -- it in place would.
-CREATE TABLE {table} (LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)
+CREATE TABLE {table} (
+    LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES INCLUDING STORAGE)
 
 -- name: bound_day
 -- A check that proves the bounds, so that attaching does not scan.

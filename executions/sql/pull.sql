@@ -43,8 +43,9 @@ WITH due AS (
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress
 ), logged AS (
-    INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.queued', id, task_id FROM moved
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.queued', array_agg(id), array_agg(task_id)
+    FROM moved GROUP BY tenant_id
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,

@@ -44,6 +44,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "executions 0008_rare_executions": {"RunSQL": "of its own session only"},
     "events 0002_audit_entries_are_append_only": {"RunSQL": "a part of the first release"},
     "executions 0001_ledger": {"RunSQL": "the first release begins with it"},
+    "events 0004_event_batches": {"RunSQL": "UPGRADING asks to stop the old version first"},
     "events 0001_initial": {"RunSQL": "the first release begins with it"},
     "tasks 0002_next_of_tenant": {
         "AddIndex task tasks_next_of_tenant_idx": "UPGRADING says that changes of tasks wait",

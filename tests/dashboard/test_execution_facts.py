@@ -8,11 +8,13 @@ import pytest
 
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from events.models import Event
+from executions.engine import transitions
 from executions.engine.clocks import database_now
-from executions.models import Execution
+from executions.models import Attempt, Execution
 from executions.presentation_detail import present_execution_detail
+from shared.ids import new_id
 from tasks.definition import TARGET_DEFAULTS
-from tests.factories import make_execution
+from tests.factories import finish, make_execution, release
 from tests.tasks.bodies import POOL
 
 AT = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -53,6 +55,93 @@ def test_without_events_the_row_tells_its_own_times(alpha):
     states = {visit.state for visit in state_visits(execution, facts_of(execution))}
 
     assert states == {"PENDING", "QUEUED", "RUNNING", "FAILED"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_hand_out_keeps_its_time(alpha):
+    execution = make_execution(alpha, "RETRYING")
+    again, times = hand_out(execution), [execution.queued_at]
+    times.append(reload(execution).queued_at)
+    finish(again)
+
+    visits = visits_of(execution)
+
+    assert [visit.state for visit in visits if visit.state != "RUNNING"] == [
+        *("PENDING", "QUEUED", "RETRYING", "QUEUED", "SUCCEEDED")
+    ]
+    assert [visit.at for visit in visits if visit.state == "QUEUED"] == times
+    assert len(set(times)) == 2
+    assert visits[0].at == execution.created_at
+    assert visits[-1].at == facts_of(execution)[-1].finished_at
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("verb", ["withdraw", "release", "defer"])
+def test_a_hand_out_that_was_taken_back_is_shown(alpha, verb):
+    execution = make_execution(alpha, "QUEUED")
+    queued_at, token = execution.queued_at, execution.fencing_token or 0
+    if verb == "defer":
+        transitions.defer([(execution.pk, token, "circuit_open", database_now())])
+    else:
+        getattr(transitions, verb)([(execution.pk, token)])
+
+    visits = visits_of(execution)
+
+    assert reload(execution).queued_at is None
+    assert [visit.state for visit in visits] == ["PENDING", "QUEUED", "PENDING"]
+    assert visits[1].at == queued_at
+
+
+def test_a_running_and_a_cancelled_execution_show_when_they_were_handed_out(alpha):
+    running, cancelled = make_execution(alpha, "RUNNING"), make_execution(alpha, "QUEUED")
+    transitions.cancel([(cancelled.pk, cancelled.fencing_token)], "cancelled")
+
+    assert [visit.state for visit in visits_of(running)] == ["PENDING", "QUEUED", "RUNNING"]
+    assert [visit.state for visit in visits_of(cancelled)] == ["PENDING", "QUEUED", "CANCELLED"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_single_events_of_versions_before_are_shown_once(alpha):
+    execution = make_execution(alpha, "SUCCEEDED")
+    before = visits_of(execution)
+    for name, at in [
+        ("execution.materialized", execution.created_at),
+        ("execution.queued", execution.queued_at),
+        ("execution.succeeded", execution.finished_at),
+    ]:
+        put_single_event(execution, name, at)
+
+    assert visits_of(execution) == before
+
+    # The times that only the events know: of attempts that ended before the columns were there.
+    Attempt.objects.filter(execution_id=execution.pk).update(queued_at=None)
+    assert visits_of(execution) == before
+
+
+def reload(execution):
+    return Execution.objects.get(pk=execution.pk)
+
+
+def visits_of(execution):
+    found = reload(execution)
+    return state_visits(found, facts_of(found))
+
+
+def hand_out(execution):
+    Execution.objects.filter(pk=execution.pk).update(due_at=database_now())
+    [claimed] = release()
+    return claimed
+
+
+def put_single_event(execution, name, at):
+    Event.objects.create(
+        id=new_id(),
+        tenant_id=execution.tenant_id,
+        name=name,
+        subject_id=execution.pk,
+        task_id=execution.task_id,
+        at=at,
+    )
 
 
 def test_another_executions_events_are_not_mixed_in(alpha):

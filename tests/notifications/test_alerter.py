@@ -75,6 +75,7 @@ def test_a_first_failure_is_told_once_and_not_again_by_later_attempts() -> None:
     first = Event.objects.get(name="execution.retrying")
     from events.outbox import append
 
+    assert first.subject_id is not None
     append(tenant.id, "execution.retrying", first.subject_id, first.task_id)
     Alerter().run_once()
 

@@ -20,6 +20,7 @@ def recorded(*names: str) -> list[Recorded]:
     return [
         Recorded(row.id, row.tenant_id, row.name, row.subject_id, row.task_id, row.data, row.at)
         for row in Event.objects.filter(name__in=names).order_by("id")
+        if row.subject_id is not None
     ]
 
 

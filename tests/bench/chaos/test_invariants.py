@@ -43,8 +43,8 @@ def test_a_sound_ledger_breaks_nothing():
 def test_an_execution_that_ended_twice_is_found():
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO events (tenant_id, name, subject_id, task_id) "
-            "SELECT tenant_id, name, subject_id, task_id FROM events "
+            "INSERT INTO events (tenant_id, name, subjects, tasks) "
+            "SELECT tenant_id, name, subjects, tasks FROM events "
             "WHERE name = 'execution.succeeded'"
         )
 

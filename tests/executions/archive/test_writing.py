@@ -4,13 +4,16 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from executions.archive.reading import read_day
+from events.models import Event
+from executions.archive.reading import Chosen, read_day
 from executions.archive.writing import Source, columns_of, write_table
 from executions.engine.retention import Session, turn
 from executions.models import Attempt, Execution
+from shared.ids import new_id
 from shared.instants import format_instant
 from tests.executions.old_days import ago, forget, name_of, put
 from tests.factories import make_tenant
@@ -75,6 +78,34 @@ def test_attempts_and_events_keep_their_documents(session: Session, tmp_path: Pa
     assert event["data"] == {"reason": 'a "quoted"\nword', "n": 1.5}
     assert (event["subject_id"], event["name"]) == (str(execution.id), "execution.succeeded")
     assert isinstance(event["xid"], int)
+
+
+def test_a_batch_of_events_keeps_its_executions(session: Session, tmp_path: Path):
+    execution = put(make_tenant(), 20)
+    others = [new_id() for _ in range(300)]
+    Event.objects.create(
+        id=UUID(int=execution.id.int ^ 1),
+        tenant_id=execution.tenant_id,
+        name="execution.queued",
+        subjects=[*others, execution.id],
+        tasks=[*others, execution.task_id],
+    )
+
+    write_table(session, tmp_path, source("events"), final=True)
+
+    batch = next(row for row in read_day(tmp_path, "events", DAY) if row["subject_id"] is None)
+    assert batch["subjects"] == [*map(str, others), str(execution.id)]
+    assert batch["tasks"] == [*map(str, others), str(execution.task_id)]
+    for chosen in (
+        Chosen(execution=str(execution.id)),
+        Chosen(task=str(execution.task_id)),
+        Chosen(task=str(execution.task_id), execution=str(execution.id)),
+    ):
+        found = list(read_day(tmp_path, "events", DAY, chosen))
+        assert {row["name"] for row in found} == {"execution.queued", "execution.succeeded"}
+        assert [row["subject_id"] for row in found] == [str(execution.id)] * 2
+        assert [row["task_id"] for row in found] == [str(execution.task_id)] * 2
+    assert len(list(read_day(tmp_path, "events", DAY, Chosen(execution=str(others[0]))))) == 1
 
 
 def test_rows_stand_in_the_order_of_their_ids(session: Session, tmp_path: Path):

@@ -8,7 +8,6 @@ from uuid import uuid4
 import pytest
 from django.db.models import F
 
-from events.models import Event
 from executions.engine import ledger, materialize, planning
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
@@ -21,6 +20,7 @@ from shared.sql import json_value
 from tasks.models import Task, TaskRevision
 from tenants.models import Tenant
 from tests.factories import daily, every_second, executions_of, make_task, once, reload
+from tests.support.events import names_of
 
 pytestmark = pytest.mark.django_db
 
@@ -102,7 +102,7 @@ def test_each_occurrence_has_the_derived_id_and_the_tasks_traits(
     assert row.id == execution_id(task.id, row.scheduled_for)
     assert (row.partition, row.band, row.pool) == (task.partition, 0, "default")
     assert (row.revision, row.trigger, row.attempt) == (1, "schedule", 0)
-    assert Event.objects.filter(subject_id=row.id, name="execution.materialized").exists()
+    assert names_of(row.id) == ["execution.materialized"]
 
 
 def test_a_task_beyond_the_horizon_waits(alpha: Tenant, partitions: Partitions):

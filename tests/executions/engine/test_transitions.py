@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
-from events.models import Event
 from executions.choices import AttemptOutcome, Status
 from executions.engine import transitions
 from executions.engine.clocks import database_now
@@ -33,6 +32,7 @@ from tests.factories import (
     reload,
     start,
 )
+from tests.support.events import names_of
 
 pytestmark = pytest.mark.django_db
 
@@ -105,8 +105,7 @@ def apply(verb: str, execution: Execution, token: int) -> list[UUID]:
 
 
 def events_of(execution: Execution) -> list[str]:
-    found = Event.objects.filter(subject_id=execution.id).order_by("id")
-    return list(found.values_list("name", flat=True))
+    return names_of(execution.id)
 
 
 # --- every state and every verb ------------------------------------------------------------

@@ -10,10 +10,11 @@ from events.models import Event
 from executions.engine.clocks import database_now
 from executions.management import execution_tail
 from executions.management.execution_tail import Changes
-from shared.ids import first_id_at
+from shared.ids import first_id_at, new_id
 from tests.factories import finish, make_execution, release, start
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
+from tests.support.events import subjects_of
 
 
 def _follow(monkeypatch, *steps) -> None:
@@ -99,4 +100,21 @@ def test_more_changes_than_are_read_are_said(alpha, monkeypatch, most):
     make_execution(alpha)
     monkeypatch.setattr(execution_tail, "_MOST", most)
 
-    assert changes.read()[1] is (Event.objects.filter(name__startswith="execution.").count() > most)
+    assert changes.read()[1] is (len(subjects_of("execution.materialized")) > most)
+
+
+def test_each_execution_of_a_batch_is_told_and_the_latest_are_kept(alpha, monkeypatch):
+    changes = Changes(alpha.id, database_now())
+    make_execution(alpha)
+    changes.read()
+    moved = [new_id() for _ in range(5)]
+    Event.objects.create(
+        id=new_id(), tenant_id=alpha.id, name="execution.queued", subjects=moved, tasks=moved
+    )
+
+    assert changes.read() == (moved, False)
+    assert changes.read() == ([], False)
+
+    again = Changes(alpha.id, database_now())
+    monkeypatch.setattr(execution_tail, "_MOST", 2)
+    assert again.read() == (moved[-3:], True)

@@ -42,6 +42,7 @@ from tests.factories import (
     reload,
     start,
 )
+from tests.support.events import subjects_of
 
 pytestmark = pytest.mark.django_db
 
@@ -80,8 +81,9 @@ def test_each_instant_is_an_execution_that_waits_for_its_turn(task: Task):
     assert facts == {("backfill", "PENDING", "", True, True, 2, job.id, 1)}
     assert (rows[0].max_attempts, rows[0].timeout_seconds) == (5, 30.0)
     assert (rows[0].pool, rows[0].partition) == (task.pool, task.partition)
-    told = Event.objects.filter(name="execution.materialized", task_id=task.id)
-    assert told.count() == 61
+    told = subjects_of("execution.materialized")
+    assert {subject for subject, _ in told} == {row.id for row in rows}
+    assert [of for _, of in told] == [task.id] * 61
     assert release() == []
 
 
@@ -145,7 +147,7 @@ def test_a_step_done_again_meets_the_same_ids(task: Task):
     assert [make_executions(job, items[:40]), make_executions(job, items)] == ["", ""]
 
     assert len(made_by(job)) == 61
-    assert Event.objects.filter(name="execution.materialized").count() == 61
+    assert len(subjects_of("execution.materialized")) == 61
 
 
 @pytest.mark.usefixtures("small_steps")
