@@ -9,7 +9,7 @@ import base64
 from typing import Any
 from uuid import UUID
 
-from shared.encryption import seal, seal_json
+from shared.encryption import seal_json
 
 
 def progress_context(execution_id: UUID | str) -> bytes:
@@ -27,16 +27,13 @@ def response_context(execution_id: UUID | str) -> bytes:
     return f"response:{execution_id}".encode()
 
 
-def sealed_text(document: bytes, context: bytes) -> str:
-    """Return a JSON document sealed, as text for the outcome stream."""
-    return base64.b64encode(seal(document, context)).decode()
-
-
-def sealed_log(execution_id: str, output: bytes, *, truncated: bool, exit_code: int | None) -> str:
-    """Return the captured output of an attempt sealed, as text for the outcome stream."""
+def sealed_log(
+    execution_id: str, output: bytes, *, truncated: bool, exit_code: int | None
+) -> bytes:
+    """Return the captured output of an attempt sealed, for the outcome stream."""
     captured: dict[str, Any] = {
         "log": base64.b64encode(output).decode(),
         "truncated": truncated,
         "exit_code": exit_code,
     }
-    return base64.b64encode(seal_json(captured, response_context(execution_id))).decode()
+    return seal_json(captured, response_context(execution_id))

@@ -343,7 +343,7 @@ def _storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
-def _sealed_response(execution: str, response: Response) -> str:
+def _sealed_response(execution: str, response: Response) -> bytes:
     captured = {
         "headers": response.headers,
         "body": base64.b64encode(response.body).decode(),
@@ -351,4 +351,4 @@ def _sealed_response(execution: str, response: Response) -> str:
         "address": response.address,
         "encoding": response.encoding,
     }
-    return base64.b64encode(seal_json(captured, f"response:{execution}".encode())).decode()
+    return seal_json(captured, f"response:{execution}".encode())

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-import orjson
-
-from executions.engine import guard, refusals
+from executions.engine import guard, outcomes, refusals
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
@@ -81,12 +79,12 @@ def _understood(entry: Entry, offset: float) -> Iterator[Said]:
     if entry.data is None:
         return  # recorded and deleted by another recorder
     try:
-        rows = list(orjson.loads(entry.data)["outcomes"])
+        frames = outcomes.split(entry.data)
     except NONSENSE as error:
         set_aside(entry.data, f"no entry of outcomes: {error!r}")
         return
-    for row in rows:
+    for frame in frames:
         try:
-            yield understand(row, offset)
+            yield understand(outcomes.decode(frame), offset)
         except NONSENSE as error:
-            set_aside(row, f"no outcome: {error!r}")
+            set_aside(frame, f"no outcome: {error!r}")

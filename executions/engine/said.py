@@ -6,7 +6,6 @@ no sense raises an error of ``NONSENSE`` and is set aside.
 
 from __future__ import annotations
 
-from binascii import a2b_base64
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -101,8 +100,7 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         started, at = from_epoch(row["started"] - offset), from_epoch(row["at"] - offset)
         return Accepted(execution_id, token, str(row["worker"]), started, at)
     if row["verb"] == "progress":
-        return Progress(execution_id, token, a2b_base64(row["sealed"]))
-    sealed, result = row.get("sealed"), row.get("result")
+        return Progress(execution_id, token, _blob(row["sealed"]))
     return Finish(
         execution_id=execution_id,
         token=token,
@@ -118,7 +116,17 @@ def understand(row: dict[str, Any], offset: float) -> Said:
         error_code=str(row.get("error_code", "")),
         error_message=str(row.get("error_message", "")),
         timings=orjson.dumps(row.get("timings", {})).decode(),
-        sealed_response=a2b_base64(sealed) if sealed else None,
+        sealed_response=_blob_or_none(row.get("sealed")),
         lost=1 if row.get("lost") else 0,
-        sealed_result=a2b_base64(result) if result else None,
+        sealed_result=_blob_or_none(row.get("result")),
     )
+
+
+def _blob_or_none(value: Any) -> bytes | None:
+    return _blob(value) if value else None
+
+
+def _blob(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise TypeError("what is sealed is bytes")
+    return value

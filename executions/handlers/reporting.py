@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from executions.sealing import progress_context, sealed_text
+from executions.sealing import progress_context
+from shared.encryption import seal
 
 #: A handler may checkpoint in a tight loop; the ledger is written at most this often.
 _EVERY_SECONDS = 0.5
@@ -51,7 +52,7 @@ class ProgressReport:
                 "verb": "progress",
                 "id": self._entry["id"],
                 "token": self._entry["token"],
-                "sealed": sealed_text(self._newest, context),
+                "sealed": seal(self._newest, context),
             }
         )
         self._newest = None

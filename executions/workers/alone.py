@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from executions.engine import outcomes
 from executions.workers.children import (
     child_environment,
     end_leader,
@@ -51,8 +52,7 @@ async def deliver_alone(
     if code != 0:
         message = f"The process it ran alone in ended with code {code}."
         return Ending(Kind.LOST, "worker_lost", message)
-    found: dict[str, Any] = orjson.loads(answer)
-    return found
+    return outcomes.decode(bytes(answer))
 
 
 async def _spawn(

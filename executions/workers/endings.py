@@ -13,9 +13,10 @@ from typing import Any
 
 from executions.another_try import Ended, Known, judge
 from executions.engine.poison import refusal_after_loss
-from executions.sealing import result_context, sealed_log, sealed_text
+from executions.sealing import result_context, sealed_log
 from executions.workers.head_tail import HeadTail
 from executions.workers.interruption import Why
+from shared.encryption import seal
 
 #: The largest result and log that are kept (C6).
 RESULT_BYTES = 64 * 1024
@@ -91,7 +92,7 @@ def outcome_of(entry: dict[str, Any], ending: Ending, now: datetime) -> dict[str
             entry["id"], log.kept(), truncated=log.truncated, exit_code=ending.exit_code
         )
     if ending.result is not None:
-        said["result"] = sealed_text(ending.result, result_context(entry["id"]))
+        said["result"] = seal(ending.result, result_context(entry["id"]))
     return said
 
 

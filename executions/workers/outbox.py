@@ -12,10 +12,10 @@ import time
 from collections import deque
 from typing import Any
 
-import orjson
 import redis
 import redis.asyncio
 
+from executions.engine import outcomes
 from shared.conf import conf
 from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM
 
@@ -45,8 +45,7 @@ class Outbox:
 
     def put(self, outcome: dict[str, Any]) -> None:
         """Add an outcome; it is sent within milliseconds."""
-        # orjson's answer keeps all of the 4 KiB that it was written into, and it stays for seconds.
-        self._waiting.append(memoryview(orjson.dumps(outcome)).tobytes())
+        self._waiting.append(outcomes.encode(outcome))
         self._empty.clear()
         self._wake.set()
 
@@ -87,7 +86,7 @@ class Outbox:
 
     async def _send(self) -> None:
         count = self._next_count()
-        entry = b'{"outcomes":[' + b",".join(self._waiting[:count]) + b"]}"
+        entry = outcomes.joined(self._waiting[:count])
         try:
             await self._connection.xadd(OUTCOME_STREAM, {"d": entry})
         except (redis.RedisError, OSError) as error:

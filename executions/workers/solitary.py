@@ -14,6 +14,7 @@ from typing import Any
 import django
 import orjson
 
+from executions.engine import outcomes
 from executions.workers.children import die_with_parent
 from executions.workers.webhooks import webhook_delivery
 
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
     django.setup()
     question = orjson.loads(sys.stdin.buffer.read())
     outcome = asyncio.run(_deliver(question))
-    sys.stdout.buffer.write(orjson.dumps(outcome))
+    sys.stdout.buffer.write(outcomes.encode(outcome))
     sys.stdout.flush()
     return 0
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import base64
-
 import pytest
 
 from executions.captured_logs import captured_log, log_url
@@ -21,8 +19,7 @@ def attempt(execution: Execution, status: str, log: bytes | None, **parts: objec
     start([row])
     sealed = None
     if log is not None:
-        text = sealed_log(str(execution.id), log, truncated=False, exit_code=0)
-        sealed = base64.b64decode(text)
+        sealed = sealed_log(str(execution.id), log, truncated=False, exit_code=0)
     finish(row, status, sealed_response=sealed, retry_in=0.0)
 
 

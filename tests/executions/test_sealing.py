@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import base64
-
 import pytest
 
 from executions import sealing
-from shared.encryption import DecryptionFailed, open_json
+from shared.encryption import DecryptionFailed, open_json, seal
 
 
 def test_every_use_has_a_context_of_its_own():
@@ -15,7 +13,7 @@ def test_every_use_has_a_context_of_its_own():
 
 
 def test_a_document_opens_only_where_it_belongs():
-    sealed = base64.b64decode(sealing.sealed_text(b'{"n":1}', sealing.result_context("e")))
+    sealed = seal(b'{"n":1}', sealing.result_context("e"))
 
     assert open_json(sealed, sealing.result_context("e")) == {"n": 1}
     with pytest.raises(DecryptionFailed):
@@ -23,7 +21,7 @@ def test_a_document_opens_only_where_it_belongs():
 
 
 def test_a_log_is_sealed_with_what_is_known_of_it():
-    sealed = base64.b64decode(sealing.sealed_log("e", b"\xff", truncated=True, exit_code=3))
+    sealed = sealing.sealed_log("e", b"\xff", truncated=True, exit_code=3)
 
     assert open_json(sealed, sealing.response_context("e")) == {
         "log": "/w==", "truncated": True, "exit_code": 3,

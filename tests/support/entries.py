@@ -57,17 +57,15 @@ def log_of(entry: dict[str, Any], outcome: dict[str, Any]) -> str:
 
 def capture_of(entry: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
     """Return what an outcome has captured."""
-    found: dict[str, Any] = open_json(
-        base64.b64decode(outcome["sealed"]), response_context(entry["id"])
-    )
+    found: dict[str, Any] = open_json(outcome["sealed"], response_context(entry["id"]))
     return found
 
 
 def result_of(entry: dict[str, Any], outcome: dict[str, Any]) -> Any:
     """Return the result of an outcome."""
-    return open_json(base64.b64decode(outcome["result"]), result_context(entry["id"]))
+    return open_json(outcome["result"], result_context(entry["id"]))
 
 
 def progress_of(entry: dict[str, Any], said: dict[str, Any]) -> Any:
     """Return the progress that a row of the outcome stream says."""
-    return open_json(base64.b64decode(said["sealed"]), progress_context(entry["id"]))
+    return open_json(said["sealed"], progress_context(entry["id"]))

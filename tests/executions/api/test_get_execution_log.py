@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import base64
 from uuid import uuid4
 
 import pytest
@@ -20,8 +19,8 @@ def logged(alpha: Tenant) -> Execution:
     for status, log in (("RETRYING", b"first\n"), ("SUCCEEDED", b"line \xff\n<b>x</b>\n")):
         (row,) = release(window_seconds=60)
         start([row])
-        text = sealed_log(str(execution.id), log, truncated=False, exit_code=0)
-        finish(row, status, sealed_response=base64.b64decode(text), retry_in=0.0)
+        sealed = sealed_log(str(execution.id), log, truncated=False, exit_code=0)
+        finish(row, status, sealed_response=sealed, retry_in=0.0)
     return execution
 
 

@@ -6,9 +6,9 @@ import time
 from datetime import timedelta
 from typing import Any
 
-import orjson
 import pytest
 
+from executions.engine import outcomes
 from executions.engine.clocks import database_now
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import ensure_group
@@ -38,7 +38,7 @@ def record(execution: Execution, *verbs: str, **parts: Any) -> None:
         **parts,
     }
     rows = [{**said, "verb": verb} for verb in verbs]
-    client().xadd(OUTCOME_STREAM, {"d": orjson.dumps({"outcomes": rows})})
+    client().xadd(OUTCOME_STREAM, {"d": outcomes.joined(map(outcomes.encode, rows))})
     Recorder("r1", block_seconds=0.01).run_once()
 
 

@@ -13,14 +13,15 @@ import redis
 from django.db import OperationalError
 from pytest_django import Settings
 
-from executions.engine import guard, refusals
+from executions.engine import guard, outcomes, refusals
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import SIDE_LIST, ensure_group
 from executions.engine.transitions import Claimed
 from executions.models import Attempt, DeadLetter, Execution
 from executions.payloads import progress_of, result_of
-from executions.sealing import progress_context, result_context, sealed_text
+from executions.sealing import progress_context, result_context
 from shared.conf import conf
+from shared.encryption import seal
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from tenants.models import Tenant
 from tests.factories import make_task, once, pass_guard, prepare, release
@@ -65,7 +66,7 @@ def row(claimed: Claimed, verb: str = "succeeded", **parts: Any) -> dict[str, An
 
 
 def say(*rows: dict[str, Any]) -> None:
-    say_raw(orjson.dumps({"outcomes": rows}))
+    say_raw(outcomes.joined(map(outcomes.encode, rows)))
 
 
 def say_raw(data: bytes) -> None:
@@ -172,7 +173,7 @@ def test_schedulers_are_woken_for_what_is_due_again_soon(
 
 def test_a_captured_answer_and_its_timings_are_kept(alpha: Tenant) -> None:
     (claimed,) = queued(alpha)
-    say(row(claimed, sealed="c2VhbGVk", timings={"total": 1.234}))
+    say(row(claimed, sealed=b"sealed", timings={"total": 1.234}))
 
     recorder().run_once()
 
@@ -185,8 +186,8 @@ def test_progress_and_result_of_a_run_are_kept(alpha: Tenant) -> None:
     (one,) = queued(alpha)
     far = {"verb": "progress", "id": str(one.id), "token": one.token}
     say(
-        {**far, "sealed": sealed_text(b'{"row":7}', progress_context(one.id))},
-        row(one, result=sealed_text(b'{"rows":9}', result_context(one.id))),
+        {**far, "sealed": seal(b'{"row":7}', progress_context(one.id))},
+        row(one, result=seal(b'{"rows":9}', result_context(one.id))),
     )
 
     recorder().run_once()
@@ -273,7 +274,11 @@ def test_after_failures_one_entry_is_tried_at_a_time(
 
 @pytest.mark.parametrize(
     "data",
-    [b"not json", b"[]", b'{"outcomes": 5}', b'{"outcomes": [5]}', b'{"outcomes": [{}]}', b"\xff"],
+    [
+        *(b"", b'{"outcomes": []}', b"\xff", b"\x01\x05", b"\x01\xff\xff\xff\xff"),
+        outcomes.joined([outcomes.encode({})]),
+        *(outcomes.joined([frame]) for frame in (b"", b"\x01", b"\x00", b"\x07")),
+    ],
 )
 def test_an_entry_that_makes_no_sense_does_not_hold_up_the_stream(
     alpha: Tenant, data: bytes

@@ -4,13 +4,12 @@ from datetime import timedelta
 from typing import Any
 from unittest.mock import Mock
 
-import orjson
 import pytest
 import redis
 from django.db import OperationalError, transaction
 from django.db.models import F
 
-from executions.engine import expiry, guard, silence
+from executions.engine import expiry, guard, outcomes, silence
 from executions.engine.clocks import database_now
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import ensure_group
@@ -385,7 +384,7 @@ def test_a_running_execution_past_its_lease_is_lost_also_with_a_live_worker(
 
 
 def say_something() -> None:
-    client().xadd(OUTCOME_STREAM, {"d": orjson.dumps({"outcomes": []})})
+    client().xadd(OUTCOME_STREAM, {"d": outcomes.joined([])})
 
 
 def record_everything() -> None:

@@ -17,6 +17,7 @@ import pytest
 from pytest_django import Settings
 
 from executions.engine import guard
+from executions.engine import outcomes as outcome_bytes
 from executions.workers.loop import WorkerLoop
 from executions.workers.registry import WorkerInfo, workers
 from shared import redis_client
@@ -118,8 +119,8 @@ async def outcomes(count: int) -> list[dict[str, Any]]:
 
     def said() -> list[dict[str, Any]]:
         found: Any = client().xrange(OUTCOME_STREAM)
-        rows = [row for _, fields in found for row in orjson.loads(fields[b"d"])["outcomes"]]
-        return list({orjson.dumps(row): row for row in rows}.values())
+        frames = [frame for _, fields in found for frame in outcome_bytes.split(fields[b"d"])]
+        return [outcome_bytes.decode(frame) for frame in dict.fromkeys(frames)]
 
     await asyncio.to_thread(until, lambda: len(said()) >= count)
     return said()

@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-import orjson
 import pytest
 import redis
 from pytest_django import Settings
 
+from executions.engine import outcomes
 from executions.workers.outbox import Outbox
 from shared.conf import conf
 
@@ -31,7 +31,7 @@ class Stream:
         if self.failures:
             self.failures -= 1
             raise self.error
-        self.entries.append(orjson.loads(fields["d"])["outcomes"])
+        self.entries.append([outcomes.decode(frame) for frame in outcomes.split(fields["d"])])
 
 
 async def send(stream: Stream, count: int) -> None:
@@ -73,7 +73,7 @@ async def test_an_entry_is_bounded_by_size_too() -> None:
     stream = Stream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
     for _ in range(3):
-        outbox.put({"sealed": "x" * 700_000})
+        outbox.put({"sealed": b"x" * 700_000})
     sender = asyncio.create_task(outbox.run())
     await asyncio.wait_for(outbox.flushed(), 5)
     sender.cancel()

@@ -6,6 +6,7 @@ import os
 import orjson
 import pytest
 
+from executions.engine import outcomes
 from executions.workers import solitary
 from tests.support.entries import entry_of
 
@@ -33,5 +34,5 @@ def test_the_outcome_of_the_question_is_written(monkeypatch: pytest.MonkeyPatch)
 
     assert solitary.main([str(os.getppid())]) == 0
 
-    outcome = orjson.loads(written.buffer.getvalue())
+    outcome = outcomes.decode(written.buffer.getvalue())
     assert (outcome["verb"], outcome["error_code"]) == ("failed", "address_forbidden")

@@ -163,7 +163,7 @@ class Worker:
         captured: dict[str, Any] = {}
         if "sealed" in told:
             context = f"response:{entry['id']}".encode()
-            captured = open_json(base64.b64decode(told["sealed"]), context)
+            captured = open_json(told["sealed"], context)
         return Ending(
             verb=told["verb"],
             outcome=told["outcome"],
