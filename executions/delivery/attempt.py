@@ -209,7 +209,7 @@ class Deliverer:
     ) -> bytes:
         """Return the bytes of a plain call."""
         body = plan.body
-        if body is None or entry["payload"] is not None:
+        if body is None or entry.get("payload") is not None:
             body = plan.body_of(_own_payload(entry)[0])
         return write(
             plan,
@@ -270,9 +270,10 @@ def _instant_text(seconds: float) -> str:
 
 def _own_payload(entry: dict[str, Any]) -> list[Any]:
     """Return the execution's own payload in a list of one, since null is a payload, too."""
-    if entry["payload"] is None:
+    sealed = entry.get("payload")
+    if sealed is None:
         return []
-    return [open_json(base64.b64decode(entry["payload"]), f"execution:{entry['id']}".encode())]
+    return [open_json(base64.b64decode(sealed), f"execution:{entry['id']}".encode())]
 
 
 def _in_trace(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:

@@ -56,22 +56,20 @@ class Held:
     size: int = 0
     nonce: int = field(default_factory=itertools.count(1).__next__)
     lane: str = field(init=False)
+    #: Of its destination, as the start guard reads them.
+    limits: str = field(init=False)
     #: Whether the start guard is asked at ``due`` and not a moment before.
     exact: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.lane = key_of_entry(self.entry)
-        self.exact = bool(self.limits)
+        self.limits = str(self.entry.get("limits", ""))
+        self.exact = self.limits != ""
 
     @property
     def place(self) -> Place:
         """Where it stands among what waits for its time."""
         return self.due, self.band, self.token, self.nonce, self
-
-    @property
-    def limits(self) -> str:
-        """The limits of its destination, as the start guard reads them."""
-        return str(self.entry.get("limits", ""))
 
     def question(self) -> Question:
         """Return what the start guard is asked about it."""

@@ -107,14 +107,19 @@ def _entry(row: Claimed, offset: float, definitions: dict[tuple[str, str], int])
         "scheduled_for": row.scheduled_for.timestamp(),
         "definition": definitions.setdefault(definition, len(definitions)),
         "sealed": _text(row.sealed),
-        "payload": _text_or_none(row.sealed_payload),
         "destination": row.destination,
-        "limits": limits_text(row.max_in_flight, row.rate_per_second, row.breaker),
-        "lost": row.lost_count,
-        "progress": _text_or_none(row.sealed_progress),
-        "named": None if row.named is None else orjson.Fragment(_json(row.named)),
     }
-    # Few continue a trace; the others' messages have no word of it.
+    # Few have any of these; the others' messages have no word of them.
+    if limits := limits_text(row.max_in_flight, row.rate_per_second, row.breaker):
+        entry["limits"] = limits
+    if row.sealed_payload is not None:
+        entry["payload"] = _text(row.sealed_payload)
+    if row.sealed_progress is not None:
+        entry["progress"] = _text(row.sealed_progress)
+    if row.named is not None:
+        entry["named"] = orjson.Fragment(_json(row.named))
+    if row.lost_count:
+        entry["lost"] = row.lost_count
     if row.trace_context:
         entry["trace"] = row.trace_context
     return entry
@@ -123,10 +128,6 @@ def _entry(row: Claimed, offset: float, definitions: dict[tuple[str, str], int])
 def _json(part: Any) -> str:
     """Return the text of a jsonb column, which sessions answer as text."""
     return part if isinstance(part, str) else orjson.dumps(part).decode()
-
-
-def _text_or_none(blob: bytes | None) -> str | None:
-    return None if blob is None else _text(blob)
 
 
 def _text(blob: bytes) -> str:

@@ -102,13 +102,17 @@ class Runner:
         # It was made for all workers of the pool: another one may have room for the rest.
         for entry in entries[room:]:
             self._hand_back(entry)
-        entries = entries[:room]
+        entries, now = entries[:room], self._clock.now()
         # All or nothing: a message that cannot be read leaves no half of itself behind.
         for held in [
             Held(entry["due"], entry["band"], entry["token"], entry, batch, share)
             for entry in entries
         ]:
-            self._waiting.put(held)
+            # Of a backlog, which is due already, nothing waits for its time.
+            if held.due <= now:
+                self._lanes.put(held)
+            else:
+                self._waiting.put(held)
             self._bytes += share
         self._tick()
 

@@ -26,9 +26,9 @@ def open_entry(entry: dict[str, Any]) -> Opened:
     context = f"revision:{entry['task']}:{entry['revision']}".encode()
     target = open_json(base64.b64decode(entry["sealed"]), context)
     payload = target.pop("payload", None)
-    if entry["payload"] is not None:
+    if (sealed := entry.get("payload")) is not None:
         own = f"execution:{entry['id']}".encode()
-        payload = orjson.loads(open_sealed(base64.b64decode(entry["payload"]), own))
+        payload = orjson.loads(open_sealed(base64.b64decode(sealed), own))
     progress = entry.get("progress")
     return Opened(
         payload=payload,

@@ -6,9 +6,11 @@ import ssl
 import struct
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from executions.delivery.errors import DeliveryError
-from executions.delivery.http_connection import Connection
+from executions.delivery.http_connection import Connection, milliseconds
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
@@ -232,3 +234,11 @@ async def test_closed_connection_has_no_transport(connection):
     with pytest.raises(ConnectionResetError):
         _ = connection.transport
     assert not connection.is_drained()
+
+
+@given(st.floats(0, 1e5))
+def test_a_duration_is_told_in_milliseconds_with_three_decimals(seconds):
+    found = milliseconds(seconds)
+
+    assert found == round(found, 3)
+    assert abs(found - seconds * 1000) < 0.0006

@@ -66,9 +66,15 @@ def test_an_entry_holds_what_the_worker_needs():
     assert (entry["attempt"], entry["max_attempts"]) == (2, 5)
     assert entry["target"]["url"] == "https://example.com/"
     assert entry["retry_policy"] == {"max_attempts": 5}
-    assert entry["payload"] is None
     assert (entry["destination"], entry["lost"]) == ("example.com", 1)
-    assert (entry["progress"], entry["named"]) == (None, None)
+
+
+def test_an_entry_has_no_word_of_what_it_does_not_have():
+    plain, bare = claimed(lost_count=0), {"limits", "payload", "progress", "named", "lost", "trace"}
+
+    (entry,) = message([plain], "run:1", {}, 0.0)["executions"]
+
+    assert not bare & entry.keys()
 
 
 def test_equal_definitions_travel_once_and_arrive_as_one_object():
