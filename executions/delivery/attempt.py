@@ -43,6 +43,8 @@ from shared.trace_context import from_text
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
 _REMEMBERED_BYTES = 16 * 1024 * 1024
+#: Definitions that are noted as met.
+_MET = 8192
 #: Targets of the last messages that are kept as they were read.
 _SHAPES = 256
 #: What a plan takes beside what was sealed: its records, and the target's own parts.
@@ -115,6 +117,8 @@ class Deliverer:
         self._caller = Caller(client)
         self._allow = allow
         self._plans: Remembered[Plan] = Remembered(_REMEMBERED_BYTES)
+        #: Definitions that were met once: only what comes again is kept.
+        self._met: set[Hashable] = set()
         #: By the identity of their targets, which they hold.
         self._shapes: Remembered[Shape] = Remembered(_SHAPES * _PLAN_BYTES)
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
@@ -193,8 +197,17 @@ class Deliverer:
             payload = opened.pop("payload")
             shape = self._shape(entry["target"], entry["retry_policy"])
             found = plan_of(shape, opened, payload, tenant=entry["tenant"])
-            self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
+            if key in self._met:
+                self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
+            else:
+                self._meet(key)
         return found
+
+    def _meet(self, key: Hashable) -> None:
+        """Note a definition that is met for the first time: that of a one-time task is the last."""
+        if len(self._met) >= _MET:
+            self._met.clear()
+        self._met.add(key)
 
     def _shape(self, target: dict[str, Any], policy: dict[str, Any]) -> Shape:
         """Return the shape of a target that entries of a message share as one object."""

@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import orjson
 import pytest
-from pytest_django import Settings
 from standardwebhooks import Webhook
 
 from executions.delivery.attempt import Deliverer, Remembered
@@ -223,16 +222,32 @@ async def test_a_message_never_holds_what_cannot_be_stored() -> None:
     assert outcome["error_message"] == "bad  and ?"
 
 
-async def test_a_definition_is_opened_once_per_revision(settings: Settings) -> None:
+async def test_a_definition_that_comes_again_is_kept_open() -> None:
     client = Client()
     deliverer = Deliverer(cast(HttpClient, client), AllowList())
     given = entry({"n": 1})
 
     await deliverer.deliver(given, batch(), time.time())
-    # Sealed so that it would not open: the second attempt has it already.
+    await deliverer.deliver(given, batch(), time.time())
+    # Sealed so that it would not open: the third attempt has it already.
     await deliverer.deliver({**given, "sealed": "AAAA"}, batch(), time.time())
 
-    assert [request.body for request in client.requests] == [b'{"n":1}'] * 2
+    assert [request.body for request in client.requests] == [b'{"n":1}'] * 3
+
+
+async def test_of_definitions_that_never_come_again_little_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("executions.delivery.attempt._MET", 2)
+    deliverer = Deliverer(cast(HttpClient, Client()), AllowList())
+
+    for revision in range(1, 6):
+        sealed = seal_json({"headers": {}, "payload": None}, f"revision:{TASK}:{revision}".encode())
+        given = {**entry(), "revision": revision, "sealed": text(sealed)}
+        await deliverer.deliver(given, batch(), time.time())
+
+    assert len(deliverer._met) <= 2
+    assert deliverer._plans.get((TASK, 5)) is None
 
 
 async def test_202_hands_the_job_to_the_receiver_with_all_it_needs_to_end_it() -> None:
