@@ -322,11 +322,14 @@ def _answer(
     answer: dict[str, Any] = {
         "outcome": verdict.outcome,
         "status": verdict.status,
-        "error_code": verdict.error_code or "",
-        "error_message": _storable(verdict.error_message or ""),
         "timings": result.timings,
         **decide(verdict, partial(_ended, entry, now), entry["retry_policy"], random.random),
     }
+    # Most have no error, and no word of one.
+    if verdict.error_code:
+        answer["error_code"] = verdict.error_code
+    if verdict.error_message:
+        answer["error_message"] = _storable(verdict.error_message)
     if isinstance(result, Response) and verdict.kind != "accepted":
         answer["sealed"] = _sealed_response(entry["id"], result)
     return answer

@@ -24,7 +24,7 @@ _LINES = 10
 
 def is_plain(plan: Plan, entry: Mapping[str, Any]) -> bool:
     """Return whether :func:`write` makes the whole call of the entry."""
-    return plan.url is not None and plan.is_plain and not entry.get("trace")
+    return plan.is_plain and "trace" not in entry
 
 
 def call_of(plan: Plan) -> Request:

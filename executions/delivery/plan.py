@@ -38,6 +38,8 @@ class Shape:
     raw: bool
     terms: Terms
     allow: AllowList
+    #: Whether without a proof one request, whose headers nothing adds to, is the whole call.
+    plain: bool
     #: Of plain calls: the first lines, and where they go; kept by who writes them.
     head: str = ""
     call: Request | None = None
@@ -79,7 +81,7 @@ class Plan:
     @property
     def is_plain(self) -> bool:
         """Whether one request, whose headers nothing adds to, is the whole call."""
-        return self.is_direct and not self.shape.terms.callback
+        return self.shape.plain and self.auth is None
 
     @property
     def content_type(self) -> str:
@@ -98,15 +100,17 @@ def read_shape(target: Mapping[str, Any], policy: Mapping[str, Any], *, allow: A
     refused.
     """
     template = target.get("template", False)
+    ports = conf().webhook_allowed_ports
+    url = None if template else parse_target_url(target["url"], allow, ports)
+    terms = read_terms(target, policy)
     return Shape(
         target=target,
         policy=policy,
-        url=None
-        if template
-        else parse_target_url(target["url"], allow, conf().webhook_allowed_ports),
+        url=url,
         raw=target.get("body_format", "json") == "raw",
-        terms=read_terms(target, policy),
+        terms=terms,
         allow=allow,
+        plain=not (template or terms.callback or target.get("follow_redirects", False)),
     )
 
 

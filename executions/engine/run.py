@@ -109,10 +109,7 @@ class Runner:
             for entry in entries
         ]:
             # Of a backlog, which is due already, nothing waits for its time.
-            if held.due <= now:
-                self._lanes.put(held)
-            else:
-                self._waiting.put(held)
+            (self._lanes if held.due <= now else self._waiting).put(held)
             self._bytes += share
         self._tick()
 

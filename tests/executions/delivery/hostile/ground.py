@@ -167,8 +167,8 @@ class Worker:
         return Ending(
             verb=told["verb"],
             outcome=told["outcome"],
-            error_code=told["error_code"],
-            message=told["error_message"],
+            error_code=told.get("error_code", ""),
+            message=told.get("error_message", ""),
             status=told.get("status"),
             retry_in=told.get("retry_in"),
             body=base64.b64decode(captured.get("body", "")),
