@@ -133,7 +133,7 @@ def _make_day(cursor: Any, day: Any) -> None:
 
     low, high = first_id_at(day), first_id_at(day + timedelta(days=1))
     cursor.execute(
-        f"CREATE TABLE IF NOT EXISTS executions_{day:%Y%m%d} PARTITION OF executions"
+        f"CREATE TABLE IF NOT EXISTS executions_{day:%Y%m%d} PARTITION OF ended_executions"
         f" FOR VALUES FROM ('{low}') TO ('{high}')"
     )
 

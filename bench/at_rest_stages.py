@@ -116,13 +116,7 @@ def one_look() -> Costs:
 
 
 def _bounds(owner: Any, now: datetime) -> dict[str, Any]:
-    from executions.engine import ledger
-
-    return {
-        "low": ledger.floor_id(),
-        "high": ledger.high_id(now),
-        "partitions": owner.ready,
-    }
+    return {"partitions": owner.ready}
 
 
 def _make_due(tenant_id: UUID, now: datetime) -> None:

@@ -159,23 +159,25 @@ def _fill_day(cursor: Any, member: Member, day: datetime, count: int, wanted: Wa
 
 def _fill_table(cursor: Any, parent: str, day: datetime, text: str, values: dict[str, Any]) -> None:
     """Fill a day before it is attached: indexes are made at once, not row by row."""
-    table = f"{parent}_{day:%Y%m%d}"
+    from executions.engine.ledger import parent_of
+
+    table, whole = f"{parent}_{day:%Y%m%d}", parent_of(parent)
     cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table])
     there = cursor.fetchone()[0]
     if not there:
         cursor.execute(
-            f"CREATE TABLE {table} (LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"
+            f"CREATE TABLE {table} (LIKE {whole} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"
         )
     if text:
         cursor.execute(text.format(table=table), values)
     if not there:
         bounds = f"FROM ('{values['low']}') TO ('{values['high']}')"
-        cursor.execute(f"ALTER TABLE {parent} ATTACH PARTITION {table} FOR VALUES {bounds}")
+        cursor.execute(f"ALTER TABLE {whole} ATTACH PARTITION {table} FOR VALUES {bounds}")
 
 
 def _size(cursor: Any) -> int:
     cursor.execute(
         "SELECT coalesce(sum(pg_total_relation_size(i.inhrelid)), 0) FROM pg_inherits i"
-        " WHERE i.inhparent IN ('executions'::regclass, 'attempts'::regclass)"
+        " WHERE i.inhparent IN ('ended_executions'::regclass, 'attempts'::regclass)"
     )
     return int(cursor.fetchone()[0])

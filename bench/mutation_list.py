@@ -5,29 +5,8 @@ A test holds every text to the code: where the code changes, the mutation is to 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Edit(NamedTuple):
-    """One text of one file, and what stands there instead.
-
-    ``block``: where in the file to look, where the text stands there more than once.
-    """
-
-    path: str
-    old: str
-    new: str
-    block: str = ""
-
-
-class Mutation(NamedTuple):
-    """One bug: the edits that plant it, and the tests that are to find it."""
-
-    name: str
-    what: str
-    edits: tuple[Edit, ...]
-    tests: tuple[str, ...]
-
+from bench.mutation import Edit, Mutation, one
+from bench.mutation_ledger import LEDGER
 
 _ENGINE = "tests/executions/engine"
 _STALE = (f"{_ENGINE}/test_transitions.py::test_a_stale_token_changes_nothing",)
@@ -48,21 +27,15 @@ def _unchecked(verb: str, block: str) -> Mutation:
     return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
 
 
-def _unchecked_for(verb: str, status: str) -> Mutation:
-    """Return the same for one of the ends that the statement ``finish`` writes."""
+def _unchecked_for(verb: str, status: str, block: str = "finish") -> Mutation:
+    """Return the same for one of the outcomes that a statement writes."""
     edit = Edit(
         "executions/sql/complete.sql",
         _TOKEN,
         f"(e.fencing_token = o.token OR o.status = '{status}') AND ",
-        "-- name: finish\n",
+        f"-- name: {block}\n",
     )
     return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
-
-
-def _one(
-    name: str, what: str, tests: tuple[str, ...], path: str, old: str, new: str, block: str = ""
-) -> Mutation:
-    return Mutation(name, what, (Edit(path, old, new, block),), tests)
 
 
 _RECORDER = "executions/engine/complete.py"
@@ -74,12 +47,12 @@ _HELD_EPOCH = " AND held.epoch = l.epoch"
 TOKENS = (
     _unchecked("start", "start"),
     _unchecked_for("succeed", "SUCCEEDED"),
-    _unchecked_for("retry", "RETRYING"),
+    _unchecked_for("retry", "RETRYING", "try_again"),
     _unchecked_for("fail", "FAILED"),
     _unchecked("hand-back", "hand_back"),
     _unchecked("defer", "defer"),
     _unchecked("progress", "note_progress")._replace(tests=(f"{_ENGINE}/test_progress.py",)),
-    _one(
+    one(
         "token-cancel",
         "cancel does not check the token of released work",
         _STALE,
@@ -88,7 +61,7 @@ TOKENS = (
         "e.status = 'QUEUED'",
         "-- name: cancel\n",
     ),
-    _one(
+    one(
         "token-reused",
         "a retry goes out under the token of the attempt before",
         (f"{_ENGINE}/test_dispatch.py::test_tokens_rise_and_never_come_again",),
@@ -96,19 +69,19 @@ TOKENS = (
         "fencing_token = nextval('execution_token_seq')",
         "fencing_token = coalesce(e.fencing_token, nextval('execution_token_seq'))",
     ),
-    _one(
+    one(
         "outcome-twice",
         "an attempt that has ended can end again",
         (f"{_ENGINE}/test_transitions.py::test_one_outcome_is_recorded_per_attempt",),
         f"{_SQL}/complete.sql",
-        "CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true",
-        "CASE WHEN true THEN true",
+        "WHEN e.status IN ('QUEUED', 'RUNNING') THEN true",
+        "WHEN true THEN true",
         "-- name: finish\n",
     ),
 )
 
 EPOCHS = (
-    _one(
+    one(
         "epoch-plan",
         "materialize plans under an epoch that is over",
         _EPOCH,
@@ -116,16 +89,25 @@ EPOCHS = (
         " AND l.epoch = held.epoch",
         "",
     ),
-    _one(
+    one(
         "epoch-insert",
         "materialize inserts under an epoch that is over",
         _EPOCH,
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
         "",
-        "-- name: insert_executions\n",
+        "-- name: insert_open\n",
     ),
-    _one(
+    one(
+        "epoch-skip",
+        "materialize writes a skipped instant under an epoch that is over",
+        (f"{_ENGINE}/test_instants.py",),
+        f"{_SQL}/materialize.sql",
+        _HELD_EPOCH,
+        "",
+        "-- name: insert_skipped\n",
+    ),
+    one(
         "epoch-advance",
         "materialize moves the cursor under an epoch that is over",
         _EPOCH,
@@ -134,7 +116,7 @@ EPOCHS = (
         "",
         "-- name: advance_tasks\n",
     ),
-    _one(
+    one(
         "epoch-renew",
         "a lease is renewed under an epoch that is over",
         _PARTITIONS,
@@ -143,7 +125,7 @@ EPOCHS = (
         "",
         "-- name: renew\n",
     ),
-    _one(
+    one(
         "owner-renew",
         "a lease of another owner is renewed",
         _PARTITIONS,
@@ -152,7 +134,7 @@ EPOCHS = (
         "",
         "-- name: renew\n",
     ),
-    _one(
+    one(
         "epoch-release",
         "a lease is given up under an epoch that is over",
         _PARTITIONS,
@@ -161,7 +143,7 @@ EPOCHS = (
         "",
         "-- name: release\n",
     ),
-    _one(
+    one(
         "epoch-stays",
         "a takeover does not raise the epoch",
         _PARTITIONS,
@@ -169,7 +151,7 @@ EPOCHS = (
         "epoch = l.epoch + 1",
         "epoch = l.epoch",
     ),
-    _one(
+    one(
         "trust-from-the-end",
         "the trust in a lease counts from the end of the renewing call",
         _PARTITIONS,
@@ -206,7 +188,7 @@ STREAM = (
         ),
         ("tests/executions/workers/test_outbox.py",),
     ),
-    _one(
+    one(
         "barrier-silence",
         "rescue takes a silent worker's work before its last words are recorded",
         _SILENCE,
@@ -214,7 +196,7 @@ STREAM = (
         "if stream.recorded(barrier):",
         "if barrier:",
     ),
-    _one(
+    one(
         "barrier-lease",
         "rescue takes work whose lease is over while recorders are behind",
         _SILENCE,
@@ -222,7 +204,7 @@ STREAM = (
         "if stream.recorded(self._barrier[0]):",
         "if self._barrier:",
     ),
-    _one(
+    one(
         "barrier-pending",
         "what a recorder has read counts as recorded",
         (f"{_ENGINE}/test_stream.py",),
@@ -230,7 +212,7 @@ STREAM = (
         "return oldest is None or _position(oldest) > wanted",
         "return True",
     ),
-    _one(
+    one(
         "wake-before-commit",
         "schedulers are woken before the commit",
         ("tests/shared/test_notify.py",),
@@ -238,7 +220,7 @@ STREAM = (
         "transaction.on_commit(lambda: _send(within), robust=True)",
         "_send(within)",
     ),
-    _one(
+    one(
         "abort-before-commit",
         "workers are told to abort before the commit",
         (f"{_ENGINE}/test_control.py",),
@@ -249,7 +231,7 @@ STREAM = (
 )
 
 START_GUARD = (
-    _one(
+    one(
         "asking-no-sign-of-life",
         "a worker that starts work before its next beat is taken for lost",
         (f"{_ENGINE}/test_silence.py",),
@@ -257,7 +239,7 @@ START_GUARD = (
         "redis.call('ZADD', 'punctual:workers', 'XX', 'GT', ",
         "redis.call('ZADD', 'punctual:workers', 'XX', 'LT', ",
     ),
-    _one(
+    one(
         "sent-first",
         "the worker sends before it asks the start guard",
         (f"{_ENGINE}/test_run.py::test_what_the_guard_refuses_is_not_sent",),
@@ -270,7 +252,7 @@ START_GUARD = (
         "            self._asking -= len(group)\n"
         "            continue\n",
     ),
-    _one(
+    one(
         "sent-early",
         "what was let go a moment ahead is sent before its time",
         (f"{_ENGINE}/test_run.py",),
@@ -278,7 +260,7 @@ START_GUARD = (
         "while (early := self.held.due - now()) > 0:",
         "while (early := self.held.due - now()) > 60:",
     ),
-    _one(
+    one(
         "mark-not-written",
         "the start guard lets go and writes no mark",
         _GUARD,
@@ -286,7 +268,7 @@ START_GUARD = (
         "redis.call('SET', key, mark, 'NX', 'EX', MARKED) or",
         "not redis.call('GET', key) or",
     ),
-    _one(
+    one(
         "mark-not-written-limited",
         "the same for a destination with limits",
         _GUARD,
@@ -294,7 +276,7 @@ START_GUARD = (
         "  redis.call('SET', key, mark, 'EX', MARKED)\n",
         "",
     ),
-    _one(
+    one(
         "copies-start",
         "a second copy of a message starts in the same worker",
         _GUARD,
@@ -302,7 +284,7 @@ START_GUARD = (
         "'s:' .. ARGV[2] .. '#' .. ARGV[i + 2]",
         "'s:' .. ARGV[2]",
     ),
-    _one(
+    one(
         "incarnation-ignored",
         "the start guard ignores the incarnation",
         _GUARD,
@@ -310,7 +292,7 @@ START_GUARD = (
         "redis.call('GET', KEYS[1]) == ARGV[1]",
         "true",
     ),
-    _one(
+    one(
         "incarnation-stays",
         "a restarted Redis keeps its incarnation",
         _GUARD,
@@ -318,7 +300,7 @@ START_GUARD = (
         'if found and found.decode().startswith(f"{run_id}:"):',
         "if found:",
     ),
-    _one(
+    one(
         "started-ignored",
         "void overwrites the mark of what has started",
         _GUARD,
@@ -326,7 +308,7 @@ START_GUARD = (
         "if mark and string.sub(mark, 1, 2) == 's:' then",
         "if false then",
     ),
-    _one(
+    one(
         "started-ignored-by-edits",
         "edit and pause take back what has started",
         _WITHDRAWAL,
@@ -334,7 +316,7 @@ START_GUARD = (
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),
-    _one(
+    one(
         "started-ignored-by-cancel",
         "cancel ends what has started as if it had not",
         ("tests/executions/services/test_cancellation.py",),
@@ -342,7 +324,7 @@ START_GUARD = (
         "        if holder:\n",
         "        if not token:\n",
     ),
-    _one(
+    one(
         "started-ignored-by-rescue",
         "rescue takes back released work that has started",
         (f"{_ENGINE}/test_rescue.py::test_released_work_that_has_started_counts_as_running",),
@@ -350,7 +332,7 @@ START_GUARD = (
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),
-    _one(
+    one(
         "started-ignored-by-dispatch",
         "dispatch takes back what has started although its message seemed lost",
         (f"{_ENGINE}/test_dispatch.py::test_what_has_started_nevertheless_stays_with_its_worker",),
@@ -358,32 +340,13 @@ START_GUARD = (
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),
-    _one(
+    one(
         "not-voided",
         "edit and pause change released work without asking the guard",
         _WITHDRAWAL,
         "executions/engine/withdrawal.py",
         "holders = guard.void([row.token for row in queued if row.token is not None])",
         'holders = ["" for _ in queued]',
-    ),
-)
-
-LEDGER = (
-    _one(
-        "claimed-twice",
-        "two schedulers may claim the same work",
-        ("tests/concurrency/test_dispatch_race.py",),
-        f"{_SQL}/dispatch.sql",
-        "    LIMIT %(limit)s\n    FOR NO KEY UPDATE SKIP LOCKED\n), waiting",
-        "    LIMIT %(limit)s\n), waiting",
-    ),
-    _one(
-        "cursor-unchecked",
-        "materialize moves a cursor that an edit has moved",
-        (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
-        f"{_SQL}/materialize.sql",
-        "t.next_run_at = p.cursor AND ",
-        "",
     ),
 )
 

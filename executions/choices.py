@@ -39,6 +39,7 @@ class AttemptOutcome(models.TextChoices):
 
 
 FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})
+OPEN = frozenset(Status) - FINAL
 LEASED = frozenset({Status.QUEUED, Status.RUNNING})
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -11,7 +11,8 @@ from django.db import models
 from django.db.models import Count, Max, Min, Q, TextField
 from django.db.models.functions import Cast
 
-from executions.choices import JOB_ACTIVE, Status
+from executions.choices import FINAL, JOB_ACTIVE, OPEN, Status
+from shared.exceptions import NotFound
 from shared.ids import first_id_at
 from shared.querysets import TenantQuerySet
 from tasks.definition import pools_called
@@ -31,6 +32,31 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
     def for_tenant(self, tenant_id: UUID) -> ExecutionQuerySet:
         """Return the tenant's executions; span rows are not executions."""
         return self.filter(tenant_id=tenant_id, span_count__isnull=True)
+
+    def get_for_tenant(self, tenant_id: UUID, row_id: UUID, *, lock: bool = False) -> Execution:
+        """Return one of the tenant's, locked for a change if asked and open; raise NotFound.
+
+        What has ended never changes, so it is not locked.
+        """
+        if not lock:
+            return super().get_for_tenant(tenant_id, row_id)
+        found = self.for_tenant(tenant_id).held([row_id])
+        if not found:
+            raise NotFound(f"There is no such {self.called}.")
+        return found[0]
+
+    def held(self, ids: Sequence[UUID]) -> list[Execution]:
+        """Return these, in order of ids, those that are open locked for a change.
+
+        Open ones are read first: one that ends meanwhile is found among the ended, by the second
+        read, and not missed.
+        """
+        few = self.filter(pk__in=ids, pk__gte=min(ids), pk__lte=max(ids))
+        open_ = few.filter(status__in=sorted(OPEN)).order_by("id").select_for_update(no_key=True)
+        found = {row.pk: row for row in open_}
+        ended = few.filter(status__in=sorted(FINAL)).order_by("id")
+        found |= {row.pk: row for row in ended}
+        return [found[one] for one in sorted(found)]
 
     def scheduled_between(
         self, since: datetime | None, until: datetime | None
@@ -102,7 +128,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
     def _by_index(self) -> list[ExecutionQuerySet]:
         """Return unstarted work in the words of the indexes that find it among millions.
 
-        Indexes executions_due_idx, executions_parked_idx and executions_leased_idx.
+        Indexes open_executions_due_idx, open_executions_parked_idx and open_executions_leased_idx.
         """
         waits = self.filter(status__in=(Status.PENDING, Status.RETRYING), held=False)
         return [

@@ -42,6 +42,8 @@ _TUNABLE = {
     # A backlog of 250,000 writes three gigabytes; with a checkpoint after each, pages are written
     # to the log as a whole again and again.
     "max_wal_size": "4GB",
+    # Rows of open work come and go by the thousand: their places are wanted again within seconds.
+    "autovacuum_naptime": "5s",
     "timezone": "UTC",
     "log_timezone": "UTC",
     # Plans are short and repeated; compiling them costs more than running them.

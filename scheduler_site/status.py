@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from executions.engine import ledger, refusals
+from executions.engine import refusals
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.stats.minutes import first_minute, percentiles, wire_bound
@@ -69,10 +69,7 @@ class Status:
 def read_status() -> Status:
     """Ask database and Redis; raise what they raise when they cannot be asked."""
     now = database_now()
-    bounds = {"low": ledger.floor_id(), "high": ledger.high_id(now)}
-    due, late, queued, running, retrying = rows(
-        "status/open_work", {**bounds, "late": LATE_SECONDS}
-    )[0]
+    due, late, queued, running, retrying = rows("status/open_work", {"late": LATE_SECONDS})[0]
     succeeded, failed, starts = rows("status/recent", {"since": first_minute(now)})[0]
     delay = percentiles(starts or [0])
     taking = [worker for worker in registry.workers() if worker.takes_work]
@@ -96,11 +93,11 @@ def read_status() -> Status:
         partitions_owned=owned,
         partitions_total=total,
         refused=refusals.read(),
-        problems=_problems(bounds, recorders),
+        problems=_problems(recorders),
     )
 
 
-def _problems(bounds: dict[str, Any], recorders: int) -> list[str]:
+def _problems(recorders: int) -> list[str]:
     found = [what for what in readiness().values() if what != "ok"]
     if not recorders:
         found.append("no live recorder writes outcomes")
@@ -108,7 +105,7 @@ def _problems(bounds: dict[str, Any], recorders: int) -> list[str]:
     unwritten = oldest_outcome_seconds()
     if unwritten > OUTCOME_STUCK_SECONDS:
         found.append(f"outcomes are not written since {unwritten:.0f} s")
-    waiting = rows("doctor/oldest_due", bounds)
+    waiting = rows("doctor/oldest_due")
     if waiting and waiting[0][2] > STUCK_SECONDS:
         found.append(f"execution {waiting[0][1]} is due since {waiting[0][2]:.0f} s")
     return found

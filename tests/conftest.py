@@ -95,15 +95,11 @@ def django_db_setup(
 
 
 def _restore_fixed_rows(**_: object) -> None:
-    from executions.engine.clocks import database_now
-    from executions.models import LedgerFloor, PartitionLease
-    from shared.ids import first_id_at
+    from executions.models import PartitionLease
 
     PartitionLease.objects.bulk_create(
         (PartitionLease(partition=number) for number in range(256)), ignore_conflicts=True
     )
-    today = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
-    LedgerFloor.objects.get_or_create(id=1, defaults={"floor_id": first_id_at(today)})
 
 
 @pytest.fixture(autouse=True)

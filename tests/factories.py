@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from executions.engine import guard, ledger, materialize, transitions
+from executions.engine import guard, materialize, transitions
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.engine.transitions import Claimed, Finish
@@ -117,15 +117,12 @@ def release(
     rooms: Mapping[str, Sequence[Any]] = NO_ROOMS,
 ) -> list[Claimed]:
     """Hand due work to workers, as the dispatcher does: QUEUED under a token and a lease."""
-    low, high = ledger.floor_id(), ledger.high_id(database_now())
     # In a test's transaction now() stands still, while due times follow the clock.
     window_seconds += _seconds_since_begin()
     claimed: list[Claimed] = []
     for band in range(3):
         found, _ = transitions.mark_queued(
             {
-                "low": low,
-                "high": high,
                 "band": band,
                 "window": window_seconds,
                 "margin": 10.0,

@@ -64,19 +64,14 @@ def make_tenant(name: str, kind: int) -> Tenant:
 
 
 def make_shared() -> None:
-    """Write what no tenant owns: the floor of open work, workers, and schedulers."""
+    """Write what no tenant owns: workers and schedulers."""
     from executions.models import (
-        LedgerFloor,
         PartitionLease,
         SchedulerNode,
         WorkerHour,
         WorkerMinute,
     )
-    from shared.ids import first_id_at
 
-    LedgerFloor.objects.update_or_create(
-        id=1, defaults={"floor_id": first_id_at(NOW - timedelta(days=12))}
-    )
     node = fixed_id(NOW - _HOUR, 1, 0)
     SchedulerNode.objects.create(
         id=node, name="host-1", pid=4242, started_at=NOW - _HOUR, heartbeat_at=NOW

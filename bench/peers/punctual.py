@@ -25,7 +25,7 @@ _BATCH = 5000
 #: So long without any progress is the end of waiting for the recorder.
 STALL_SECONDS = 30.0
 _LOOK_SECONDS = 0.02
-#: Index executions_leased_idx: cheap, however many executions there are.
+#: Index open_executions_leased_idx: cheap, however many executions there are.
 _UNDER_WAY = "SELECT count(*) FROM executions WHERE status IN ('QUEUED', 'RUNNING')"
 _SUCCEEDED = """
 SELECT count(*) FROM executions

@@ -16,7 +16,6 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_version
 from dashboard.listing import PAGE_ROWS
 from executions.choices import Status
-from executions.engine import ledger
 from executions.models import Execution
 from executions.presentation import present_executions
 from executions.services import destinations as services
@@ -128,11 +127,8 @@ def _in_flight(tenant_id: UUID, host: str) -> list[Any]:
 
     One whose receiver goes on after a 202 is under way no more.
     """
-    # In the words of the index executions_leased_idx.
-    bounds = ledger.bounds()
+    # In the words of the index open_executions_leased_idx.
     found = Execution.objects.for_tenant(tenant_id).filter(
-        id__gte=bounds["low"],
-        id__lt=bounds["high"],
         status=Status.RUNNING,
         destination=host,
         accepted_at=None,
@@ -142,7 +138,7 @@ def _in_flight(tenant_id: UUID, host: str) -> list[Any]:
 
 def _waiting(tenant_id: UUID, host: str) -> list[Any]:
     """Return the executions that wait for the host to have room, the oldest first."""
-    # In the words of the index executions_parked_idx.
+    # In the words of the index open_executions_parked_idx.
     found = Execution.objects.for_tenant(tenant_id).filter(
         destination=host,
         status__in=(Status.PENDING, Status.RETRYING),

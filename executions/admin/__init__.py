@@ -9,7 +9,6 @@ from executions.admin.destinations import DestinationAdmin, PoolAdmin
 from executions.admin.housekeeping import HousekeepingAdmin
 from executions.admin.ledger import AttemptAdmin, ExecutionAdmin
 from executions.admin.machinery import (
-    LedgerFloorAdmin,
     PartitionLeaseAdmin,
     SchedulerNodeAdmin,
     UnownedStretchAdmin,
@@ -27,7 +26,6 @@ __all__ = [
     "DestinationAdmin",
     "ExecutionAdmin",
     "HousekeepingAdmin",
-    "LedgerFloorAdmin",
     "PartitionLeaseAdmin",
     "PauseAdmin",
     "PoolAdmin",

@@ -1,11 +1,10 @@
-"""Schedulers, leases, the ledger's floor and workers' load in the admin: only to look at."""
+"""Schedulers, leases and workers' load in the admin: only to look at."""
 
 from __future__ import annotations
 
 from django.contrib import admin
 
 from executions.models import (
-    LedgerFloor,
     PartitionLease,
     SchedulerNode,
     UnownedStretch,
@@ -35,13 +34,6 @@ class UnownedStretchAdmin(ProductAdmin):
     """When partitions had no scheduler."""
 
     list_display = ("partition", "since", "until", "judged", "id")
-
-
-@admin.register(LedgerFloor)
-class LedgerFloorAdmin(ProductAdmin):
-    """The oldest id that may still be unfinished."""
-
-    list_display = ("id", "floor_id")
 
 
 @admin.register(WorkerMinute)

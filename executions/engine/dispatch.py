@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import BAND_NAMES
-from executions.engine import guard, ledger, messages, transitions
+from executions.engine import guard, messages, transitions
 from executions.engine.bands import Bands
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
@@ -73,13 +73,12 @@ class Dispatcher:
         if not self.partitions.ready:
             return Counts()
         offset = self.offset.at_most()
-        bounds = ledger.bounds()
-        look = self.rooms.look(bounds, capacity_by_pool(), self.partitions.ready)
+        look = self.rooms.look(capacity_by_pool(), self.partitions.ready)
         claimed = 0
         more = full = flows = False
         for pool, room in look.pools.items():
             wanted = min(room, conf().dispatch_batch)
-            parameters = {"pool": pool, **bounds, "incarnation": incarnation}
+            parameters = {"pool": pool, "incarnation": incarnation}
             claim = self._claims(parameters, look, offset)
             batch, left = self.bands.share_out(pool, wanted, claim, look.bands)
             claimed += len(batch)
@@ -90,7 +89,7 @@ class Dispatcher:
         if more:
             return Counts(done=claimed, next_in=0.0)
         self._room_in = _ROOM_SECONDS if flows else min(_NO_ROOM_SECONDS, 2 * self._room_in)
-        wait = self._until_next(bounds, look)
+        wait = self._until_next(look)
         return Counts(done=claimed, next_in=min(wait, self._room_in) if full else wait)
 
     def _claims(
@@ -153,14 +152,14 @@ class Dispatcher:
             transitions.withdraw([(row.id, row.token) for row, by in pairs if not by])
         self._owed = []
 
-    def _until_next(self, bounds: dict[str, Any], look: Pass) -> float:
+    def _until_next(self, look: Pass) -> float:
         sleep = min(conf().scheduler_sleep_seconds, look.next_in)
         open_pools = [pool for pool, room in look.pools.items() if room]
         if len(open_pools) < len(look.pools) or not open_pools:
             sleep = min(sleep, _NO_ROOM_SECONDS)
         [(soonest, now)] = rows(
             "dispatch/next_due",
-            {**bounds, "partitions": self.partitions.ready, "pools": open_pools},
+            {"partitions": self.partitions.ready, "pools": open_pools},
         )
         if soonest is None:
             return sleep

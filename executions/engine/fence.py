@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.engine import guard, ledger, transitions
+from executions.engine import guard, transitions
 from executions.engine.clocks import database_now
 from shared.notify import wake_schedulers_now
 from shared.sql import rows, run, statement
@@ -59,7 +59,7 @@ def take_back_released() -> int:
     Raise Unavailable when Redis cannot be asked; what was taken back until then stays so. What
     the start guard says has started counts as RUNNING, and is rescue's.
     """
-    bounds = {**ledger.bounds(), "limit": _BATCH}
+    bounds = {"limit": _BATCH}
     moved = 0
     while found := rows("fence/released", bounds):
         holders = guard.void([token for _, token in found])

@@ -19,7 +19,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import Status
-from executions.engine import guard, ledger, transitions
+from executions.engine import guard, transitions
 from executions.engine.clocks import database_now
 from executions.engine.control import abort_on_commit
 from executions.engine.counts import Counts
@@ -97,7 +97,7 @@ def run_once(partitions: Partitions, seen: Seen | None = None) -> Counts:
 
 def standing(task: Task, series_id: UUID | None = None) -> Standing:
     """Return how a task's executions, or those of one of its bulk jobs, stand now."""
-    return _standings([(task.id, series_id)], _bounds(database_now()))[task.id, series_id]
+    return _standings([(task.id, series_id)])[task.id, series_id]
 
 
 class _Look:
@@ -114,7 +114,6 @@ class _Look:
         self._seen = seen
         self._began = time.monotonic()
         self._now = database_now()
-        self._bounds = _bounds(self._now)
         self._done = 0
         self._next: list[float] = [conf().scheduler_sleep_seconds]
 
@@ -138,7 +137,7 @@ class _Look:
         return Counts(done=self._done, next_in=max(0.0, min(self._next)))
 
     def _groups(self, after: UUID) -> Iterator[list[_Group]]:
-        scope = {**self._bounds, "now": self._now, "limit": _CHUNK}
+        scope = {"now": self._now, "limit": _CHUNK}
         own = {**scope, "partitions": self.owner["partitions"]}
         while True:
             found = [_Group(*row) for row in rows("gate/groups", {**own, "after": after})]
@@ -158,7 +157,7 @@ class _Look:
 
     def _treat(self, groups: Sequence[_Group]) -> None:
         """Decide on some groups; locks are taken only where something is to be done."""
-        standings = _standings([group.key for group in groups], self._bounds)
+        standings = _standings([group.key for group in groups])
         wanted: dict[Key, tuple[int, int]] = {}
         for group in groups:
             found = standings.get(group.key)
@@ -177,7 +176,7 @@ class _Look:
         # of what is due. Whoever comes second sees what the first has committed.
         with transaction.atomic():
             locked = self._lock(wanted)
-            standings = _standings(list(locked), self._bounds)
+            standings = _standings(list(locked))
             decisions = {key: decide(standings[key], due) for key, due in locked.items()}
             freed = self._make_room(decisions.values())
             for key, decision in decisions.items():
@@ -193,7 +192,6 @@ class _Look:
     def _lock(self, wanted: Mapping[Key, tuple[int, int]]) -> dict[Key, list[_Row]]:
         parameters = {
             **self.owner,
-            **self._bounds,
             **_columns(wanted),
             "most": [most for most, _ in wanted.values()],
             "now": self._now,
@@ -212,8 +210,6 @@ class _Look:
                 "gate/admit",
                 {
                     "ids": ids,
-                    "low": min(ids),
-                    "high": max(ids),
                     "waited": [
                         waited_until is not None and row.due_at <= waited_until for row in admitted
                     ],
@@ -232,7 +228,7 @@ class _Look:
         ids = [place.id for decision in decisions for place in decision.cancel]
         if not ids:
             return set()
-        found = rows("gate/lock_places", {"ids": ids, "low": min(ids), "high": max(ids)})
+        found = rows("gate/lock_places", {"ids": ids})
         released = [row for row in found if row[1] == Status.QUEUED]
         try:
             holders = guard.void([token for _, _, token in released])
@@ -255,11 +251,11 @@ def _most(standing: Standing, due: int) -> int:
     return _OF_GROUP
 
 
-def _standings(keys: Sequence[Key], bounds: Mapping[str, object]) -> dict[Key, Standing]:
+def _standings(keys: Sequence[Key]) -> dict[Key, Standing]:
     found: dict[Key, list[Place]] = {}
     rules: dict[Key, tuple[str, int | None, bool]] = {}
     for task, series, *rule, execution, status, token, cancelling in rows(
-        "gate/standings", {**bounds, **_columns(keys)}
+        "gate/standings", _columns(keys)
     ):
         places = found.setdefault((task, series), [])
         rules[task, series] = (rule[0], rule[1], rule[2])
@@ -271,7 +267,3 @@ def _standings(keys: Sequence[Key], bounds: Mapping[str, object]) -> dict[Key, S
 def _columns(keys: Iterable[Key]) -> dict[str, object]:
     keys = list(keys)
     return {"tasks": [task for task, _ in keys], "series": [series for _, series in keys]}
-
-
-def _bounds(now: datetime) -> dict[str, object]:
-    return {"low": ledger.floor_id(), "high": ledger.high_id(now)}

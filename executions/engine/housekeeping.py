@@ -1,4 +1,4 @@
-"""Small regular jobs: days ahead, retention, the ledger's floor, expired keys of idempotency."""
+"""Small regular jobs: days ahead, retention, expired keys of idempotency."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ def run_once() -> dict[str, int]:
     """Do every job once; return what each did. Repeating it at any time does no harm."""
     now = database_now()
     made = ledger.ensure_days_ahead(now)
-    floor = ledger.raise_floor(now)
     expired, _ = IdempotencyRecord.objects.filter(expires_at__lt=now).delete()
     forgotten = registry.forget_old()
     oldest = now - timedelta(days=conf().retention_days)
@@ -34,7 +33,7 @@ def run_once() -> dict[str, int]:
         # Last: where an archive is kept, it may take minutes.
         "days_dropped": drop_old_days(),
     }
-    log.info("house_kept", extra={**done, "floor": str(floor)})
+    log.info("house_kept", extra=done)
     return done
 
 

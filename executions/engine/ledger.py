@@ -1,7 +1,7 @@
-"""The ledger's bounds and days: which ids hot statements look at, and the day tables.
+"""The days of the history, which are tables of their own, and the ids that bound them.
 
-No unfinished execution has an id below the floor, a row in the database. Materialize lowers it
-when it writes an older instant; :func:`raise_floor` moves it up day by day.
+``executions`` has two parts, which PostgreSQL keeps apart by status: ``open_executions``, all that
+is unfinished, in one table; ``ended_executions``, what has ended, written once and by day.
 """
 
 from __future__ import annotations
@@ -10,86 +10,68 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DataError, connection, transaction
 from psycopg import sql
 
 from shared.conf import conf
 from shared.ids import first_id_at, moment_of
-from shared.sql import rows, run, statement, together
+from shared.sql import rows, run, statement
 
 DAILY_TABLES = ("executions", "attempts", "events")
 DAY = timedelta(days=1)
-#: Above every id: nominal times lie at most a horizon ahead, clocks may differ by less.
-_HIGH_AHEAD = timedelta(days=1)
-#: Longer than any transaction: from midnight on the floor waits so long before it follows, since
-#: a transaction that began the day before may still write, without the floor's lock, a row that
-#: cannot be seen yet.
-_FLOOR_WAITS = timedelta(hours=1)
+#: What the day's tables of executions belong to; the others are their own parents.
+_PARENTS = {"executions": "ended_executions"}
+#: Ids younger than this lie in a day that housekeeping has made and that no retention drops.
+_SURELY_THERE = timedelta(hours=20)
+#: What ended within an hour and began longer ago is found by executions_late_ends_idx.
+_LAST_HOURS = timedelta(hours=2, minutes=2)
+#: How long a day stays that was made again for what ended after the day had left.
+_KEPT_FOR_LATE_ENDS = timedelta(days=7)
 _STEPS_OF_A_DAY = ("prune/create_day", "prune/bound_day", "prune/attach_day", "prune/unbound_day")
 #: The comment of a day's table from the moment on that it leaves; one that somebody detached by
 #: hand does not have it and stays.
 LEAVING = "Leaves the ledger."
 
 
-def floor_id() -> UUID:
-    """Return the smallest id that may belong to an unfinished execution."""
-    found: UUID = rows("materialize/read_floor")[0][0]
-    return found
+def oldest_open() -> UUID | None:
+    """Return the smallest id of an unfinished execution; None when all have ended."""
+    found = rows("materialize/oldest_open")
+    return found[0][0] if found else None
 
 
-def floor_of_last_hour() -> UUID:
-    """Return the smallest id that may belong to an execution which ended within the last hour."""
-    found: UUID = rows("materialize/read_floor_of_last_hour")[0][0]
-    return found
+def oldest_of_last_hour(now: datetime) -> UUID:
+    """Return an id at or below that of every execution which is open or ended since an hour ago."""
+    found: list[UUID] = [row[0] for row in rows("materialize/oldest_of_last_hour")]
+    open_ = oldest_open()
+    return min([first_id_at(now - _LAST_HOURS), *found, *([open_] if open_ else [])])
 
 
-def bounds() -> dict[str, UUID]:
-    """Return ``low`` and ``high``, between which lie all executions that may be due now."""
-    floor, clock = together(("materialize/read_floor", {}), ("leases/database_time", {}))
-    return {"low": floor.rows[0][0], "high": high_id(clock.rows[0][0])}
-
-
-def high_id(now: datetime) -> UUID:
-    """Return an id above every execution that may be due."""
-    return first_id_at(now + _HIGH_AHEAD)
-
-
-def lock_floor() -> UUID:
-    """Return the floor, which stays as it is until this transaction ends."""
-    found: UUID = rows("materialize/lock_floor")[0][0]
-    return found
-
-
-def lower_floor(oldest: UUID) -> None:
-    """Move the floor below an id that is about to be written; part of that transaction.
-
-    Holding the row until commit closes the race with :func:`raise_floor`, which would otherwise
-    not see the new row and move the floor past it.
-    """
-    if lock_floor() > oldest:
-        run("materialize/set_floor", {"floor": _day_start(oldest)})
-
-
-def raise_floor(now: datetime) -> UUID:
-    """Move the floor up to the oldest day that has unfinished work, at most to yesterday."""
-    limit = first_id_at(_midnight(now - _FLOOR_WAITS) - DAY)
-    with transaction.atomic():
-        floor = lock_floor()
-        while floor < limit:
-            following = first_id_at(_midnight(moment_of(floor)) + DAY)
-            if rows("materialize/has_open", {"low": floor, "high": following})[0][0]:
-                break
-            floor = following
-        run("materialize/raise_floor", {"floor": floor})
-    return floor
-
-
-def needs_lower_floor(oldest: UUID, now: datetime) -> bool:
-    """Return whether an id is so old that the floor may have passed it.
-
-    A new installation's floor is the day that it began on, later ones stay a day behind.
-    """
+def is_old(oldest: UUID, now: datetime) -> bool:
+    """Return whether an id is so old that its day may be missing."""
     return oldest < first_id_at(_midnight(now))
+
+
+def ensure_days_of(ids: Iterable[UUID]) -> None:
+    """Make the days that are missing for executions about to end; part of that transaction.
+
+    No day leaves while an execution of it is open, so one is missing only where the execution was
+    written after its day had left. Such a day is kept for a week.
+    """
+    oldest = moment_of(min(ids))
+    if datetime.now(UTC) - oldest < _SURELY_THERE:
+        return
+    moments = [moment_of(one) for one in ids]
+    if missing := missing_days(moments):
+        make_days(missing)
+        keep_until(missing, datetime.now(UTC) + _KEPT_FOR_LATE_ENDS)
+
+
+def blames_a_value(error: Exception) -> bool:
+    """Return whether the database refused a value, and not for instance a day without a table."""
+    if isinstance(error, DataError):
+        return True
+    said = getattr(error.__cause__, "diag", None)
+    return bool(said and (said.column_name or said.constraint_name))
 
 
 def missing_days(moments: Iterable[datetime]) -> list[datetime]:
@@ -134,6 +116,23 @@ def put_aside(table: str) -> None:
         _clear_name(table)
 
 
+def parent_of(table: str) -> str:
+    """Return the partitioned table that the days of one of DAILY_TABLES belong to."""
+    return _PARENTS.get(table, table)
+
+
+def keep_until(days: Iterable[datetime], until: datetime) -> None:
+    """Spare the tables of these days from the retention until after a date."""
+    with connection.cursor() as cursor:
+        for day in days:
+            for parent in DAILY_TABLES:
+                names = {
+                    "table": sql.Identifier(_table(parent, day)),
+                    "text": sql.Literal(f"kept until {until:%Y-%m-%d}"),
+                }
+                cursor.execute(sql.SQL(statement("retention/describe")).format(**names))
+
+
 def day_of(name: str) -> datetime:
     """Return the midnight that a day given as YYYYMMDD begins with."""
     return datetime.strptime(name, "%Y%m%d").replace(tzinfo=UTC)
@@ -149,8 +148,7 @@ def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Comp
     table = table or _table(parent, day)
     return {
         "table": sql.Identifier(table),
-        "name": sql.Literal(table),
-        "parent": sql.Identifier(parent),
+        "parent": sql.Identifier(parent_of(parent)),
         "low": sql.Literal(first_id_at(day)),
         "high": sql.Literal(first_id_at(day + DAY)),
         "table_bounds": sql.Identifier(f"{_table(parent, day)}_bounds"),
@@ -159,10 +157,8 @@ def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Comp
 
 def _create_day(parent: str, day: datetime) -> None:
     names = day_names(parent, day)
-    # Events are read by transaction: there a range of ids must not seem to be most of a day.
-    steps = (*_STEPS_OF_A_DAY, "prune/weigh_day") if parent == "executions" else _STEPS_OF_A_DAY
     with connection.cursor() as cursor:
-        for name in steps:
+        for name in _STEPS_OF_A_DAY:
             cursor.execute(sql.SQL(statement(name)).format(**names))
 
 
@@ -182,7 +178,9 @@ def _clear_name(table: str) -> None:
 
 def _present() -> set[str]:
     return {
-        row[0] for parent in DAILY_TABLES for row in rows("prune/existing_days", {"parent": parent})
+        row[0]
+        for table in DAILY_TABLES
+        for row in rows("prune/existing_days", {"parent": parent_of(table)})
     }
 
 
@@ -192,7 +190,3 @@ def _table(parent: str, day: datetime) -> str:
 
 def _midnight(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _day_start(value: UUID) -> UUID:
-    return first_id_at(_midnight(moment_of(value)))

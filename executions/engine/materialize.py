@@ -7,22 +7,21 @@ a reason, as one coalesced row, or as a span row for a long stretch. It never st
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
 
 from executions.choices import Status
-from executions.engine import ledger, neglected
+from executions.engine import instants, ledger, neglected
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
-from executions.engine.planning import Due, Planned, Row, plan_tasks
+from executions.engine.planning import Due, Planned, plan_tasks
 from shared.conf import conf
-from shared.ids import execution_id
 from shared.sql import rows, run
-from shared.sql_arrays import of_flags, of_integers, of_moments, of_texts, of_uuids
+from shared.sql_arrays import of_flags, of_integers, of_moments, of_uuids
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +30,8 @@ _GATHER_SECONDS = 1.0
 _OF_EACH = 4
 _UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
 
-_Write = Callable[[list[Planned], Partitions, datetime], None]
-
-
-class _DaysMissing(Exception):
-    """Some instants lie on days that have no table."""
-
-    def __init__(self, days: list[datetime]) -> None:
-        super().__init__(f"{len(days)} days have no table")
-        self.days = days
+#: Writes what is planned; the last is the ids of instants that have ended already.
+_Write = Callable[[list[Planned], Partitions, datetime, Set[UUID]], None]
 
 
 def run_once(partitions: Partitions) -> Counts:
@@ -57,12 +49,12 @@ def run_once(partitions: Partitions) -> Counts:
     now = database_now()
     try:
         planned = _pass(partitions, now, _write)
-    except _DaysMissing as missing:
+    except instants.DaysMissing as missing:
         # Outside of the transaction, whose locks must stay few and short.
         ledger.make_days(missing.days)
         return Counts(next_in=0.0)
     except (DataError, IntegrityError) as error:
-        if not _blames_a_row(error):
+        if not ledger.blames_a_value(error):
             raise
         planned = _pass(partitions, now, _write_singly)
     dues = (row.due for entry in planned for row in entry.rows if row.status == Status.PENDING)
@@ -75,6 +67,18 @@ def run_once(partitions: Partitions) -> Counts:
 
 
 def _pass(partitions: Partitions, now: datetime, write: _Write) -> list[Planned]:
+    ended: set[UUID] = set()
+    while True:
+        try:
+            return _try_pass(partitions, now, write, ended)
+        except instants.AlreadyEnded as found:
+            # All of the pass is undone, its events too; the next one leaves these out.
+            ended |= found.ids
+
+
+def _try_pass(
+    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID]
+) -> list[Planned]:
     horizon = now + timedelta(seconds=conf().horizon_seconds)
     with transaction.atomic():
         found = rows(
@@ -88,35 +92,29 @@ def _pass(partitions: Partitions, now: datetime, write: _Write) -> list[Planned]
         )
         planned = plan_tasks([Due(*row) for row in found], now, horizon, partitions.unowned)
         if planned:
-            write(planned, partitions, now)
+            write(planned, partitions, now, ended)
     return planned
 
 
-def _blames_a_row(error: Exception) -> bool:
-    """Return whether the database refused a value, and not for instance a day without table."""
-    if isinstance(error, DataError):
-        return True
-    said = getattr(error.__cause__, "diag", None)
-    return bool(said and (said.column_name or said.constraint_name))
-
-
-def _write_singly(planned: list[Planned], partitions: Partitions, now: datetime) -> None:
+def _write_singly(
+    planned: list[Planned], partitions: Partitions, now: datetime, ended: Set[UUID]
+) -> None:
     """Write task by task; one whose values the database refuses is paused, visibly (F43)."""
     for entry in planned:
         try:
             with transaction.atomic():
-                _write([entry], partitions, now)
+                _write([entry], partitions, now, ended)
         except (DataError, IntegrityError) as error:
-            if not _blames_a_row(error):
+            if not ledger.blames_a_value(error):
                 raise
             log.exception("definition_unreadable", extra={"task_id": str(entry.task)})
             _pause([entry.task])
 
 
-def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> None:
+def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended: Set[UUID]) -> None:
     owner = partitions.parameters()
     found = [row for entry in planned for row in entry.rows]
-    made = _insert(found, owner, now) if found else 0
+    made = instants.insert(found, owner, now, ended) if found else 0
     # What was there already, because of a repeat, may have ended.
     began = {row.task for row in found if row.status == Status.PENDING and made == len(found)}
     moved = [entry for entry in planned if entry.readable]
@@ -125,7 +123,6 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> Non
             "materialize/advance_tasks",
             {
                 **owner,
-                "floor": ledger.floor_id(),
                 "task_ids": of_uuids([entry.task for entry in moved]),
                 "cursors": of_moments([entry.cursor for entry in moved]),
                 "next_run_at": of_moments([entry.next_run_at for entry in moved]),
@@ -135,33 +132,6 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime) -> Non
             },
         )
     _pause([entry.task for entry in planned if not entry.readable])
-
-
-def _insert(found: list[Row], owner: dict[str, object], now: datetime) -> int:
-    """Insert the rows; return how many were not there yet."""
-    ids = [execution_id(row.task, row.at) for row in found]
-    if ledger.needs_lower_floor(min(ids), now):
-        # First the floor, whose lock keeps housekeeping from dropping a day just found there.
-        ledger.lower_floor(min(ids))
-        missing = ledger.missing_days(row.at for row in found)
-        if missing:
-            raise _DaysMissing(missing)
-    [(made,)] = rows(
-        "materialize/insert_executions",
-        {
-            **owner,
-            "ids": of_uuids(ids),
-            "tasks": of_uuids({row.task for row in found}),
-            "task_ids": of_uuids([row.task for row in found]),
-            "scheduled_for": of_moments([row.at for row in found]),
-            "due_at": of_moments([row.due for row in found]),
-            "statuses": of_texts([row.status for row in found]),
-            "reasons": of_texts([row.reason for row in found]),
-            "span_last": of_moments([row.span_last for row in found]),
-            "span_count": of_integers([row.span_count for row in found]),
-        },
-    )
-    return int(made)
 
 
 def _pause(tasks: list[UUID]) -> None:

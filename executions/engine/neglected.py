@@ -8,14 +8,19 @@ same threshold and grace. Want of workers is no misfire: such work waits and run
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 
 from executions.engine import ledger
+from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from shared.conf import conf
+from shared.ids import first_id_at
 from shared.sql import rows, run
 
 log = logging.getLogger(__name__)
 
+#: Above every id: nominal times lie at most a horizon ahead.
+_AHEAD = timedelta(days=1)
 #: Tasks of one statement; each has at most some dozens of prepared instants.
 _BATCH = 200
 
@@ -31,9 +36,17 @@ def take_up(partitions: Partitions) -> bool:
         "since": [stretch.since for stretch in found.values()],
         "until": [stretch.until for stretch in found.values()],
     }
+    now = database_now()
     [(tasks, count)] = rows(
         "materialize/unprepare_neglected",
-        {**ledger.bounds(), **asked, "after": conf().missed_after_seconds, "limit": _BATCH},
+        {
+            **asked,
+            # What was decided since lies between: only tasks with late open work are judged.
+            "low": ledger.oldest_open() or first_id_at(now),
+            "high": first_id_at(now + _AHEAD),
+            "after": conf().missed_after_seconds,
+            "limit": _BATCH,
+        },
     )
     if count:
         log.info("neglected_instants_unprepared", extra={"count": count})

@@ -22,8 +22,6 @@ def note(said: Iterable[object]) -> list[UUID]:
     stored = rows(
         "complete/note_progress",
         {
-            "low": min(ids),
-            "high": max(ids),
             "ids": ids,
             "tokens": list(last),
             "sealed": [one.sealed for one in last.values()],

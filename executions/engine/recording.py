@@ -95,7 +95,7 @@ def _record_free(said: Sequence[Said], result: Recorded) -> tuple[int, int]:
     """Record what nobody keeps locked, waiting for nobody's rows; note the others."""
     ids = sorted({one.execution_id for one in said})
     with transaction.atomic():
-        found = rows("complete/lock_free", {"ids": ids, "low": ids[0], "high": ids[-1]})
+        found = rows("complete/lock_free", {"ids": ids})
         locked = {row[0] for row in found}
         counts = _record([one for one in said if one.execution_id not in locked])
     result.locked |= locked

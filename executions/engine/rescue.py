@@ -21,7 +21,7 @@ from django.db import transaction
 from executions import another_try
 from executions.another_try import Ended, Known
 from executions.choices import AttemptOutcome
-from executions.engine import expiry, guard, ledger, transitions
+from executions.engine import expiry, guard, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
@@ -53,7 +53,7 @@ class Rescuer:
             self.silence.listen()
             if not self.partitions.held:
                 return Counts(next_in=_LOOK_SECONDS)
-            bounds = {**ledger.bounds(), "partitions": list(self.partitions.held)}
+            bounds = {"partitions": list(self.partitions.held)}
             if not rows("rescue/has_leased", bounds)[0][0]:
                 self.partitions.inherited = {}
                 self.silence.lost(frozenset())

@@ -1,15 +1,14 @@
-"""Retention: days past it leave the ledger, and nobody has to wait for that (L2).
+"""Retention: days past it leave the history, and nobody has to wait for that (L2).
 
-1. A day below the floor has nothing unfinished; its table is marked and detached from its parent
-   concurrently: that waits for whoever uses the parent, and nobody waits for it.
+1. A day before which nothing is open has what it will ever have; its table is marked and detached
+   from its parent concurrently: that waits for whoever uses the parent, and nobody waits for it.
 2. The table, which nobody can write to any more, gets a name of its own.
-3. What was written into it between the look at the floor and the detachment goes back.
-4. Where an archive is kept, the table is written to it and read back.
-5. The table is dropped, which locks nothing but itself.
+3. Where an archive is kept, the table is written to it and read back.
+4. The table is dropped, which locks nothing but itself.
 
-Each step shows in the catalogue, so that whoever comes after a crash goes on there. What went
-back in step 3 was out of sight for as long as that took: it may be late, or, if it was released
-just then, run again; it is never lost. Called by ``housekeeping.py``.
+Each step shows in the catalogue, so that whoever comes after a crash goes on there. An end that is
+recorded between the look at what is open and the detachment leaves with its day. Called by
+``housekeeping.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 from psycopg import sql
 
 from executions.archive.parts import Damaged, check_writable
@@ -30,8 +29,7 @@ from executions.archive.writing import Source, write_table
 from executions.engine import ledger
 from shared.conf import conf
 from shared.exceptions import Conflict
-from shared.ids import first_id_at
-from shared.sql import rows, run, statement
+from shared.sql import rows, statement
 
 log = logging.getLogger(__name__)
 
@@ -160,11 +158,10 @@ def _take_marks_back(session: Session) -> None:
 
 
 def _days_before(session: Session, before: str) -> list[_Day]:
-    parents = list(ledger.DAILY_TABLES)
+    parents = [ledger.parent_of(table) for table in ledger.DAILY_TABLES]
     wanted = {"parents": parents, "before": before, **_MARK}
     found = session.execute(statement("retention/days_before"), wanted)
-    # A half detached one keeps the others of its parent from leaving. Executions go before their
-    # attempts, which stay with those that may have to go back.
+    # A half detached one keeps the others of its parent from leaving.
     return sorted(
         (_Day(*row) for row in found),
         key=lambda day: (not day.half_detached, day.name, parents.index(day.parent)),
@@ -176,10 +173,11 @@ def _may_go(day: _Day) -> bool:
     if rows("retention/has_old_reader", seconds)[0][0]:
         log.info("day_waits", extra={"table": day.table, "reason": "a long transaction reads"})
         return False
-    with transaction.atomic():
-        run("prune/wait_briefly")
-        # The lock waits for whoever has lowered the floor and not committed yet.
-        return ledger.lock_floor() >= ledger.day_end_id(day.name)
+    oldest = ledger.oldest_open()
+    if oldest is not None and oldest < ledger.day_end_id(day.name):
+        log.info("day_waits", extra={"table": day.table, "reason": f"execution {oldest} is open"})
+        return False
+    return True
 
 
 def _detach(session: Session, day: _Day) -> None:
@@ -199,33 +197,11 @@ def _drop_leaving(session: Session) -> Iterator[str]:
         ledger.put_aside(table)
     for (table,) in session.execute(statement("retention/leaving")).fetchall():
         parent, day, *_ = table.split("_")
-        if parent == "executions":
-            _return_unfinished(table, day)
         if conf().archive_dir:
             _archive(session, Source(table, parent, f"{ledger.day_of(day):%Y-%m-%d}"))
         wait_at_most(session, _DROPPING)
         change(session, statement("prune/drop_day"), table=sql.Identifier(table))
         yield table
-
-
-def _return_unfinished(table: str, day: str) -> None:
-    name = sql.Identifier(table)
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL(statement("retention/has_unfinished")).format(table=name))
-        if not cursor.fetchone()[0]:
-            return
-        log.warning("unfinished_work_returned", extra={"table": table})
-        ledger.make_days([ledger.day_of(day)])
-        text = sql.SQL(statement("retention/return_unfinished"))
-        with transaction.atomic():
-            ledger.lower_floor(first_id_at(ledger.day_of(day)))
-            cursor.execute(text.format(table=name, columns=_columns_in_ledger(table)))
-
-
-def _columns_in_ledger(table: str) -> sql.Composable:
-    known = {name for name, _ in rows("archive/columns", {"table": "executions"})}
-    found = (name for name, _ in rows("archive/columns", {"table": table}))
-    return sql.SQL(", ").join(sql.Identifier(name) for name in found if name in known)
 
 
 def _archive(session: Session, source: Source) -> None:

@@ -116,43 +116,36 @@ class Rooms:
         self._last = Pass({})
         self._looked_at = -math.inf
 
-    def look(
-        self,
-        bounds: Mapping[str, Any],
-        capacity: Mapping[str, Capacity],
-        partitions: Sequence[int],
-    ) -> Pass:
+    def look(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
         """Return the rooms as they are now, and the bands of the partitions' work that is due.
 
         Raise ``ConnectionFailed`` without Redis.
         """
         if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
-            return self._between(bounds, capacity)
+            return self._between(capacity)
         window = {"window": conf().release_seconds, "partitions": partitions}
-        [(due, any_parked)] = rows("dispatch/waiting", {**bounds, **window})
-        parked = self._parked(bounds) if any_parked else []
-        self._last = self._whole(bounds, capacity, parked)
+        [(due, any_parked)] = rows("dispatch/waiting", window)
+        parked = self._parked() if any_parked else []
+        self._last = self._whole(capacity, parked)
         # Parked work may be of any band.
         self._last.bands = BANDS if parked else tuple(due)
         self._looked_at = time.monotonic()
         return self._last
 
-    def _between(self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity]) -> Pass:
+    def _between(self, capacity: Mapping[str, Capacity]) -> Pass:
         """Return the rooms with what the last look has left of those of parked work."""
-        sight = _Sight(_webhooks(capacity), {}, _leased(bounds, (), _many(capacity)))
+        sight = _Sight(_webhooks(capacity), {}, _leased((), _many(capacity)))
         left = {key: self._last.rooms[key] for key in self._last.parked}
         return self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
 
-    def _whole(
-        self, bounds: Mapping[str, Any], capacity: Mapping[str, Capacity], parked: Sequence[_Key]
-    ) -> Pass:
+    def _whole(self, capacity: Mapping[str, Capacity], parked: Sequence[_Key]) -> Pass:
         known = {
             tenant_and_host(name): circuit
             for name, circuit in circuits.standing(
                 [key_of(*key) for key in parked], lately=True
             ).items()
         }
-        sight = _Sight(_webhooks(capacity), known, _leased(bounds, known, _many(capacity)))
+        sight = _Sight(_webhooks(capacity), known, _leased(known, _many(capacity)))
         return self._pass(capacity, sight, sight.rooms(parked), frozenset(parked))
 
     def _pass(
@@ -169,14 +162,14 @@ class Rooms:
         }
         return Pass(pools, rooms, parked, self._turn)
 
-    def _parked(self, bounds: Mapping[str, Any]) -> list[_Key]:
+    def _parked(self) -> list[_Key]:
         """Return destinations that have parked work, the next so many in their order."""
         tenant, host = self._after
-        parameters = {**bounds, "tenant": tenant, "host": host, "limit": _AT_ONCE}
+        parameters = {"tenant": tenant, "host": host, "limit": _AT_ONCE}
         found = [(row[0], row[1]) for row in rows("dispatch/parked_destinations", parameters)]
         from_start = self._after == _FIRST
         self._after = found[-1] if len(found) == _AT_ONCE else _FIRST
-        return found if found or from_start else self._parked(bounds)
+        return found if found or from_start else self._parked()
 
 
 def _webhooks(capacity: Mapping[str, Capacity]) -> Capacity:
@@ -233,11 +226,11 @@ class _Sight:
             yield Room(self._webhooks.both // 2 - count)
 
 
-def _leased(bounds: Mapping[str, Any], asked: Iterable[_Key], many: int) -> Leased:
+def _leased(asked: Iterable[_Key], many: int) -> Leased:
     keys = list(asked)
     found = Leased()
     for pool, tenant, host, count, other in rows(
-        "dispatch/leased", {**bounds, **_columns(keys), "many": many}
+        "dispatch/leased", {**_columns(keys), "many": many}
     ):
         if tenant is None:
             found.by_pool[pool] = count

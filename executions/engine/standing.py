@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit, outbox
-from executions.engine import guard, ledger, transitions, withdrawal
+from executions.engine import guard, transitions, withdrawal
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from shared.actor import SYSTEM, Actor
@@ -153,7 +153,7 @@ def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> No
 
 
 def _lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
-    parameters = {"tasks": list(task_ids), "low": ledger.floor_id()}
+    parameters = {"tasks": list(task_ids)}
     return [(row[0], row[1]) for row in rows("pausing/lock_work", parameters)]
 
 

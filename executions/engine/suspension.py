@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.engine import ledger, standing
+from executions.engine import standing
 from executions.engine.clocks import database_now
 from shared.actor import SYSTEM, Actor
 from shared.exceptions import Unavailable
@@ -70,7 +70,7 @@ def end(tenant_id: UUID, actor: Actor) -> None:
     pause = _open(tenant_id)
     if pause is not None and standing.end(pause, actor=actor, now=now):
         standing.let_go(pause, now)
-    run("pausing/release_suspended_work", {"ids": work, "low": ledger.floor_id()})
+    run("pausing/release_suspended_work", {"ids": work})
     wake_schedulers_in(0.0)
 
 
@@ -106,15 +106,13 @@ def _open(tenant_id: UUID) -> Pause | None:
 
 
 def _lock_work(tenant_id: UUID) -> list[UUID]:
-    parameters = {"tenant": tenant_id, "low": ledger.floor_id()}
-    return [row[0] for row in rows("pausing/lock_tenant_work", parameters)]
+    return [row[0] for row in rows("pausing/lock_tenant_work", {"tenant": tenant_id})]
 
 
 def _hold_other_work(work: Sequence[UUID]) -> None:
     """Hold those of the locked rows that no pause of a task holds."""
-    low = ledger.floor_id()
-    found = rows("pausing/other_work", {"ids": list(work), "low": low})
+    found = rows("pausing/other_work", {"ids": list(work)})
     released = [(row[0], row[1]) for row in found if row[1] is not None]
     standing.withdraw_released(released, database_now())
     if found:
-        run("pausing/hold_other_work", {"ids": [row[0] for row in found], "low": low})
+        run("pausing/hold_other_work", {"ids": [row[0] for row in found]})

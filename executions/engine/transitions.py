@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions.choices import Status
-from executions.engine import final_log, minute_stats
+from executions.engine import final_log, minute_stats, settling
 from executions.engine.final_log import Final
-from executions.engine.ledger import floor_id
+from executions.engine.ledger import ensure_days_of
 from executions.engine.minute_stats import Ended
+from executions.engine.settling import Settled
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
-from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 
@@ -132,7 +132,6 @@ def mark_running(
     moved = rows(
         "complete/start",
         {
-            **_bounds([row[0] for row in started]),
             "ids": [row[0] for row in started],
             "tokens": [row[1] for row in started],
             "workers": [row[2] for row in started],
@@ -155,7 +154,6 @@ def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> lis
     moved = rows(
         "callback/accept",
         {
-            **_bounds([row[0] for row in accepted]),
             "ids": ids,
             "tokens": tokens,
             "workers": workers,
@@ -202,20 +200,30 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     """
     if not finishes:
         return []
-    bounds = _bounds([entry.execution_id for entry in finishes])
+    ensure_days_of([entry.execution_id for entry in finishes])
+    again = [entry for entry in finishes if entry.status == Status.RETRYING]
     run("complete/plan_hashed")
-    found = rows("complete/finish", {**bounds, **_columns(finishes)})
+    # First: what it leaves, because it is asked to be cancelled, ends.
+    found = rows("complete/try_again", _columns(again)) if again else []
+    if len(found) < len(finishes):
+        retrying = {row[0] for row in found}
+        left = [entry for entry in finishes if entry.execution_id not in retrying]
+        found += rows("complete/finish", _columns(left))
     run("complete/plan_freely")
     moved = [Ended(*row[:6]) for row in found]
-    ids = [row.id for row in moved]
     failed = [row.id for row in moved if row.status == Status.FAILED]
     if failed:
-        _insert_dead_letters(failed, finishes, bounds)
-    if ids:
-        _settle(bounds, ids, freed=[row[6] for row in found if row[6]])
+        _insert_dead_letters(failed, finishes)
+    if moved:
+        settling.settle(
+            [Settled._make((row[0], row[6], row[2], *row[7:10])) for row in found],
+            freed=[row[10] for row in found if row[10]],
+        )
         minute_stats.count(moved)
-        final_log.note_ended([Final(*row[:4], *row[7:]) for row in found if row[7]], finishes)
-    return ids
+        final_log.note_ended(
+            [Final._make((*row[:4], row[6], *row[12:])) for row in found if row[11]], finishes
+        )
+    return [row.id for row in moved]
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
@@ -233,7 +241,6 @@ def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
     if not deferred:
         return []
     parameters = {
-        **_bounds([row[0] for row in deferred]),
         "ids": [row[0] for row in deferred],
         "tokens": [row[1] for row in deferred],
         "reasons": [row[2] for row in deferred],
@@ -248,14 +255,13 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
     """
     if not rows_:
         return []
-    bounds = _bounds([row[0] for row in rows_])
+    ensure_days_of([row[0] for row in rows_])
     moved: list[tuple[Any, ...]] = []
     for start in range(0, len(rows_), _CANCEL_AT_ONCE):
         part = rows_[start : start + _CANCEL_AT_ONCE]
         moved += rows(
             "complete/cancel",
             {
-                **bounds,
                 "ids": [row[0] for row in part],
                 "tokens": [row[1] for row in part],
                 "reason": reason,
@@ -263,7 +269,10 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
         )
     ids = [row[0] for row in moved]
     if ids:
-        _settle(bounds, ids, freed=[row[1] for row in moved if row[1]])
+        settling.settle(
+            [Settled._make((*row[:2], Status.CANCELLED, *row[2:5])) for row in moved],
+            freed=[row[5] for row in moved if row[5]],
+        )
         final_log.note_cancelled(ids, reason)
     return ids
 
@@ -273,7 +282,6 @@ def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
     if not ids:
         return []
     parameters = {
-        **_bounds(ids),
         "ids": list(ids),
         "reason": reason,
         "grace": CANCEL_GRACE_SECONDS,
@@ -288,10 +296,11 @@ def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
     """
     if not ids:
         return []
-    moved = rows("gate/skip", {**_bounds(ids), "ids": list(ids), "reason": reason})
+    ensure_days_of(ids)
+    moved = rows("gate/skip", {"ids": list(ids), "reason": reason})
     if moved:
         tasks = list({row[1] for row in moved})
-        run("gate/end_tasks", {"task_ids": tasks, "floor": floor_id()})
+        run("gate/end_tasks", {"task_ids": tasks})
     return [row[0] for row in moved]
 
 
@@ -307,27 +316,12 @@ def insert_series(parameters: dict[str, object]) -> int:
     return made
 
 
-def _settle(bounds: dict[str, object], ids: Sequence[UUID], freed: Sequence[UUID]) -> None:
-    """Settle the tasks of what has moved; let the gate look where a place that is free is wanted.
-
-    ``freed`` are the tasks whose places these took. Nothing is asked for any other.
-    """
-    over = [row[0] for row in rows("complete/settle_tasks", {**bounds, "ids": of_uuids(ids)})]
-    if over:
-        run("gate/end_tasks", {"task_ids": over, "floor": floor_id()})
-    if freed:
-        wanted = {"low": floor_id(), "task_ids": list(set(freed))}
-        if rows("gate/somebody_waits", wanted)[0][0]:
-            wake_schedulers_in(0.0)
-
-
 def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:
     if not returned:
         return []
     moved = rows(
         "complete/hand_back",
         {
-            **_bounds([row[0] for row in returned]),
             "ids": [row[0] for row in returned],
             "tokens": [row[1] for row in returned],
             "event": event,
@@ -336,14 +330,13 @@ def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:
     return [row[0] for row in moved]
 
 
-def _insert_dead_letters(
-    failed: Sequence[UUID], finishes: Sequence[Finish], bounds: dict[str, object]
-) -> None:
+def _insert_dead_letters(failed: Sequence[UUID], finishes: Sequence[Finish]) -> None:
     by_id = {entry.execution_id: entry for entry in finishes}
     run(
         "complete/insert_dead_letters",
         {
-            **bounds,
+            "low": min(failed),
+            "high": max(failed),
             "ids": [new_id() for _ in failed],
             "execution_ids": list(failed),
             "signatures": [signature(by_id[execution]) for execution in failed],
@@ -380,7 +373,3 @@ def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
         "lost": of_integers([entry.lost for entry in finishes]),
         "results": of_blobs([entry.sealed_result for entry in finishes]),
     }
-
-
-def _bounds(ids: Sequence[UUID]) -> dict[str, object]:
-    return {"low": min(ids), "high": max(ids)}

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from executions.choices import Status, Trigger
-from executions.engine import guard, ledger, transitions
+from executions.engine import guard, transitions
 from shared.ids import first_id_at
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
@@ -71,15 +71,14 @@ def take_back(task_id: UUID, now: datetime) -> list[Open]:
 
 def lock(task_id: UUID) -> list[Open]:
     """Lock the task's unfinished work against dispatch and the recorder; return it."""
-    parameters: dict[str, Any] = {"task": task_id, "low": ledger.floor_id()}
+    parameters: dict[str, Any] = {"task": task_id}
     return [Open(*row) for row in rows("changing/lock_open_of_task", parameters)]
 
 
 def remove(found: list[Open]) -> None:
     """Take prepared rows out of the ledger: expectations of a schedule that no longer is."""
     if found:
-        ids = [row.id for row in found]
-        run("changing/remove_prepared", {"ids": ids, "low": min(ids), "high": max(ids)})
+        run("changing/remove_prepared", {"ids": [row.id for row in found]})
 
 
 def remove_excluded(task_id: UUID, since: datetime) -> None:
@@ -92,11 +91,10 @@ def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
     """Let prepared rows run under the task's new version, its overlap policy and its limit."""
     if found:
         ids = [row.id for row in found]
-        bounds: dict[str, Any] = {"ids": ids, "low": min(ids), "high": max(ids)}
         run(
             "changing/adopt_prepared",
             {
-                **bounds,
+                "ids": ids,
                 "revision": task.version,
                 "priority": task.priority,
                 "max_attempts": definition.retry_policy["max_attempts"],
@@ -105,11 +103,10 @@ def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
                 "destination": destination_of(definition.target),
             },
         )
-        if run("changing/gate_prepared", bounds):
+        if run("changing/gate_prepared", {"ids": ids}):
             # What has just been let go, or waits for the gate from now on, is near its time.
             wake_schedulers_in(0.0)
-    counted = {"task": task.id, "low": ledger.floor_id(), "redirected": FIRST_REDIRECTED}
-    run("changing/count_open", counted)
+    run("changing/count_open", {"task": task.id, "redirected": FIRST_REDIRECTED})
 
 
 def hold(task_id: UUID, held: bool) -> None:
@@ -123,7 +120,7 @@ def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
     A task that is let go with nothing ahead takes the state that its last execution, which may
     have ended during the pause, left to it.
     """
-    parameters: dict[str, Any] = {"tasks": list(task_ids), "low": ledger.floor_id()}
+    parameters: dict[str, Any] = {"tasks": list(task_ids)}
     run("changing/hold", {**parameters, "held": held})
     if not held:
         run("changing/settle_resumed", {**parameters, "redirected": FIRST_REDIRECTED})

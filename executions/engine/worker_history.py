@@ -14,7 +14,6 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from executions.engine import ledger
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
@@ -142,7 +141,7 @@ def earlier_workers(
 
 def leased_by_worker(tenant_id: UUID | None) -> dict[tuple[str, str, str], int]:
     """Return what is leased or runs by (tenant, pool in the ledger, name of the pull worker)."""
-    found = rows("pull/in_flight", {**ledger.bounds(), "tenant": tenant_id})
+    found = rows("pull/in_flight", {"tenant": tenant_id})
     return {(str(tenant), pool, worker): count for tenant, pool, worker, count in found}
 
 

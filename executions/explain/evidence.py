@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from events.models import AuditEntry
 from executions.attempts import attempts_of
 from executions.choices import FINAL, Status, Trigger
-from executions.engine import gate, ledger
+from executions.engine import gate
 from executions.engine.overlap import Standing
 from executions.explain.timetable import Timetable, occurrence_at
 from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch
@@ -237,8 +237,6 @@ class Situation:
         """How many wait for the same place and came before."""
         parameters: dict[str, Any] = {
             "task": self.task.pk,
-            "low": ledger.floor_id(),
-            "high": ledger.high_id(self.now),
             "series": None if self.row is None else self.row.series_id,
             "due": self.due_at,
         }
@@ -266,8 +264,7 @@ class Situation:
         except _REDIS_FAULTS:
             return None
         room = sum(worker.slots + worker.hold for worker in of_pool if worker.takes_work)
-        bounds = {"low": ledger.floor_id(), "high": ledger.high_id(self.now)}
-        flying = dict(rows("dispatch/in_flight", bounds))
+        flying = dict(rows("dispatch/in_flight"))
         return PoolRoom(of_pool, room, flying.get(self.pool, 0))
 
     def change(self, *actions: str, kind: str = "task", until: datetime | None = None) -> str:

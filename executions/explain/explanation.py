@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from executions.choices import FINAL, Status
-from executions.engine import ledger
+from executions.choices import OPEN, Status
 from executions.explain.answer import Check, Explanation, spell, told
 from executions.explain.checks import run_checks
 from executions.explain.evidence import Situation
@@ -92,8 +91,8 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
 
 def _most_urgent(task: Task) -> Execution | None:
     open_work = Execution.objects.filter(
-        task_id=task.pk, span_count__isnull=True, id__gte=ledger.floor_id()
-    ).exclude(status__in=sorted(FINAL))
+        task_id=task.pk, span_count__isnull=True, status__in=sorted(OPEN)
+    )
     found = open_work.order_by("due_at", "id").first()
     if found is not None or task.next_run_at is not None:
         return found

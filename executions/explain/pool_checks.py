@@ -10,7 +10,6 @@ from typing import Any
 
 import redis
 
-from executions.engine import ledger
 from executions.explain.answer import Check, Fix, spell, told
 from executions.explain.evidence import Situation
 from executions.models import Execution, Pool
@@ -105,8 +104,6 @@ def _leased(found: Situation) -> int:
     parameters: dict[str, Any] = {
         "tenant": found.task.tenant_id,
         "pool": found.pool,
-        "low": ledger.floor_id(),
-        "high": ledger.high_id(found.now),
     }
     count: int = rows("pull/count_leased", parameters)[0][0]
     return count

@@ -8,7 +8,6 @@ from executions.models.bulk_job_item import BulkJobItem
 from executions.models.dead_letter import DeadLetter
 from executions.models.destination import Destination
 from executions.models.execution import Execution
-from executions.models.ledger_floor import LedgerFloor
 from executions.models.minute_stat import MinuteStat
 from executions.models.partition_lease import PartitionLease
 from executions.models.pool import Pool
@@ -24,7 +23,6 @@ __all__ = [
     "DeadLetter",
     "Destination",
     "Execution",
-    "LedgerFloor",
     "MinuteStat",
     "PartitionLease",
     "Pool",

@@ -9,15 +9,17 @@ from django.db.models.functions import Now
 from executions.choices import FINAL, LEASED, Status, Trigger
 from executions.querysets import ExecutionQuerySet
 from shared.trace_context import MAX_LENGTH
-from tasks.definition import WEBHOOK_POOL
 
 
 class Execution(models.Model):
     """An expected instant and what became of it; the unit of dispatch.
 
     ``scheduled_for`` is the nominal time, ``due_at`` the time after jitter and backoff; they
-    never mix. ``attempt`` counts attempts started. The table is partitioned by day on ``id``,
-    whose first 48 bits are the nominal millisecond; hence no database foreign keys. A span row
+    never mix. ``attempt`` counts attempts started. The table has two parts, which PostgreSQL keeps
+    apart by ``status``: ``open_executions`` holds what is unfinished; ``ended_executions`` what has
+    ended, written once, in days by the first 48 bits of ``id``, the nominal millisecond. A filter
+    by status reads one part, no filter both. Each part has indexes of its own, which migrations
+    make; there are no foreign keys in the database. A span row
     stands for ``span_count`` instants up to ``span_last`` that did not run, with one reason.
     While ``gated`` (and ``held`` with it) it waits for its turn: the gate alone lets it go, when
     the overlap policy and the limit of its task, or of its bulk job, allow. From then until it has
@@ -89,80 +91,6 @@ class Execution(models.Model):
 
     class Meta:
         db_table = "executions"
-        indexes = [
-            models.Index(
-                fields=["band", "due_at"],
-                name="executions_due_idx",
-                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=False, parked=False),
-            ),
-            models.Index(
-                fields=["tenant", "destination", "band", "due_at"],
-                name="executions_parked_idx",
-                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=False, parked=True),
-            ),
-            models.Index(
-                fields=["tenant", "pool", "band", "due_at"],
-                name="executions_pull_idx",
-                condition=Q(
-                    status__in=[Status.PENDING, Status.RETRYING],
-                    held=False,
-                    parked=False,
-                    pool__startswith="pull.",
-                ),
-            ),
-            models.Index(
-                fields=["id"],
-                name="executions_held_idx",
-                condition=Q(status__in=[Status.PENDING, Status.RETRYING], held=True),
-            ),
-            models.Index(
-                fields=["lease_expires_at"],
-                name="executions_leased_idx",
-                condition=Q(status__in=[Status.QUEUED, Status.RUNNING]),
-            ),
-            # For lists: what is rare among millions has an index of its own, which what succeeds
-            # at once never enters.
-            models.Index(
-                fields=["tenant", "status", "-id"],
-                name="executions_unsuccessful_idx",
-                condition=Q(status__in=[Status.FAILED, Status.CANCELLED, Status.SKIPPED]),
-            ),
-            models.Index(
-                fields=["tenant", "-id"],
-                name="executions_with_error_idx",
-                condition=~Q(error_code=""),
-            ),
-            models.Index(
-                fields=["tenant", "pool", "-id"],
-                name="executions_of_pool_idx",
-                condition=~Q(pool=WEBHOOK_POOL),
-            ),
-            models.Index(
-                fields=["task", "series_id", "due_at"],
-                name="executions_gated_idx",
-                condition=Q(status=Status.PENDING, gated=True),
-            ),
-            models.Index(
-                fields=["task", "series_id"],
-                name="executions_counted_idx",
-                condition=Q(
-                    status__in=[
-                        Status.PENDING,
-                        Status.QUEUED,
-                        Status.RUNNING,
-                        Status.RETRYING,
-                    ],
-                    counted=True,
-                ),
-            ),
-            models.Index(
-                fields=["series_id", "status"],
-                name="executions_of_series_idx",
-                condition=Q(series_id__isnull=False),
-            ),
-            models.Index(fields=["task", "-id"], name="executions_of_task_idx"),
-            models.Index(fields=["tenant", "-id"], name="executions_of_tenant_idx"),
-        ]
         constraints = [
             models.CheckConstraint(
                 name="execution_status_is_known", condition=Q(status__in=Status.values)

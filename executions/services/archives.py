@@ -22,6 +22,7 @@ from executions.engine import ledger
 from executions.engine.clocks import database_now
 from executions.engine.retention import Session, change, turn, wait_for_copying
 from shared.exceptions import Conflict, NotFound
+from shared.ids import first_id_at
 from shared.sql import statement
 
 _CHUNK = 1024 * 1024
@@ -60,9 +61,9 @@ def export_day(root: Path, day: date) -> Exported:
         if sorted(tables.values()) != _tables_of_day(session, day):
             raise NotFound(f"The ledger does not have {day}, or not all of it any more.")
         wait_for_copying(session)
-        count = sql.SQL(statement("archive/unfinished_of_day"))
-        name = sql.Identifier(tables["executions"])
-        unfinished = session.execute(count.format(table=name)).fetchall()[0][0]
+        first, end = (first_id_at(_midnight(day) + days * ledger.DAY) for days in (0, 1))
+        count = statement("archive/open_of_day")
+        unfinished = session.execute(count, {"low": first, "high": end}).fetchall()[0][0]
         parts = [
             write_table(session, root, Source(table, parent, f"{day}"), final=False)
             for parent, table in tables.items()

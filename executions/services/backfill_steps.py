@@ -149,7 +149,7 @@ def id_range(job: BulkJob) -> tuple[UUID, UUID]:
 def _insert(job: BulkJob, version: int, items: Sequence[Item]) -> None:
     transitions.insert_series(
         {
-            "job": job.id,
+            **_of_job(job),
             "task": task_of(job),
             "version": version,
             "trace": job.trace_context,
@@ -173,9 +173,7 @@ def _of_job(job: BulkJob) -> dict[str, object]:
 
 
 def _keep_the_day(job: BulkJob) -> None:
-    """Let the ledger look at the day of a job that waited for so long that the floor passed it."""
+    """Make the day of a job that waited for so long that it has left; open work keeps it."""
     low, _ = id_range(job)
-    if ledger.needs_lower_floor(low, database_now()):
-        # First the floor, whose lock keeps housekeeping from dropping the day.
-        ledger.lower_floor(low)
+    if ledger.is_old(low, database_now()):
         ledger.make_days(ledger.missing_days([job.created_at]))

@@ -177,11 +177,7 @@ def _hold_tasks(tenant_id: UUID, item_ids: Sequence[UUID]) -> Mapping[UUID, Task
 def _hold_executions(
     tenant_id: UUID, item_ids: Sequence[UUID]
 ) -> Mapping[UUID, tuple[Execution, Task]]:
-    # The bounds keep it to the days of these ids.
-    rows = Execution.objects.for_tenant(tenant_id).filter(
-        pk__in=item_ids, pk__gte=min(item_ids), pk__lte=max(item_ids)
-    )
-    locked = list(rows.order_by("id").select_for_update(no_key=True))
+    locked = Execution.objects.for_tenant(tenant_id).held(item_ids)
     tasks = triggering.lock_tasks(row.task_id for row in locked)
     return {row.id: (row, tasks[row.task_id]) for row in locked}
 

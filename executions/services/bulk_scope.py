@@ -15,8 +15,7 @@ from uuid import UUID
 from django.core.exceptions import EmptyResultSet
 from django.db.models import Count, Max, Min
 
-from executions.choices import FINAL, Status
-from executions.engine.ledger import floor_id
+from executions.choices import FINAL, OPEN, Status
 from executions.models import DeadLetter, Execution
 from executions.services.replay_into import unfit
 from shared.exceptions import FieldError, InvalidInput
@@ -99,8 +98,7 @@ def matching(
         return DeadLetter.objects.for_tenant(tenant_id).filtered({**state, **filters})
     found = Execution.objects.for_tenant(tenant_id).filtered(filters)
     if action == "cancel":
-        # No unfinished execution has an id below the floor: older days are not touched.
-        return found.filter(id__gte=floor_id()).exclude(status__in=sorted(FINAL))
+        return found.filter(status__in=sorted(OPEN))
     if action == "retry":
         named = filters.get("status") or filters.get("ids") is not None
         return found.filter(status__in=sorted(FINAL) if named else [Status.FAILED])

@@ -205,7 +205,9 @@ def _require_active(execution_id: UUID) -> None:
 
 
 def _hold(execution_id: UUID) -> _Held:
-    found = rows("callback/holder", {"id": execution_id})
+    # In this order: what ends while it is waited for is found by the second.
+    one = {"id": execution_id}
+    found = rows("callback/holder", one) or rows("callback/ended_holder", one)
     if not found:
         raise NotFound("There is no such execution.")
     return _Held(*found[0])

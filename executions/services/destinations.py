@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from events import audit
-from executions.engine import circuits, ledger
+from executions.engine import circuits
 from executions.engine.circuits import Circuit
 from executions.engine.clocks import ClockOffset
 from executions.engine.destination_key import key_of, limits_text, tenant_and_host
@@ -245,7 +245,6 @@ def _shown(tenant_id: UUID, found: Sequence[Any]) -> list[Shown]:
     parameters = {
         "tenant": tenant_id,
         "hosts": hosts,
-        **ledger.bounds(),
         "most": MOST_PARKED,
     }
     work = {row[0]: (row[1], row[2]) for row in rows("destinations/work", parameters)}

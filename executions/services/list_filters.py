@@ -22,7 +22,7 @@ ENDED = ("last_hour",)
 def with_bounds(filters: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     """Return the filters with what the querysets read of ``due`` and ``ended``.
 
-    Both bound the ids: open work has none below the floor, nor had what ended within the hour.
+    What ended within the hour is bounded by its ids, so that few days are read.
     """
     found = dict(filters)
     due, ended = filters.get("due"), filters.get("ended")
@@ -30,8 +30,7 @@ def with_bounds(filters: Mapping[str, Any], now: datetime) -> dict[str, Any]:
         late = due == "late"
         found["due_before"] = now - timedelta(seconds=LATE_SECONDS) if late else now
         found["or_queued"] = late
-        found["id_from"] = ledger.floor_id()
     if ended:
         found["ended_from"] = first_minute(now)
-        found["id_from"] = ledger.floor_of_last_hour()
+        found["id_from"] = ledger.oldest_of_last_hour(now)
     return found

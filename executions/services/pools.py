@@ -17,7 +17,6 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from events import audit
-from executions.engine import ledger
 from executions.models import Pool
 from executions.workers import registry
 from executions.workers.registry import WorkerInfo
@@ -145,7 +144,7 @@ def _locked(tenant_id: UUID, name: str, share: bool) -> Pool | None:
 def _views(tenant_id: UUID, pools: Sequence[Pool]) -> list[PoolView]:
     if not pools:
         return []
-    bounds = {"tenant": tenant_id, **ledger.bounds()}
+    bounds = {"tenant": tenant_id}
     depths = {pool: (count, oldest) for pool, count, oldest in rows("pull/depths", bounds)}
     leased: dict[str, int] = {}
     for _, pool, _, count in rows("pull/in_flight", bounds):

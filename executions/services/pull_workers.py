@@ -18,7 +18,7 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from executions.engine import fence, guard, ledger, transitions
+from executions.engine import fence, guard, transitions
 from executions.engine.bands import Bands
 from executions.engine.transitions import Beaten, Claimed
 from executions.models import Pool
@@ -103,7 +103,6 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     bounds = {
         "tenant": tenant_id,
         "pool": ask.key,
-        **ledger.bounds(),
     }
     wanted = min(ask.most, _room(pool, bounds))
     if wanted <= 0:
@@ -177,7 +176,6 @@ def ready(
     found = rows(
         "pull/ready",
         {
-            **ledger.bounds(),
             "numbers": list(waiting),
             "tenants": [row[0] for row in waiting.values()],
             "pools": [row[1] for row in waiting.values()],

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import transaction
 
 from events import audit
-from executions.engine import fence, ledger
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from shared.actor import Actor
 from shared.exceptions import Conflict
@@ -57,9 +57,8 @@ def preview() -> Preview:
     if not fence.holds():
         raise Conflict("Nothing is held back: no fence stands.", code="not_fenced")
     known_until, now = rows("fence/last_sign")[0]
-    bounds = {"low": ledger.floor_id(), "high": ledger.high_id(now)}
-    shares = [PolicyShare(*row) for row in rows("fence/overdue_tasks", bounds)]
-    running, outside, due, waiting, asked = rows("fence/unfinished", bounds)[0]
+    shares = [PolicyShare(*row) for row in rows("fence/overdue_tasks")]
+    running, outside, due, waiting, asked = rows("fence/unfinished")[0]
     return Preview(
         known_until=known_until,
         now=now,

@@ -61,3 +61,7 @@ WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}_returning$' AND c.relk
 -- name: unfinished_of_day
 -- How many executions of a day's table are not at their end.
 SELECT count(*) FROM {table} WHERE status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+
+-- name: open_of_day
+-- Executions of a day that may still change, and are not among its rows yet. Primary key.
+SELECT count(*) FROM open_executions e WHERE e.id >= %(low)s AND e.id < %(high)s

@@ -11,7 +11,7 @@ FROM unnest(%(ids)s::uuid[], %(instants)s::timestamptz[])
 -- gated: the gate lets as many go at a time as the job allows. A repeat meets the derived ids
 -- and changes nothing. All ids lie within the job's own millisecond, so one day is touched.
 WITH made AS (
-    INSERT INTO executions (
+    INSERT INTO open_executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, gated, series_id, error_code, error_message, trace_context, created_at
@@ -28,7 +28,9 @@ WITH made AS (
     CROSS JOIN unnest(
         %(ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(due_at)s::timestamptz[]
     ) AS p (id, scheduled_for, due_at)
-    WHERE t.id = %(task)s
+    WHERE t.id = %(task)s AND NOT EXISTS (
+        SELECT FROM ended_executions d
+        WHERE d.id = p.id AND d.id >= %(low)s AND d.id < %(high)s)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id
 ), logged AS (
@@ -41,8 +43,8 @@ SELECT count(*) FROM made
 -- name: lock_waiting
 -- What a backfill has made and what has not ended nor runs, locked against gate, dispatch and
 -- recorder in the order of ids. Index executions_of_series_idx; the bounds leave the job's day.
-SELECT e.id, e.status, e.fencing_token FROM executions e
-WHERE e.series_id = %(job)s AND e.id >= %(low)s AND e.id < %(high)s
+SELECT e.id, e.status, e.fencing_token FROM open_executions e
+WHERE e.series_id = %(job)s
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED')
 ORDER BY e.id FOR NO KEY UPDATE
 
@@ -58,6 +60,6 @@ GROUP BY e.status
 -- look for each; the bounds leave the day of each.
 SELECT j.id FROM unnest(%(jobs)s::uuid[], %(lows)s::uuid[], %(highs)s::uuid[]) AS j (id, low, high)
 WHERE EXISTS (
-    SELECT FROM executions e
+    SELECT FROM open_executions e
     WHERE e.series_id = j.id AND e.id >= j.low AND e.id < j.high AND e.status = ANY(%(open)s::text[])
 )

@@ -3,11 +3,11 @@
 -- from here on, and no worker of ours. What a heartbeat has accepted before stays as it is. The
 -- attempt is counted once, here or by its start. ``grace`` is how long cancelled work may go on.
 WITH before AS (
-    SELECT e.id, e.status FROM executions e
-    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+    SELECT e.id, e.status FROM open_executions e
+    WHERE e.id = ANY(%(ids)s)
     ORDER BY e.id FOR NO KEY UPDATE
 ), moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'RUNNING',
         attempt = e.attempt + CASE WHEN b.status = 'QUEUED' THEN 1 ELSE 0 END,
         worker = o.worker, accepted_at = o.at,
@@ -23,7 +23,7 @@ WITH before AS (
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[],
         %(at)s::timestamptz[]
     ) AS o (id, token, worker, started_at, at), before b, task_revisions r
-    WHERE e.id = o.id AND b.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+    WHERE e.id = o.id AND b.id = o.id
       AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
       AND e.accepted_at IS NULL
       AND r.task_id = e.task_id AND r.version = e.revision
@@ -40,11 +40,11 @@ SELECT id, task_id FROM moved
 -- recorded as started moves it from QUEUED to RUNNING and counts the attempt. One partition, by
 -- primary key.
 WITH before AS (
-    SELECT e.id, e.status FROM executions e
+    SELECT e.id, e.status FROM open_executions e
     WHERE e.id = %(id)s AND e.fencing_token = %(token)s AND e.status IN ('QUEUED', 'RUNNING')
     FOR NO KEY UPDATE
 ), moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'RUNNING',
         attempt = e.attempt + CASE WHEN b.status = 'QUEUED' THEN 1 ELSE 0 END,
         accepted_at = coalesce(e.accepted_at, statement_timestamp()),
@@ -76,7 +76,7 @@ FROM moved
 -- name: expired
 -- Work that goes on without a worker of ours and whose lease is over: accepted by a receiver, or
 -- leased over the API. Heartbeats write the lease themselves, so nothing that was said can be
--- waiting in the outcome stream. Index executions_leased_idx.
+-- waiting in the outcome stream. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
@@ -84,9 +84,9 @@ SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.status, e.pool LIKE 'pull.%%', e.scheduled_for,
        e.accepted_at + (r.definition #>> '{target,max_runtime_seconds}')::float8
            * interval '1 second' <= statement_timestamp()
-FROM executions e
+FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+WHERE e.status IN ('QUEUED', 'RUNNING')
   AND e.partition = ANY(%(partitions)s) AND e.lease_expires_at < statement_timestamp()
   AND (e.accepted_at IS NOT NULL OR e.pool LIKE 'pull.%%')
 ORDER BY e.lease_expires_at LIMIT %(limit)s
@@ -94,13 +94,24 @@ FOR NO KEY UPDATE OF e SKIP LOCKED
 
 -- name: holder
 -- One execution as whoever holds its token may end it, locked against everybody else's end of it.
--- One partition, by primary key.
+-- Primary key.
 SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, e.scheduled_for,
        e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
             WHEN e.attempt > 1 THEN e.accepted_at ELSE e.started_at END,
        r.definition -> 'retry_policy', e.pool, e.reason
-FROM executions e
+FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
 WHERE e.id = %(id)s
 FOR NO KEY UPDATE OF e
+
+-- name: ended_holder
+-- The same of one that has ended and never changes. One day, by its key.
+SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, e.scheduled_for,
+       e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
+       CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
+            WHEN e.attempt > 1 THEN e.accepted_at ELSE e.started_at END,
+       r.definition -> 'retry_policy', e.pool, e.reason
+FROM ended_executions e
+JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
+WHERE e.id = %(id)s

@@ -2,29 +2,29 @@
 -- A task's prepared and released work, locked against dispatch and the recorder until the
 -- change commits. Index executions_of_task_idx; the floor bounds the days.
 SELECT e.id, e.status, e.fencing_token, e.scheduled_for, e.attempt, e.trigger, e.revision
-FROM executions e
-WHERE e.task_id = %(task)s AND e.id >= %(low)s
+FROM open_executions e
+WHERE e.task_id = %(task)s
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: remove_prepared
 -- Prepared rows that the new schedule does not have: expectations of a schedule that no longer
 -- is, so they leave the ledger.
-DELETE FROM executions e
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
+DELETE FROM open_executions e
+WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
 
 -- name: remove_excluded
 -- What a calendar excluded ahead of its time: the scheduler decides on these instants again, by
 -- the calendars as they are now. Index executions_of_task_idx; ids from the moment on bound the
 -- days.
-DELETE FROM executions e
+DELETE FROM ended_executions e
 WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.status = 'SKIPPED'
   AND e.reason = 'calendar_excluded' AND e.scheduled_for >= %(since)s
 
 -- name: adopt_prepared
 -- Prepared rows that the new schedule also has run under the new revision. What a backfill has
 -- made stays in the low band.
-UPDATE executions e
+UPDATE open_executions e
 SET revision = %(revision)s,
     band = CASE WHEN e.trigger = 'backfill' THEN 2
                 WHEN %(priority)s <= 2 THEN 0 WHEN %(priority)s <= 6 THEN 1 ELSE 2 END,
@@ -34,28 +34,28 @@ SET revision = %(revision)s,
     -- What it waited for was the former destination.
     reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate', 'destination_in_flight')
                   THEN '' ELSE e.reason END
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
+WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
 
 -- name: gate_prepared
 -- Prepared instants of the schedule wait for the gate exactly when the new definition has a
 -- policy or a limit; a pause holds what it lets go.
-UPDATE executions e
+UPDATE open_executions e
 SET gated = r.limited, held = r.limited OR t.status = 'PAUSED', counted = false
 FROM tasks t
 CROSS JOIN LATERAL (
     SELECT coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
            OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
 ) AS r
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING'
+WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
   AND e.trigger = 'schedule' AND t.id = e.task_id AND e.gated <> r.limited
 
 -- name: count_open
 -- What is under way takes a place of a task that has got a policy or a limit, whatever made it;
 -- a bulk job has places of its own, and
 -- a replay into another place takes none. Index executions_of_task_idx.
-UPDATE executions e SET counted = true
+UPDATE open_executions e SET counted = true
 FROM tasks t
-WHERE t.id = %(task)s AND e.task_id = t.id AND e.id >= %(low)s
+WHERE t.id = %(task)s AND e.task_id = t.id
   AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
   AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
   AND e.revision < %(redirected)s
@@ -65,8 +65,8 @@ WHERE t.id = %(task)s AND e.task_id = t.id AND e.id >= %(low)s
 -- name: hold
 -- Keeps work of paused tasks from being dispatched, or lets it go again. What runs goes on; its
 -- mark holds the retry that it may come to. What waits for the gate stays with it.
-UPDATE executions e SET held = %(held)s OR e.gated
-WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(low)s
+UPDATE open_executions e SET held = %(held)s OR e.gated
+WHERE e.task_id = ANY(%(tasks)s)
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 
 -- name: settle_resumed
@@ -76,12 +76,12 @@ WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(low)s
 UPDATE tasks t
 SET status = CASE
     WHEN EXISTS (
-        SELECT 1 FROM executions e
-        WHERE e.task_id = t.id AND e.id >= %(low)s AND e.trigger IN ('schedule', 'retry')
+        SELECT 1 FROM open_executions e
+        WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
           AND e.revision < %(redirected)s AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
     THEN CASE WHEN t.type = 'ONE_TIME' AND EXISTS (
-             SELECT 1 FROM executions e
-             WHERE e.task_id = t.id AND e.id >= %(low)s AND e.attempt > 0
+             SELECT 1 FROM open_executions e
+             WHERE e.task_id = t.id AND e.attempt > 0
                AND e.revision < %(redirected)s
                AND e.trigger IN ('schedule', 'retry') AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
          THEN 'RUNNING' ELSE t.status END
@@ -89,7 +89,7 @@ SET status = CASE
     ELSE coalesce((
         SELECT CASE e.status WHEN 'SUCCEEDED' THEN 'COMPLETED' WHEN 'CANCELLED' THEN 'CANCELLED'
                              ELSE 'FAILED' END
-        FROM executions e
+        FROM ended_executions e
         WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
           AND e.revision < %(redirected)s
         ORDER BY e.id DESC LIMIT 1), 'COMPLETED') END
@@ -100,7 +100,7 @@ WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
 -- place of a task that has a policy or a limit. One of a replay into another place names its pool
 -- and destination, and takes no place.
 WITH made AS (
-    INSERT INTO executions (
+    INSERT INTO open_executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
         scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, counted, error_code, error_message, sealed_payload, parent_id, trace_context,

@@ -3,7 +3,7 @@
 -- ends within one batch of the recorder has only its end recorded. Work that was leased over the
 -- API keeps its lease, which its heartbeats extend.
 WITH moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'RUNNING', attempt = e.attempt + 1, worker = o.worker,
         started_at = coalesce(e.started_at, o.started_at),
         start_delay_ms = coalesce(e.start_delay_ms,
@@ -14,7 +14,7 @@ WITH moved AS (
     FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[]
     ) AS o (id, token, worker, started_at)
-    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[])
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
     RETURNING e.id, e.tenant_id, e.task_id
 ), logged AS (
@@ -34,10 +34,84 @@ SET LOCAL enable_nestloop = off
 SET LOCAL enable_nestloop TO DEFAULT
 
 -- name: finish
--- QUEUED or RUNNING to what came of the attempt, under the token: exactly one outcome per
--- attempt, a stale token changes nothing. The attempt, and the event, are written with it. What
--- was asked to be cancelled is not tried again. Single events take one random id and count
--- it on: PostgreSQL may read a device for each.
+-- QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written to the
+-- history, with its attempt and its event. Exactly one outcome per attempt: a stale token moves
+-- nothing. What was to be tried again and is asked to be cancelled ends CANCELLED: try_again, which
+-- runs first, leaves it.
+WITH outcomes AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
+        %(delays)s::float8[], %(attempt_ids)s::uuid[], %(outcomes)s::text[],
+        %(workers)s::text[], %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[],
+        %(response_status)s::smallint[], %(error_codes)s::text[], %(error_messages)s::text[],
+        %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[], %(results)s::bytea[]
+    ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
+            finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
+), ended AS (
+    DELETE FROM open_executions e USING outcomes o
+    -- By their ids, and the status in an expression: through the index of what is leased, all that
+    -- is leased would be read for each batch.
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token AND CASE
+        WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END
+    RETURNING e.*, CASE o.status WHEN 'RETRYING' THEN 'CANCELLED' ELSE o.status END AS final,
+        -- Of a run that was asked to make room, the reason of its end is the overlap. What waits
+        -- for its tenant to be resumed says so until its end, and no longer.
+        CASE WHEN e.reason = 'overlap_cancelled' AND o.status IN ('CANCELLED', 'RETRYING')
+                  OR e.reason = 'tenant_suspended' AND o.status = 'RETRYING' THEN e.reason
+             WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended') OR o.reason <> ''
+             THEN o.reason ELSE e.reason END AS why,
+        (e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END)::smallint AS number,
+        (e.lost_count + o.lost)::smallint AS lost,
+        coalesce(e.started_at, o.started_at) AS first_started_at, o.started_at AS began_at,
+        coalesce(e.start_delay_ms,
+                 extract(epoch FROM o.started_at - e.due_at)::float8 * 1000) AS delay_ms,
+        coalesce(o.finished_at, now()) AS ended_at,
+        CASE WHEN o.worker <> '' THEN o.worker ELSE e.worker END AS by_worker,
+        o.attempt_id, o.outcome, o.response_status AS answer, o.error_code AS code,
+        o.error_message AS message, o.timings, o.sealed, o.result
+), kept AS (
+    INSERT INTO ended_executions (
+        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
+        max_attempts, lost_count, timeout_seconds, fencing_token, incarnation, worker, held, counted,
+        series_id, cancel_requested_at, response_status, error_code, error_message, accepted_at,
+        sealed_payload, sealed_progress, sealed_result, parent_id, trace_context, created_at)
+    SELECT id, tenant_id, task_id, partition, band, pool, destination, revision, final, why,
+           trigger, scheduled_for, due_at, queued_at, first_started_at, ended_at, delay_ms, number,
+           max_attempts, lost, timeout_seconds, fencing_token, '', by_worker, held, counted,
+           series_id, cancel_requested_at, coalesce(answer, response_status), code, message,
+           accepted_at, sealed_payload, sealed_progress, coalesce(result, sealed_result), parent_id,
+           trace_context, created_at
+    FROM ended
+    ON CONFLICT (id) DO NOTHING
+), tried AS (
+    INSERT INTO attempts (
+        id, execution_id, tenant_id, number, fencing_token, worker, due_at, queued_at, started_at,
+        finished_at, outcome, error_code, error_message, response_status, timings, sealed_response)
+    SELECT attempt_id, id, tenant_id, number, fencing_token, by_worker, due_at, queued_at, began_at,
+           ended_at, outcome, code, message, answer, timings::jsonb, sealed
+    FROM ended
+    ON CONFLICT (id) DO NOTHING
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id, subjects, tasks)
+    SELECT tenant_id, 'execution.' || lower(final), id, task_id, NULL::uuid[], NULL::uuid[]
+    FROM ended WHERE final <> 'SUCCEEDED'
+    UNION ALL
+    SELECT tenant_id, 'execution.succeeded', NULL, NULL, array_agg(id), array_agg(task_id)
+    FROM ended WHERE final = 'SUCCEEDED' GROUP BY tenant_id
+)
+SELECT id, tenant_id, final, number,
+       -- When leased work starts, the tenant's own worker decides.
+       CASE WHEN pool NOT LIKE 'pull.%%' THEN delay_ms END,
+       date_trunc('minute', least(ended_at, now()), 'UTC'),
+       task_id, trigger, revision, ended_at,
+       CASE WHEN counted THEN task_id END,
+       CASE WHEN final <> 'SUCCEEDED' THEN task_id END, why, trace_context
+FROM ended
+
+-- name: try_again
+-- QUEUED or RUNNING to RETRYING, under the token, with the attempt and the event; not what is asked
+-- to be cancelled. Answers the columns of finish.
 WITH outcomes AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
@@ -48,98 +122,71 @@ WITH outcomes AS (
     ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
             finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
 ), moved AS (
-    UPDATE executions e
-    SET status = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NOT NULL
-                      THEN 'CANCELLED' ELSE o.status END,
-        -- Of a run that was asked to make room, the reason of its end is the overlap.
-        reason = CASE WHEN e.reason = 'overlap_cancelled'
-                      THEN CASE WHEN o.status IN ('CANCELLED', 'RETRYING') THEN e.reason
-                                ELSE o.reason END
-                      -- What waits for its tenant to be resumed says so until then, and no longer.
-                      WHEN e.reason = 'tenant_suspended'
-                      THEN CASE WHEN o.status = 'RETRYING' THEN e.reason ELSE o.reason END
-                      WHEN o.reason <> '' THEN o.reason ELSE e.reason END,
+    UPDATE open_executions e
+    SET status = 'RETRYING',
+        -- Of a run that was asked to make room, the reason of its end is the overlap. What waits
+        -- for its tenant to be resumed says so until then.
+        reason = CASE WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended') OR o.reason = ''
+                      THEN e.reason ELSE o.reason END,
         attempt = e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END,
         lost_count = e.lost_count + o.lost,
         worker = CASE WHEN o.worker <> '' THEN o.worker ELSE e.worker END,
         started_at = coalesce(e.started_at, o.started_at),
         start_delay_ms = coalesce(e.start_delay_ms,
             extract(epoch FROM o.started_at - e.due_at)::float8 * 1000),
-        finished_at = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NULL THEN NULL
-                           ELSE coalesce(o.finished_at, now()) END,
-        due_at = CASE WHEN o.status = 'RETRYING'
-                      THEN now() + o.delay * interval '1 second' ELSE e.due_at END,
-        lease_expires_at = NULL,
-        -- The next attempt is not accepted by anybody yet.
-        accepted_at = CASE WHEN o.status = 'RETRYING' AND e.cancel_requested_at IS NULL THEN NULL
-                           ELSE e.accepted_at END,
-        response_status = coalesce(o.response_status, e.response_status),
+        due_at = now() + o.delay * interval '1 second', lease_expires_at = NULL,
+        -- The next attempt is not accepted yet.
+        accepted_at = NULL, response_status = coalesce(o.response_status, e.response_status),
         error_code = o.error_code, error_message = o.error_message,
         sealed_result = coalesce(o.result, e.sealed_result)
     FROM outcomes o
-    -- By their ids: one old execution among them makes the bounds wide. The status in an expression:
-    -- through the index of what is leased, all that is leased would be read for each batch.
-    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s
-      AND e.fencing_token = o.token AND CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true
-                                             ELSE false END
-    RETURNING e.id, e.tenant_id, e.task_id, e.status, e.attempt, e.fencing_token, e.worker,
-              -- When leased work starts, the tenant's own worker decides.
-              CASE WHEN e.pool NOT LIKE 'pull.%%' THEN e.start_delay_ms END AS start_delay_ms,
-              old.due_at AS was_due, e.queued_at,
-              date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC') AS minute,
-              CASE WHEN e.counted AND e.finished_at IS NOT NULL THEN e.task_id END AS freed,
-              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.task_id END AS final,
-              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.reason END AS final_reason,
-              CASE WHEN e.status IN ('FAILED', 'CANCELLED') THEN e.trace_context END AS final_trace
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token AND CASE
+        WHEN e.status IN ('QUEUED', 'RUNNING') AND e.cancel_requested_at IS NULL THEN true
+        ELSE false END
+    RETURNING e.id, e.tenant_id, e.task_id, e.trigger, e.revision, e.attempt, e.fencing_token,
+              e.worker, e.pool, e.start_delay_ms, e.queued_at, old.due_at AS was_due
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, queued_at, started_at,
-        finished_at, outcome, error_code, error_message, response_status, timings,
-        sealed_response
-    )
+        finished_at, outcome, error_code, error_message, response_status, timings, sealed_response)
     SELECT o.attempt_id, m.id, m.tenant_id, m.attempt, m.fencing_token, m.worker, m.was_due,
            m.queued_at, o.started_at, coalesce(o.finished_at, now()), o.outcome, o.error_code,
            o.error_message, o.response_status, o.timings::jsonb, o.sealed
-    FROM moved m
-    JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
+    FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
     ON CONFLICT (id) DO NOTHING
 ), logged AS (
-    INSERT INTO events (id, tenant_id, name, subject_id, task_id, subjects, tasks)
-    SELECT ((SELECT left(uuidv7()::text, 28))
-            || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
-           tenant_id, 'execution.' || lower(status), id, task_id, NULL::uuid[], NULL::uuid[]
-    FROM moved WHERE status <> 'SUCCEEDED'
-    UNION ALL
-    SELECT uuidv7(), tenant_id, 'execution.succeeded', NULL, NULL, array_agg(id), array_agg(task_id)
-    FROM moved WHERE status = 'SUCCEEDED' GROUP BY tenant_id
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.retrying', id, task_id FROM moved
 )
-SELECT id, tenant_id, status, attempt, start_delay_ms, minute, freed, final, final_reason,
-       final_trace
-FROM moved
+SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
+       CASE WHEN m.pool NOT LIKE 'pull.%%' THEN m.start_delay_ms END,
+       date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC'),
+       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, NULL::uuid, NULL, NULL
+FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free
 -- Locks the executions, and their tasks, that nobody changes in this moment, and waits for none;
 -- answers the executions that are left. Primary keys.
 WITH free AS MATERIALIZED (
-    SELECT e.id, e.task_id FROM executions e
-    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+    SELECT e.id, e.task_id FROM open_executions e
+    WHERE e.id = ANY(%(ids)s)
     ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 ), free_tasks AS MATERIALIZED (
     SELECT t.id FROM tasks t WHERE t.id IN (SELECT task_id FROM free)
     ORDER BY t.id FOR NO KEY UPDATE SKIP LOCKED
 )
-SELECT e.id FROM executions e
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+SELECT e.id FROM open_executions e
+WHERE e.id = ANY(%(ids)s)
   AND NOT EXISTS (
       SELECT FROM free f JOIN free_tasks t ON t.id = f.task_id WHERE f.id = e.id)
 
 -- name: note_progress
 -- How far running work has come, under its token; no state changes. Of an execution that started
 -- and reported within one batch of the recorder the start may not be recorded yet.
-UPDATE executions e
+UPDATE open_executions e
 SET sealed_progress = o.sealed
 FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(sealed)s::bytea[]) AS o (id, token, sealed)
-WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+WHERE e.id = o.id
   AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
 RETURNING e.id
 
@@ -147,10 +194,10 @@ RETURNING e.id
 -- QUEUED to PENDING under the token, for work that was withdrawn or released before its start:
 -- no attempt is used. The event keeps the moment of being queued, which the row loses.
 WITH moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
-    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+    WHERE e.id = o.id
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
     RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
 ), logged AS (
@@ -161,13 +208,14 @@ SELECT id, task_id FROM moved
 
 -- name: defer
 -- QUEUED to PENDING under the token, parked: its destination has no room. No attempt is used and
--- its due time stays. The event keeps the moment of being queued, which the row loses. A reason that says why it exists stays, too.
+-- its due time stays. The event keeps the moment of being queued, which the row loses. A reason
+-- that says why it exists stays, too.
 WITH moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = true,
         reason = CASE WHEN e.reason = '' THEN o.reason ELSE e.reason END
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(reasons)s::text[]) AS o (id, token, reason)
-    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+    WHERE e.id = o.id
       AND e.fencing_token = o.token AND e.status = 'QUEUED'
     RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
 ), logged AS (
@@ -178,34 +226,41 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: cancel
--- PENDING, RETRYING or (voided) QUEUED to CANCELLED.
-WITH moved AS (
-    UPDATE executions e
-    SET status = 'CANCELLED', reason = %(reason)s, finished_at = now(), lease_expires_at = NULL,
-        gated = false, cancel_requested_at = coalesce(e.cancel_requested_at, now())
-    FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
-    WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s
+-- PENDING, RETRYING or (voided) QUEUED to CANCELLED, in the history.
+WITH gone AS (
+    DELETE FROM open_executions e
+    USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
+    WHERE e.id = o.id
       AND (e.status IN ('PENDING', 'RETRYING')
            OR (e.status = 'QUEUED' AND e.fencing_token = o.token))
-    RETURNING e.id, e.tenant_id, e.task_id, e.counted
+    RETURNING e
+), kept AS (
+    INSERT INTO ended_executions
+    SELECT r.* FROM gone g CROSS JOIN LATERAL jsonb_populate_record(g.e, jsonb_build_object(
+        'status', 'CANCELLED', 'reason', %(reason)s::text, 'finished_at', now(),
+        'lease_expires_at', NULL, 'gated', false,
+        'cancel_requested_at', coalesce((g.e).cancel_requested_at, now()))) AS r
+    ON CONFLICT (id) DO NOTHING
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.cancelled', id, task_id FROM moved
+    SELECT (e).tenant_id, 'execution.cancelled', (e).id, (e).task_id FROM gone
 )
-SELECT id, CASE WHEN counted THEN task_id END AS freed FROM moved
+SELECT (e).id, (e).task_id, (e).trigger, (e).revision, now(),
+       CASE WHEN (e).counted THEN (e).task_id END
+FROM gone
 
 -- name: request_cancel
 -- Marks running executions, with a reason where one is given and nobody asked before; their
 -- holder aborts the request and reports CANCELLED. Whoever goes on without a worker of ours hears
 -- of it with its next heartbeat, and is ended when the grace is over.
-UPDATE executions e
+UPDATE open_executions e
 SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
     lease_expires_at = CASE WHEN e.accepted_at IS NULL THEN e.lease_expires_at
         ELSE least(e.lease_expires_at, coalesce(e.cancel_requested_at, now())
             + %(grace)s * interval '1 second') END,
     reason = CASE WHEN %(reason)s <> '' AND e.cancel_requested_at IS NULL THEN %(reason)s
                   ELSE e.reason END
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'RUNNING'
+WHERE e.id = ANY(%(ids)s) AND e.status = 'RUNNING'
 RETURNING e.id, e.task_id
 
 -- name: insert_dead_letters
@@ -219,8 +274,8 @@ SELECT d.id, e.tenant_id, e.task_id, e.id, e.error_code, e.error_message, d.sign
        e.attempt, e.revision, e.sealed_payload, false, '', '', '', now()
 FROM unnest(%(ids)s::uuid[], %(execution_ids)s::uuid[], %(signatures)s::text[])
      AS d (id, execution_id, signature)
-JOIN executions e ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s
-WHERE e.status = 'FAILED'
+JOIN ended_executions e
+  ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
 ON CONFLICT (execution_id) DO NOTHING
 
 -- name: settle_tasks
@@ -237,11 +292,10 @@ WITH batch AS (
            row_number() OVER (
                PARTITION BY e.task_id ORDER BY e.trigger IN ('schedule', 'retry') DESC, e.id DESC
            ) AS place
-    FROM unnest(%(ids)s) AS o (id) CROSS JOIN LATERAL (
-        SELECT x.* FROM executions x
-        WHERE x.id = o.id AND x.id >= %(low)s AND x.id <= %(high)s
-          AND x.revision < 1073741824 OFFSET 0
-    ) AS e
+    FROM unnest(
+        %(ids)s::uuid[], %(task_ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
+        %(finished_at)s::timestamptz[]
+    ) AS e (id, task_id, status, trigger, finished_at)
 ), ended AS (
     SELECT task_id, max(succeeded_at) AS succeeded_at,
            min(id::text) FILTER (WHERE place = 1)::uuid AS execution_id,

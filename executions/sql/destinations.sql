@@ -24,20 +24,20 @@ LIMIT %(limit)s
 
 -- name: work
 -- How much of each host's work is in flight and how much is parked, the latter counted up to a
--- limit. Indexes executions_leased_idx and executions_parked_idx; ids are bounded so that only
+-- limit. Indexes open_executions_leased_idx and open_executions_parked_idx; ids are bounded so that only
 -- days with unfinished work are touched.
 SELECT w.host, coalesce(f.running, 0), p.parked
 FROM unnest(%(hosts)s::text[]) AS w (host)
 LEFT JOIN (
-    SELECT e.destination, count(*) AS running FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
+    SELECT e.destination, count(*) AS running FROM open_executions e
+    WHERE e.status = 'RUNNING'
       AND e.tenant_id = %(tenant)s AND e.destination <> '' AND e.accepted_at IS NULL
     GROUP BY e.destination
 ) AS f ON f.destination = w.host
 CROSS JOIN LATERAL (
     SELECT count(*) AS parked FROM (
-        SELECT FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+        SELECT FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING')
           AND NOT e.held AND e.parked AND e.tenant_id = %(tenant)s AND e.destination = w.host
         LIMIT %(most)s
     ) AS counted

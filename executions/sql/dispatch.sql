@@ -1,22 +1,20 @@
 -- name: waiting
 -- What there is to claim: the bands with work due within the window in the held partitions, and
 -- whether anything is parked. Asked before a claim, which takes some milliseconds to plan whether
--- it finds anything or not. Indexes executions_due_idx and executions_parked_idx, by their order:
+-- it finds anything or not. Indexes open_executions_due_idx and open_executions_parked_idx, by their order:
 -- only asked whether there is any, the planner may read the table from its begin.
 SELECT ARRAY(
     SELECT b FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b
     WHERE (
-        SELECT e.band FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s
-          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+        SELECT e.band FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
           AND e.band = b AND e.due_at <= now() + %(window)s * interval '1 second'
           AND e.partition = ANY(%(partitions)s)
         ORDER BY e.due_at LIMIT 1
     ) IS NOT NULL
 ), (
-    SELECT e.band FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+    SELECT e.band FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
     ORDER BY e.tenant_id, e.destination LIMIT 1
 ) IS NOT NULL
 
@@ -25,7 +23,7 @@ SELECT ARRAY(
 -- soonest first. Of a destination no more than its room, where one is given or limits say one:
 -- parked work first, by its due time; what is due beyond the room is parked, so that the next
 -- claim does not meet it. Skips rows that somebody else changes in this moment. Indexes
--- executions_due_idx and executions_parked_idx; ids are bounded so that only days with unfinished
+-- open_executions_due_idx and open_executions_parked_idx; ids are bounded so that only days with unfinished
 -- work are touched. A first row without id when nothing moved; the last column counts the parked.
 -- Rows are updated by arrays of their ids: of a day that has just begun the planner expects a
 -- handful of rows, and would compare each of the day with each that is chosen. The partitions
@@ -39,9 +37,8 @@ WITH held AS MATERIALIZED (
         %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[]
     ) AS r (tenant_id, host, room, why)
 ), due AS MATERIALIZED (
-    SELECT e.id, e.tenant_id, e.destination, e.due_at, false AS parked FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.band = %(band)s
+    SELECT e.id, e.tenant_id, e.destination, e.due_at, false AS parked FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.band = %(band)s
       AND e.due_at <= now() + %(window)s * interval '1 second'
       AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
     ORDER BY e.due_at
@@ -49,9 +46,8 @@ WITH held AS MATERIALIZED (
     FOR NO KEY UPDATE SKIP LOCKED
 ), waiting AS MATERIALIZED (
     SELECT w.* FROM rooms r CROSS JOIN LATERAL (
-        SELECT e.id, e.tenant_id, e.destination, e.due_at, true AS parked FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s
-          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+        SELECT e.id, e.tenant_id, e.destination, e.due_at, true AS parked FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
           AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.band = %(band)s
           AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
         ORDER BY e.due_at
@@ -77,20 +73,20 @@ WITH held AS MATERIALIZED (
 ), chosen AS (
     SELECT id FROM judged WHERE fits ORDER BY due_at LIMIT %(limit)s
 ), put_by AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
     FROM judged j
     WHERE e.id = ANY(ARRAY(SELECT id FROM judged WHERE NOT fits AND NOT parked))
-      AND e.id = j.id AND e.id >= %(low)s AND e.id < %(high)s
+      AND e.id = j.id
     RETURNING e.id
 ), moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'), queued_at = now(),
         incarnation = %(incarnation)s, parked = false,
         reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate',
                                         'destination_in_flight') THEN '' ELSE e.reason END,
         lease_expires_at = greatest(now(), e.due_at) + %(margin)s * interval '1 second'
-    WHERE e.id = ANY(ARRAY(SELECT id FROM chosen)) AND e.id >= %(low)s AND e.id < %(high)s
+    WHERE e.id = ANY(ARRAY(SELECT id FROM chosen))
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress, e.trace_context
@@ -122,12 +118,11 @@ ORDER BY m.due_at
 
 -- name: next_due
 -- The soonest due time of work that waits in the held partitions for workers of these pools, and
--- the time now; parked work waits for its destination. Index executions_due_idx.
+-- the time now; parked work waits for its destination. Index open_executions_due_idx.
 SELECT min(soonest), clock_timestamp() FROM (
     SELECT (
-        SELECT e.due_at FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s
-          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+        SELECT e.due_at FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
           AND e.band = b AND e.partition = ANY(%(partitions)s) AND e.pool = ANY(%(pools)s)
         ORDER BY e.due_at LIMIT 1
     ) AS soonest
@@ -136,19 +131,19 @@ SELECT min(soonest), clock_timestamp() FROM (
 
 -- name: in_flight
 -- Executions per pool that workers hold or run; what goes on without them takes none of their
--- room. Index executions_leased_idx.
-SELECT pool, count(*) FROM executions
-WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
+-- room. Index open_executions_leased_idx.
+SELECT pool, count(*) FROM open_executions
+WHERE status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
 GROUP BY pool
 
 -- name: leased
 -- The same, with how many destinations each pool's work calls; then, with how much of it is
--- queued, each destination that is asked for or has so many. Index executions_leased_idx.
+-- queued, each destination that is asked for or has so many. Index open_executions_leased_idx.
 WITH grouped AS MATERIALIZED (
     SELECT pool, tenant_id, destination, count(*) AS leased,
            count(*) FILTER (WHERE status = 'QUEUED') AS queued
-    FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
+    FROM open_executions
+    WHERE status IN ('QUEUED', 'RUNNING')
       AND accepted_at IS NULL
     GROUP BY pool, tenant_id, destination
 )
@@ -161,18 +156,16 @@ WHERE destination <> '' AND (leased >= %(many)s OR (tenant_id, destination) IN (
 
 -- name: parked_destinations
 -- Destinations that have parked work, behind one, so many: jumps from one to the next. Index
--- executions_parked_idx; ids are bounded so that only days with unfinished work are touched.
+-- open_executions_parked_idx; ids are bounded so that only days with unfinished work are touched.
 WITH RECURSIVE found AS (
-    (SELECT e.tenant_id, e.destination FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s
-       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+    (SELECT e.tenant_id, e.destination FROM open_executions e
+     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
        AND (e.tenant_id, e.destination) > (%(tenant)s::uuid, %(host)s::text)
      ORDER BY e.tenant_id, e.destination LIMIT 1)
     UNION ALL
     SELECT n.tenant_id, n.destination FROM found f CROSS JOIN LATERAL (
-        SELECT e.tenant_id, e.destination FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s
-          AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+        SELECT e.tenant_id, e.destination FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
           AND (e.tenant_id, e.destination) > (f.tenant_id, f.destination)
         ORDER BY e.tenant_id, e.destination LIMIT 1
     ) AS n

@@ -20,23 +20,23 @@ ORDER BY a.xact_start LIMIT 1
 
 -- name: oldest_due
 -- The oldest work that is due and has not started, by what it waits for, without what a tenant's
--- own workers are to lease. Indexes executions_due_idx and executions_leased_idx; ids are bounded
+-- own workers are to lease. Indexes open_executions_due_idx and open_executions_leased_idx; ids are bounded
 -- so that only days with unfinished work are touched.
 SELECT w.status, w.id, extract(epoch FROM clock_timestamp() - w.due_at)::float8
 FROM (
     (SELECT e.status, e.id, e.due_at
      FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b (band)
      CROSS JOIN LATERAL (
-         SELECT x.status, x.id, x.due_at FROM executions x
-         WHERE x.id >= %(low)s AND x.id < %(high)s AND x.status IN ('PENDING', 'RETRYING')
+         SELECT x.status, x.id, x.due_at FROM open_executions x
+         WHERE x.status IN ('PENDING', 'RETRYING')
            AND NOT x.held AND NOT x.parked AND x.band = b.band AND x.due_at <= now()
            AND x.pool NOT LIKE 'pull.%%'
          ORDER BY x.due_at LIMIT 1
      ) AS e
      ORDER BY e.due_at LIMIT 1)
     UNION ALL
-    (SELECT q.status, q.id, q.due_at FROM executions q
-     WHERE q.id >= %(low)s AND q.id < %(high)s AND q.status = 'QUEUED' AND q.due_at <= now()
+    (SELECT q.status, q.id, q.due_at FROM open_executions q
+     WHERE q.status = 'QUEUED' AND q.due_at <= now()
        AND q.pool NOT LIKE 'pull.%%'
      ORDER BY q.due_at LIMIT 1)
 ) AS w
@@ -44,10 +44,10 @@ ORDER BY w.due_at LIMIT 1
 
 -- name: pull_pools
 -- Due work that no worker has leased: how much, of how many pools of all tenants, and for how many
--- seconds the oldest waits. Index executions_pull_idx; ids are bounded so that only days with
+-- seconds the oldest waits. Index open_executions_pull_idx; ids are bounded so that only days with
 -- unfinished work are touched.
 SELECT count(*), count(DISTINCT (e.tenant_id, e.pool)),
        extract(epoch FROM now() - min(e.due_at))::float8
-FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+FROM open_executions e
+WHERE e.status IN ('PENDING', 'RETRYING')
   AND NOT e.held AND NOT e.parked AND e.pool LIKE 'pull.%%' AND e.due_at <= now()

@@ -6,8 +6,8 @@ FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 WHERE l.partition = %(partition)s
 
 -- name: before_in_line
--- How many wait at the same gate and came before. Index executions_gated_idx.
-SELECT count(*) FROM executions e
-WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.id < %(high)s
+-- How many wait at the same gate and came before. Index open_executions_gated_idx.
+SELECT count(*) FROM open_executions e
+WHERE e.task_id = %(task)s
   AND e.series_id IS NOT DISTINCT FROM %(series)s::uuid
   AND e.status = 'PENDING' AND e.gated AND e.due_at < %(due)s

@@ -26,9 +26,9 @@ WHERE l.owner = %(fence)s
 
 -- name: released
 -- Work that was released and whose start is not recorded; not what was leased over the API, which
--- has been started by its lease. Index executions_leased_idx.
-SELECT e.id, e.fencing_token FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
+-- has been started by its lease. Index open_executions_leased_idx.
+SELECT e.id, e.fencing_token FROM open_executions e
+WHERE e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
 ORDER BY e.id LIMIT %(limit)s
 
 -- name: last_sign
@@ -39,13 +39,13 @@ FROM partition_leases l WHERE l.partition = 0
 
 -- name: overdue_tasks
 -- By misfire policy: tasks with an instant in the past that nobody has started, and how many such
--- instants are prepared. Indexes tasks_due_idx, executions_due_idx and executions_gated_idx.
+-- instants are prepared. Indexes tasks_due_idx, open_executions_due_idx and open_executions_gated_idx.
 WITH overdue AS (
     SELECT t.id, t.schedule, 0 AS prepared FROM tasks t
     WHERE t.status = 'SCHEDULED' AND t.next_run_at < statement_timestamp()
     UNION ALL
-    SELECT t.id, t.schedule, 1 FROM executions e JOIN tasks t ON t.id = e.task_id
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND t.status = 'SCHEDULED'
+    SELECT t.id, t.schedule, 1 FROM open_executions e JOIN tasks t ON t.id = e.task_id
+    WHERE t.status = 'SCHEDULED'
       AND (e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
            OR e.status = 'PENDING' AND (e.gated OR NOT e.held))
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = '' AND e.due_at < statement_timestamp()
@@ -57,13 +57,13 @@ FROM overdue o GROUP BY policy ORDER BY policy
 -- name: unfinished
 -- What was under way: running by our workers, leased or accepted outside, retries that are due,
 -- retries that wait, and due work that somebody or a made-up instant asked for. Indexes
--- executions_leased_idx and executions_due_idx.
+-- open_executions_leased_idx and open_executions_due_idx.
 SELECT count(*) FILTER (WHERE e.status = 'RUNNING' AND NOT outside),
        count(*) FILTER (WHERE e.status IN ('QUEUED', 'RUNNING') AND outside),
        count(*) FILTER (WHERE repeated AND e.due_at < statement_timestamp()),
        count(*) FILTER (WHERE repeated AND e.due_at >= statement_timestamp()),
        count(*) FILTER (WHERE asked AND e.due_at < statement_timestamp())
-FROM executions e
+FROM open_executions e
 CROSS JOIN LATERAL (
     SELECT e.pool LIKE 'pull.%%' OR e.accepted_at IS NOT NULL AS outside,
            e.status = 'RETRYING'
@@ -71,8 +71,7 @@ CROSS JOIN LATERAL (
            e.attempt = 0 AND (e.trigger <> 'schedule' OR e.reason <> '')
            AND e.status IN ('PENDING', 'QUEUED') AS asked
 ) AS kind
-WHERE e.id >= %(low)s AND e.id < %(high)s
-  AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
+WHERE e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
 
 -- name: bulk_jobs_open
 -- Bulk jobs that have not ended: they go on where they were. Index bulk_jobs_due_idx.

@@ -1,13 +1,13 @@
 -- name: groups
 -- The groups that have gated work in the held partitions, behind a task: when the first and the
 -- next of it are due, how much is due, and how many rows that are. So many rows are read: the
--- last task may have more. Index executions_gated_idx in its own order; ids are bounded so that
+-- last task may have more. Index open_executions_gated_idx in its own order; ids are bounded so that
 -- only days with unfinished work are touched.
 SELECT w.task_id, w.series_id, min(w.due_at), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
        count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
 FROM (
-    SELECT e.task_id, e.series_id, e.due_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+    SELECT e.task_id, e.series_id, e.due_at FROM open_executions e
+    WHERE e.status = 'PENDING' AND e.gated
       AND e.task_id > %(after)s AND e.partition = ANY(%(partitions)s)
     ORDER BY e.task_id, e.series_id, e.due_at LIMIT %(limit)s
 ) AS w
@@ -16,30 +16,30 @@ ORDER BY w.task_id, w.series_id
 
 -- name: groups_of_task
 -- The same of one task that has many gated rows: jumps from series to series, so that a long
--- backlog of one does not hide the others. Index executions_gated_idx.
+-- backlog of one does not hide the others. Index open_executions_gated_idx.
 WITH RECURSIVE series AS (
-    (SELECT e.series_id FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+    (SELECT e.series_id FROM open_executions e
+     WHERE e.status = 'PENDING' AND e.gated
        AND e.task_id = %(task)s AND e.series_id IS NOT NULL
      ORDER BY e.series_id LIMIT 1)
     UNION ALL
     SELECT n.series_id FROM series s CROSS JOIN LATERAL (
-        SELECT e.series_id FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+        SELECT e.series_id FROM open_executions e
+        WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = %(task)s AND e.series_id > s.series_id
         ORDER BY e.series_id LIMIT 1
     ) AS n
 ), waiting AS (
     SELECT s.series_id, d.due_at FROM series s CROSS JOIN LATERAL (
-        SELECT e.due_at FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+        SELECT e.due_at FROM open_executions e
+        WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = %(task)s AND e.series_id = s.series_id
         ORDER BY e.due_at LIMIT %(limit)s
     ) AS d
     UNION ALL
     SELECT NULL, d.due_at FROM (
-        SELECT e.due_at FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+        SELECT e.due_at FROM open_executions e
+        WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = %(task)s AND e.series_id IS NULL
         ORDER BY e.due_at LIMIT %(limit)s
     ) AS d
@@ -53,7 +53,7 @@ GROUP BY w.series_id
 -- name: standings
 -- Policy and limit of each group, whether its task is paused, and what takes its places now: one
 -- row per place, or one without. The limit of a policy without one is 1; what a series allows is
--- said by its bulk job. Index executions_counted_idx, which only such tasks have entries in.
+-- said by its bulk job. Index open_executions_counted_idx, which only such tasks have entries in.
 SELECT g.task_id, g.series_id, r.policy,
        coalesce(r.most, CASE WHEN r.policy <> 'allow' THEN 1 END), t.status = 'PAUSED',
        a.id, a.status, a.fencing_token, a.cancel_requested_at IS NOT NULL
@@ -67,13 +67,13 @@ CROSS JOIN LATERAL (
                 ELSE (j.options ->> 'max_parallel')::integer END AS most
 ) AS r
 LEFT JOIN LATERAL (
-    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.counted
+    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM open_executions e
+    WHERE e.counted
       AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
       AND e.task_id = g.task_id AND e.series_id IS NULL AND g.series_id IS NULL
     UNION ALL
-    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.counted
+    SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM open_executions e
+    WHERE e.counted
       AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
       AND e.task_id = g.task_id AND e.series_id = g.series_id
 ) AS a ON true
@@ -84,7 +84,7 @@ ORDER BY g.task_id, g.series_id, a.id
 -- another scheduler decides on in this moment is left out, whatever it believes to own: the
 -- advisory lock ends with the transaction and lets one at a time count and admit. The partition
 -- must still be this owner's under this epoch. Rows that somebody changes are skipped, not
--- waited for. Index executions_gated_idx.
+-- waited for. Index open_executions_gated_idx.
 WITH taken AS MATERIALIZED (
     SELECT g.task_id, g.series_id, g.most
     FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[], %(most)s::integer[])
@@ -99,8 +99,8 @@ WITH taken AS MATERIALIZED (
         hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
 ), of_schedules AS (
     SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
-        SELECT e.id, e.due_at FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+        SELECT e.id, e.due_at FROM open_executions e
+        WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = g.task_id AND e.series_id IS NULL AND e.due_at <= %(now)s
         ORDER BY e.due_at, e.id LIMIT g.most
         FOR NO KEY UPDATE SKIP LOCKED
@@ -108,8 +108,8 @@ WITH taken AS MATERIALIZED (
     WHERE g.series_id IS NULL
 ), of_series AS (
     SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
-        SELECT e.id, e.due_at FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+        SELECT e.id, e.due_at FROM open_executions e
+        WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = g.task_id AND e.series_id = g.series_id AND e.due_at <= %(now)s
         ORDER BY e.due_at, e.id LIMIT g.most
         FOR NO KEY UPDATE SKIP LOCKED
@@ -123,8 +123,8 @@ ORDER BY task_id, series_id, due_at, id
 -- name: lock_places
 -- What is to give its place up, locked as it stands now; what somebody else changes in this
 -- moment is left for the next look.
-SELECT e.id, e.status, e.fencing_token FROM executions e
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
+SELECT e.id, e.status, e.fencing_token FROM open_executions e
+WHERE e.id = ANY(%(ids)s)
   AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
 ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 
@@ -132,26 +132,30 @@ ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 -- Lets locked work go: it takes a place from here on. What had to wait for its turn is due now,
 -- since it could not start before; its nominal time stays. Work of a task that is paused in
 -- this moment stays held.
-UPDATE executions e
+UPDATE open_executions e
 SET gated = false, counted = true, held = t.status = 'PAUSED',
     due_at = CASE WHEN o.waited THEN greatest(e.due_at, clock_timestamp()) ELSE e.due_at END
 FROM unnest(%(ids)s::uuid[], %(waited)s::boolean[]) AS o (id, waited), tasks t
-WHERE e.id = o.id AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'PENDING' AND e.gated
+WHERE e.id = o.id AND e.status = 'PENDING' AND e.gated
   AND t.id = e.task_id
 
 -- name: skip
--- Gated PENDING to SKIPPED: its instant came while there was no place for it.
-WITH moved AS (
-    UPDATE executions e
-    SET status = 'SKIPPED', reason = %(reason)s, finished_at = now(), gated = false, held = false
-    WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id <= %(high)s
-      AND e.status = 'PENDING' AND e.gated
-    RETURNING e.id, e.tenant_id, e.task_id
+-- Gated PENDING to SKIPPED, in the history: its instant came while there was no place for it.
+WITH gone AS (
+    DELETE FROM open_executions e
+    WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.gated
+    RETURNING e
+), kept AS (
+    INSERT INTO ended_executions
+    SELECT r.* FROM gone g CROSS JOIN LATERAL jsonb_populate_record(g.e, jsonb_build_object(
+        'status', 'SKIPPED', 'reason', %(reason)s::text, 'finished_at', now(), 'gated', false,
+        'held', false)) AS r
+    ON CONFLICT (id) DO NOTHING
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.skipped', id, task_id FROM moved
+    SELECT (e).tenant_id, 'execution.skipped', (e).id, (e).task_id FROM gone
 )
-SELECT id, task_id FROM moved
+SELECT (e).id, (e).task_id FROM gone
 
 -- name: end_tasks
 -- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
@@ -165,15 +169,15 @@ WITH locked AS (
 UPDATE tasks t SET status = 'COMPLETED'
 FROM locked
 WHERE t.id = locked.id AND NOT EXISTS (
-    SELECT 1 FROM executions e
-    WHERE e.task_id = t.id AND e.id >= %(floor)s AND e.trigger IN ('schedule', 'retry')
+    SELECT 1 FROM open_executions e
+    WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
       AND e.revision < 1073741824 AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
 
 -- name: somebody_waits
 -- Whether gated work of these tasks waits for a place, or will in a moment: a scheduler that
--- looks while their places are being freed may not see that yet. Index executions_gated_idx.
+-- looks while their places are being freed may not see that yet. Index open_executions_gated_idx.
 SELECT EXISTS (
-    SELECT 1 FROM executions e
-    WHERE e.id >= %(low)s AND e.status = 'PENDING' AND e.gated
+    SELECT 1 FROM open_executions e
+    WHERE e.status = 'PENDING' AND e.gated
       AND e.task_id = ANY(%(task_ids)s) AND e.due_at <= clock_timestamp() + interval '2 seconds'
 )

@@ -1,7 +1,7 @@
 -- name: insert_executions
 -- Finished executions of a time that nobody scheduled, for demonstrations: marked by trigger and
 -- reason, and without events, so that nothing alerts on them. An id that is there stays.
-INSERT INTO executions (
+INSERT INTO ended_executions (
     id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
     scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
     max_attempts, lost_count, timeout_seconds, incarnation, worker, held, response_status,
@@ -51,6 +51,6 @@ SELECT d.id, e.tenant_id, e.task_id, e.id, e.error_code, e.error_message, d.sign
        e.revision, false, '', '', '', e.finished_at
 FROM unnest(%(ids)s::uuid[], %(executions)s::uuid[], %(signatures)s::text[])
      AS d (id, execution_id, signature)
-JOIN executions e ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s
+JOIN ended_executions e ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s
 WHERE e.status = 'FAILED'
 ON CONFLICT (execution_id) DO NOTHING

@@ -23,18 +23,16 @@ CROSS JOIN LATERAL (
 ORDER BY d.next_run_at
 LIMIT %(limit)s
 
--- name: insert_executions
--- One row per instant, at most once whatever the number of schedulers: the id is derived and
--- unique, and the partition must still be this owner's under this epoch. The same test as in
+-- name: insert_open
+-- One PENDING row per instant, at most once whatever the number of schedulers: the id is derived
+-- and unique, and the partition must still be this owner's under this epoch. The same test as in
 -- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
 -- What the policy or the limit of its task may hold back is written for the gate to decide on.
--- Single events take one random id and count it on: PostgreSQL may read a device for each.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
-        %(due_at)s::timestamptz[], %(statuses)s::text[], %(reasons)s::text[],
-        %(span_last)s::timestamptz[], %(span_count)s::bigint[]
-    ) AS p (id, task_id, scheduled_for, due_at, status, reason, span_last, span_count)
+        %(due_at)s::timestamptz[], %(reasons)s::text[]
+    ) AS p (id, task_id, scheduled_for, due_at, reason)
 ), owned AS (
     -- By their ids, which are few: joined to each row, they would be read from end to end.
     SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
@@ -56,32 +54,78 @@ WITH planned AS (
             ON held.partition = l.partition AND held.epoch = l.epoch
           WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
 ), made AS (
-    INSERT INTO executions (
+    INSERT INTO open_executions (
         id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
-        scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
-        timeout_seconds, incarnation, worker, held, gated, error_code, error_message,
-        span_last, span_count, trace_context, created_at
+        scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
+        worker, held, gated, error_code, error_message, trace_context, created_at
     )
     SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
-           o.version, p.status, p.reason,
-           'schedule', p.scheduled_for, p.due_at, CASE WHEN p.status = 'SKIPPED' THEN now() END,
-           0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited AND p.status = 'PENDING',
-           o.limited AND p.status = 'PENDING', '', '', p.span_last, p.span_count,
+           o.version, 'PENDING', p.reason, 'schedule', p.scheduled_for, p.due_at,
+           0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited, o.limited, '', '',
            o.trace_context, now()
     FROM planned p JOIN owned o ON o.id = p.task_id
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, tenant_id, task_id, status
+    RETURNING id, tenant_id, task_id
 ), logged AS (
-    INSERT INTO events (id, tenant_id, name, subject_id, task_id, subjects, tasks)
-    SELECT ((SELECT left(uuidv7()::text, 28))
-            || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
-           tenant_id, 'execution.skipped', id, task_id, NULL::uuid[], NULL::uuid[]
-    FROM made WHERE status = 'SKIPPED'
-    UNION ALL
-    SELECT uuidv7(), tenant_id, 'execution.materialized', NULL, NULL, array_agg(id), array_agg(task_id)
-    FROM made WHERE status <> 'SKIPPED' GROUP BY tenant_id
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
+    FROM made GROUP BY tenant_id
 )
 SELECT count(*) FROM made
+
+-- name: insert_skipped
+-- Instants that do not run, straight into the history, under the same guards. One that is there,
+-- open or ended, stays as it is.
+WITH planned AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
+        %(due_at)s::timestamptz[], %(reasons)s::text[], %(span_last)s::timestamptz[],
+        %(span_count)s::bigint[]
+    ) AS p (id, task_id, scheduled_for, due_at, reason, span_last, span_count)
+), owned AS (
+    -- By their ids, which are few: joined to each row, they would be read from end to end.
+    SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
+           -- Of a task that recurs each execution is a trace of its own.
+           CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
+           CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
+           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
+           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
+           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds
+    FROM tasks t
+    JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
+    WHERE t.id = ANY(%(tasks)s::uuid[])
+      -- An array: joined, the leases would be taken for one row, and tasks be read for each.
+      AND t.partition = ANY(ARRAY(
+          SELECT l.partition FROM partition_leases l
+          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+            ON held.partition = l.partition AND held.epoch = l.epoch
+          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
+), made AS (
+    INSERT INTO ended_executions (
+        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
+        scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
+        timeout_seconds, incarnation, worker, held, error_code, error_message,
+        span_last, span_count, trace_context, created_at
+    )
+    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
+           o.version, 'SKIPPED', p.reason, 'schedule', p.scheduled_for, p.due_at, now(),
+           0, o.max_attempts, 0, o.timeout_seconds, '', '', false, '', '',
+           p.span_last, p.span_count, o.trace_context, now()
+    FROM planned p JOIN owned o ON o.id = p.task_id
+    WHERE NOT EXISTS (SELECT FROM open_executions e WHERE e.id = p.id)
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, tenant_id, task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'execution.skipped', id, task_id FROM made
+)
+SELECT count(*) FROM made
+
+-- name: already_ended
+-- Those of the ids that the history has. Asked after insert_open: an insert that waited for the end
+-- of the same instant finds its row gone, and only a later snapshot sees where it went.
+SELECT d.id FROM ended_executions d
+WHERE d.id = ANY(%(ids)s::uuid[]) AND d.id >= %(low)s AND d.id <= %(high)s
 
 -- name: advance_tasks
 -- Moves the cursor of each task past what was written, only where nobody moved it since and
@@ -95,8 +139,8 @@ SET next_run_at = p.next_run_at,
     occurrence_count = t.occurrence_count + p.occurrences,
     replayed_until = p.replayed_until,
     status = CASE WHEN p.next_run_at IS NULL AND NOT p.open AND NOT EXISTS (
-                 SELECT 1 FROM executions e
-                 WHERE e.task_id = t.id AND e.id >= %(floor)s
+                 SELECT 1 FROM open_executions e
+                 WHERE e.task_id = t.id
                    AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824
                    AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
              THEN 'COMPLETED' ELSE t.status END
@@ -147,22 +191,21 @@ WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
 -- of both tables are locked without waiting, so that an edit or pause in this moment keeps its
 -- rows and nobody deadlocks. What waits for the gate is treated alike. Rows that stay behind, since
 -- they were started, are planned once more and met by their ids, so they leave the count, too.
--- Indexes executions_due_idx, executions_gated_idx and executions_of_task_idx.
+-- Indexes open_executions_due_idx, open_executions_gated_idx and executions_of_task_idx.
 WITH late AS (
     SELECT e.task_id, e.due_at, e.scheduled_for, n.until
-    FROM executions e
+    FROM open_executions e
     JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
         AS n (partition, since, until) ON n.partition = e.partition
-    WHERE e.id >= %(low)s AND e.id < %(high)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.status = 'PENDING'
+    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
       AND e.due_at >= n.since AND e.due_at < n.until
     UNION ALL
     SELECT e.task_id, e.due_at, e.scheduled_for, n.until
-    FROM executions e
+    FROM open_executions e
     JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
         AS n (partition, since, until) ON n.partition = e.partition
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'PENDING' AND e.gated
+    WHERE e.status = 'PENDING' AND e.gated
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.reason = ''
       AND e.due_at >= n.since AND e.due_at < n.until
 ), late_tasks AS (
@@ -180,18 +223,23 @@ WITH late AS (
     )
     LIMIT %(limit)s
     FOR NO KEY UPDATE OF t SKIP LOCKED
-), prepared AS MATERIALIZED (
+), waiting AS MATERIALIZED (
     SELECT e.id, e.task_id, e.scheduled_for FROM judged j
-    JOIN executions e ON e.task_id = j.id
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first
-      AND e.attempt = 0 AND e.trigger = 'schedule'
-      AND (e.status = 'PENDING' AND NOT e.parked AND (e.gated OR NOT e.held)
-           AND (e.reason = '' OR e.reason LIKE 'misfire%%' AND e.created_at >= j.until)
-           OR e.status = 'SKIPPED' AND e.reason LIKE 'misfire%%' AND e.created_at >= j.until)
+    JOIN open_executions e ON e.task_id = j.id
+    WHERE e.scheduled_for >= j.first AND e.attempt = 0 AND e.trigger = 'schedule'
+      AND e.status = 'PENDING' AND NOT e.parked AND (e.gated OR NOT e.held)
+      AND (e.reason = '' OR e.reason LIKE 'misfire%%' AND e.created_at >= j.until)
     FOR UPDATE OF e SKIP LOCKED
 ), removed AS (
-    DELETE FROM executions e
-    WHERE e.id = ANY(ARRAY(SELECT id FROM prepared)) AND e.id >= %(low)s AND e.id < %(high)s
+    DELETE FROM open_executions e WHERE e.id = ANY(ARRAY(SELECT id FROM waiting))
+), passed AS (
+    DELETE FROM ended_executions e USING judged j
+    WHERE e.task_id = j.id AND e.id >= %(low)s AND e.id < %(high)s AND e.scheduled_for >= j.first
+      AND e.attempt = 0 AND e.trigger = 'schedule' AND e.status = 'SKIPPED'
+      AND e.reason LIKE 'misfire%%' AND e.created_at >= j.until
+    RETURNING e.id, e.task_id, e.scheduled_for
+), prepared AS (
+    SELECT * FROM waiting UNION ALL SELECT * FROM passed
 ), moved AS (
     UPDATE tasks t
     SET next_run_at = least(t.next_run_at, o.first),
@@ -209,47 +257,16 @@ WITH late AS (
 )
 SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared)
 
--- name: lock_floor
--- Serialises whoever lowers or raises the ledger's floor.
-SELECT floor_id FROM ledger_floor WHERE id = 1 FOR UPDATE
+-- name: oldest_open
+-- The oldest id that is unfinished: no day at or above it leaves. Primary key.
+SELECT e.id FROM open_executions e ORDER BY e.id LIMIT 1
 
--- name: read_floor
--- The oldest id that may still be unfinished.
-SELECT floor_id FROM ledger_floor WHERE id = 1
-
--- name: read_floor_of_last_hour
--- The oldest id that was unfinished at any time of the last hour.
-SELECT CASE WHEN raised_at > now() - interval '2 hours' THEN least(earlier_floor_id, floor_id)
-            ELSE floor_id END
-FROM ledger_floor WHERE id = 1
-
--- name: set_floor
--- Moves the floor down; the row is locked by the caller.
-UPDATE ledger_floor SET floor_id = %(floor)s WHERE id = 1
-
--- name: raise_floor
--- Moves the floor up and keeps where it was; of several moves within two hours the lowest place. The
--- row is locked by the caller.
-UPDATE ledger_floor
-SET floor_id = %(floor)s, raised_at = now(),
-    earlier_floor_id = CASE WHEN raised_at > now() - interval '2 hours'
-                            THEN least(earlier_floor_id, floor_id) ELSE floor_id END
-WHERE id = 1 AND floor_id < %(floor)s
-
--- name: has_open
--- Whether a range of ids holds an unfinished execution. The indexes executions_due_idx,
--- executions_held_idx, executions_parked_idx and executions_leased_idx answer at once where a day
--- has none.
-SELECT EXISTS (
-    SELECT 1 FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND NOT held AND NOT parked
-) OR EXISTS (
-    SELECT 1 FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND NOT held AND parked
-) OR EXISTS (
-    SELECT 1 FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('PENDING', 'RETRYING') AND held
-) OR EXISTS (
-    SELECT 1 FROM executions
-    WHERE id >= %(low)s AND id < %(high)s AND status IN ('QUEUED', 'RUNNING')
+-- name: oldest_of_last_hour
+-- The oldest id of what ended within the last hour, long after its time. Index
+-- executions_late_ends_idx; apart from the order, which would lead through the key of each day.
+WITH late AS MATERIALIZED (
+    SELECT e.id FROM ended_executions e
+    WHERE e.finished_at >= now() - interval '62 minutes'
+      AND e.finished_at - e.scheduled_for > interval '1 hour'
 )
+SELECT l.id FROM late l ORDER BY l.id LIMIT 1

@@ -3,8 +3,8 @@
 -- commits, in order of ids; answers what is released and has to be voided. Index
 -- executions_of_task_idx; the floor bounds the days.
 WITH locked AS (
-    SELECT e.id, e.status, e.fencing_token FROM executions e
-    WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(low)s
+    SELECT e.id, e.status, e.fencing_token FROM open_executions e
+    WHERE e.task_id = ANY(%(tasks)s)
       AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
     ORDER BY e.id FOR NO KEY UPDATE
 )
@@ -22,7 +22,7 @@ ORDER BY t.id FOR NO KEY UPDATE
 -- them: the scheduler meets those instants again and what it counts again is taken back. The
 -- rows are locked. Index executions_of_task_idx; no such row has an id below that of now.
 WITH first AS (
-    SELECT e.task_id, min(e.scheduled_for) AS scheduled_for FROM executions e
+    SELECT e.task_id, min(e.scheduled_for) AS scheduled_for FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
     GROUP BY e.task_id
@@ -36,7 +36,7 @@ WITH first AS (
       AND (t.next_run_at IS NULL OR e.scheduled_for < t.next_run_at)
     GROUP BY f.task_id, f.scheduled_for
 ), removed AS (
-    DELETE FROM executions e
+    DELETE FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
 )
@@ -119,26 +119,26 @@ WHERE t.id = %(tenant)s FOR NO KEY UPDATE SKIP LOCKED
 -- name: lock_tenant_work
 -- All unfinished work of a tenant, locked in order of ids before any of its tasks, as the recorder
 -- does: its later parts would else be waited for with the earlier ones locked. Indexes
--- executions_due_idx, executions_parked_idx, executions_held_idx and executions_leased_idx; the
+-- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and open_executions_leased_idx; the
 -- floor bounds the days.
 WITH open AS MATERIALIZED (
-    SELECT e.id FROM executions e
-    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s
+    SELECT e.id FROM open_executions e
+    WHERE e.tenant_id = %(tenant)s
       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
     UNION ALL
-    SELECT e.id FROM executions e
-    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s
+    SELECT e.id FROM open_executions e
+    WHERE e.tenant_id = %(tenant)s
       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
     UNION ALL
-    SELECT e.id FROM executions e
-    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s
+    SELECT e.id FROM open_executions e
+    WHERE e.tenant_id = %(tenant)s
       AND e.status IN ('PENDING', 'RETRYING') AND e.held
     UNION ALL
-    SELECT e.id FROM executions e
-    WHERE e.tenant_id = %(tenant)s AND e.id >= %(low)s AND e.status IN ('QUEUED', 'RUNNING')
+    SELECT e.id FROM open_executions e
+    WHERE e.tenant_id = %(tenant)s AND e.status IN ('QUEUED', 'RUNNING')
 )
-SELECT e.id FROM executions e
-WHERE e.id = ANY(ARRAY(SELECT id FROM open)) AND e.id >= %(low)s
+SELECT e.id FROM open_executions e
+WHERE e.id = ANY(ARRAY(SELECT id FROM open))
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: other_work
@@ -146,8 +146,8 @@ ORDER BY e.id FOR NO KEY UPDATE
 -- paused or after it had ended, and what a backfill makes of a task that has ended. Answers the
 -- token of what is released, which has to be voided.
 SELECT e.id, CASE WHEN e.status = 'QUEUED' THEN e.fencing_token END
-FROM executions e JOIN tasks t ON t.id = e.task_id
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s
+FROM open_executions e JOIN tasks t ON t.id = e.task_id
+WHERE e.id = ANY(%(ids)s)
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
   AND (NOT e.held OR (e.gated AND t.status <> 'PAUSED'))
 
@@ -155,17 +155,17 @@ WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s
 -- Holds locked work for the suspension of its tenant and marks it by the reason, so that the end
 -- of the suspension, and of no pause, lets it go. A backfill's is taken from the gate, which asks
 -- only whether its task is paused. What runs keeps its mark for the retry that it may come to.
-UPDATE executions e
+UPDATE open_executions e
 SET held = true, gated = false, parked = false, reason = 'tenant_suspended'
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s
+WHERE e.id = ANY(%(ids)s)
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 
 -- name: release_suspended_work
 -- Lets locked work go that the suspension of its tenant held by itself; what a backfill had not
 -- begun waits for the gate again.
-UPDATE executions e
+UPDATE open_executions e
 SET reason = '',
     gated = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted,
     held = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.held AND e.reason = 'tenant_suspended'
+WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'tenant_suspended'
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')

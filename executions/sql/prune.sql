@@ -28,20 +28,6 @@ ALTER TABLE {parent} ATTACH PARTITION {table} FOR VALUES FROM ({low}) TO ({high}
 -- The partition bounds say it now.
 ALTER TABLE {table} DROP CONSTRAINT {table_bounds}
 
--- name: weigh_day
--- Tells the planner that the ids of a day fill its bounds and lie in their order. Until the table is
--- analyzed it would take any range of ids for a two-hundredth of it, and read the whole day to find
--- the few that are leased (pg_restore_attribute_stats, PostgreSQL 18).
-SELECT pg_restore_attribute_stats(
-    'schemaname', current_schema()::text, 'relname', {name}::text, 'attname', 'id'::text,
-    'inherited', false, 'version', current_setting('server_version_num')::integer,
-    'null_frac', 0::real, 'avg_width', 16, 'n_distinct', (-1)::real,
-    'correlation', 1::real, 'histogram_bounds', format('{{%s,%s}}', {low}, {high}))
-
--- name: wait_briefly
--- Whoever waits for the floor's lock makes others wait behind it. Ends with the transaction.
-SET LOCAL lock_timeout = '1s'
-
 -- name: drop_day
 -- Drops a table that has left the ledger: nobody but itself is locked by that.
 DROP TABLE {table}

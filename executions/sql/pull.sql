@@ -8,20 +8,20 @@ SELECT p.id FROM pools p WHERE p.tenant_id = %(tenant)s AND p.name = %(name)s FO
 SELECT pg_advisory_xact_lock(hashtextextended('pool ' || %(tenant)s::text || ' ' || %(pool)s, 0))
 
 -- name: count_leased
--- What the workers of one pool of a tenant hold or run. Index executions_leased_idx.
-SELECT count(*) FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+-- What the workers of one pool of a tenant hold or run. Index open_executions_leased_idx.
+SELECT count(*) FROM open_executions e
+WHERE e.status IN ('QUEUED', 'RUNNING')
   AND e.tenant_id = %(tenant)s AND e.pool = %(pool)s
 
 -- name: claim
 -- Moves a band's due work of one pool of a tenant to QUEUED under a new fencing token and a lease
 -- of the given length, soonest due first; only what the worker's labels satisfy. Skips rows that
--- somebody else changes in this moment. Index executions_pull_idx.
+-- somebody else changes in this moment. Index open_executions_pull_idx.
 WITH due AS (
     SELECT e.id, (r.definition #>> '{target,max_runtime_seconds}')::float8 AS longest
-    FROM executions e
+    FROM open_executions e
     JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = %(tenant)s
+    WHERE e.tenant_id = %(tenant)s
       AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%' AND e.band = %(band)s
       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
       AND e.due_at <= statement_timestamp()
@@ -30,7 +30,7 @@ WITH due AS (
     LIMIT %(limit)s
     FOR NO KEY UPDATE OF e SKIP LOCKED
 ), moved AS (
-    UPDATE executions e
+    UPDATE open_executions e
     SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'),
         queued_at = statement_timestamp(),
         incarnation = %(incarnation)s, worker = %(worker)s, accepted_at = NULL,
@@ -38,7 +38,7 @@ WITH due AS (
         lease_expires_at = statement_timestamp()
             + least(%(lease_seconds)s, due.longest) * interval '1 second'
     FROM due
-    WHERE e.id = due.id AND e.id >= %(low)s AND e.id < %(high)s
+    WHERE e.id = due.id
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
               e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress
@@ -57,13 +57,13 @@ ORDER BY m.band, m.due_at
 
 -- name: ready
 -- For each group of waiting workers (tenant, pool, labels): how many executions they could lease
--- now, up to as many as are wanted. Index executions_pull_idx.
+-- now, up to as many as are wanted. Index open_executions_pull_idx.
 SELECT w.number, (
     SELECT count(*) FROM (
         SELECT 1
-        FROM executions e
+        FROM open_executions e
         JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = w.tenant
+        WHERE e.tenant_id = w.tenant
           AND e.pool = w.pool AND e.pool LIKE 'pull.%%'
           AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
           AND e.due_at <= statement_timestamp()
@@ -78,22 +78,22 @@ FROM unnest(
 LEFT JOIN pools p ON p.tenant_id = w.tenant AND 'pull.' || p.name = w.pool
 WHERE NOT coalesce(p.paused, false)
   AND (p.max_in_flight IS NULL OR p.max_in_flight > (
-      SELECT count(*) FROM executions e
-      WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+      SELECT count(*) FROM open_executions e
+      WHERE e.status IN ('QUEUED', 'RUNNING')
         AND e.tenant_id = w.tenant AND e.pool = w.pool))
 
 -- name: depths
--- Per pool of a tenant: what is due and waits, and since when. Index executions_pull_idx.
-SELECT e.pool, count(*), min(e.due_at) FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.tenant_id = %(tenant)s
+-- Per pool of a tenant: what is due and waits, and since when. Index open_executions_pull_idx.
+SELECT e.pool, count(*), min(e.due_at) FROM open_executions e
+WHERE e.tenant_id = %(tenant)s
   AND e.pool LIKE 'pull.%%' AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
   AND e.due_at <= statement_timestamp()
 GROUP BY e.pool
 
 -- name: in_flight
 -- Per tenant, pool and worker: what is leased or runs; of one tenant, or of all where none is given.
--- Index executions_leased_idx.
-SELECT e.tenant_id, e.pool, e.worker, count(*) FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+-- Index open_executions_leased_idx.
+SELECT e.tenant_id, e.pool, e.worker, count(*) FROM open_executions e
+WHERE e.status IN ('QUEUED', 'RUNNING')
   AND (%(tenant)s::uuid IS NULL OR e.tenant_id = %(tenant)s) AND e.pool LIKE 'pull.%%'
 GROUP BY e.tenant_id, e.pool, e.worker

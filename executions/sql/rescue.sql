@@ -2,9 +2,9 @@
 -- Released work that nobody started in time, that was queued for a pool before it lost a worker,
 -- or in a partition before its scheduler was lost, which may not have sent it; and what was sent
 -- under a former incarnation of Redis, once that is settled. What was leased over the API has been
--- started by its lease, and is judged by callback/expired. Index executions_leased_idx.
-SELECT e.id, e.fencing_token, e.partition, e.due_at FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
+-- started by its lease, and is judged by callback/expired. Index open_executions_leased_idx.
+SELECT e.id, e.fencing_token, e.partition, e.due_at FROM open_executions e
+WHERE e.status = 'QUEUED'
   AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
   AND CASE WHEN e.incarnation <> %(incarnation)s THEN %(settled)s
       ELSE e.lease_expires_at < now() OR EXISTS (
@@ -20,13 +20,13 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 -- name: lost_running
 -- Running work whose worker is gone, or whose lease had run out at a moment up to which every
 -- outcome has been recorded; not what goes on without a worker of ours. Locked; what somebody
--- changes in this moment is passed over. Index executions_leased_idx.
+-- changes in this moment is passed over. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at,
        e.scheduled_for
-FROM executions e
+FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
+WHERE e.status = 'RUNNING'
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
   AND (e.lease_expires_at < %(expired_before)s OR e.worker = ANY(%(lost_workers)s))
 ORDER BY e.lease_expires_at LIMIT %(limit)s
@@ -34,22 +34,22 @@ FOR NO KEY UPDATE OF e SKIP LOCKED
 
 -- name: lock_free
 -- Locks those of the executions that nobody changes in this moment. Primary key.
-SELECT e.id FROM executions e
-WHERE e.id = ANY(%(ids)s) AND e.id >= %(low)s AND e.id < %(high)s
+SELECT e.id FROM open_executions e
+WHERE e.id = ANY(%(ids)s)
 FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: running_workers
--- Workers that the ledger believes to run something. Index executions_leased_idx.
-SELECT DISTINCT e.worker FROM executions e
-WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
+-- Workers that the ledger believes to run something. Index open_executions_leased_idx.
+SELECT DISTINCT e.worker FROM open_executions e
+WHERE e.status = 'RUNNING'
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
 
 -- name: has_leased
 -- Whether anything in the partitions is with a worker, or with who leased it. Index
--- executions_leased_idx, by its order.
+-- open_executions_leased_idx, by its order.
 SELECT (
-    SELECT e.band FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+    SELECT e.band FROM open_executions e
+    WHERE e.status IN ('QUEUED', 'RUNNING')
       AND e.partition = ANY(%(partitions)s)
     ORDER BY e.lease_expires_at LIMIT 1
 ) IS NOT NULL

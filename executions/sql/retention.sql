@@ -92,25 +92,3 @@ SELECT c.relname::text FROM pg_class c
 WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}_leaving_[0-9]+$' AND c.relkind = 'r'
   AND NOT c.relispartition AND pg_table_is_visible(c.oid)
 ORDER BY c.relname
-
--- name: has_unfinished
--- Whether a table of executions outside of the ledger holds unfinished ones. Its partial indexes
--- answer at once, as in has_open.
-SELECT EXISTS (
-    SELECT 1 FROM {table} WHERE status IN ('PENDING', 'RETRYING') AND NOT held AND NOT parked
-) OR EXISTS (
-    SELECT 1 FROM {table} WHERE status IN ('PENDING', 'RETRYING') AND NOT held AND parked
-) OR EXISTS (
-    SELECT 1 FROM {table} WHERE status IN ('PENDING', 'RETRYING') AND held
-) OR EXISTS (
-    SELECT 1 FROM {table} WHERE status IN ('QUEUED', 'RUNNING')
-)
-
--- name: return_unfinished
--- Moves what is unfinished back into the ledger, as it is; the floor lies below it by then. The
--- columns by name: the table may have left before a migration.
-WITH found AS (
-    DELETE FROM {table} WHERE status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING') RETURNING *
-)
-INSERT INTO executions ({columns}) SELECT {columns} FROM found
-ON CONFLICT (id) DO NOTHING

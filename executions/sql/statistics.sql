@@ -27,31 +27,31 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
 -- What a tenant has open at this moment: due, late (queued work too), queued, running, RETRYING
 -- (held work too), seconds that the oldest due work waits. Of each kind a limited number of rows of
 -- all tenants is looked at; the last column says whether those were all. What waits for its
--- destination is due. Indexes executions_due_idx, executions_parked_idx, executions_held_idx and
--- executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
+-- destination is due. Indexes open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and
+-- open_executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
 WITH due AS MATERIALIZED (
-    SELECT e.tenant_id, e.status, e.due_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING')
       AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at <= now()
     LIMIT %(scan)s
 ), parked AS MATERIALIZED (
-    SELECT e.tenant_id, e.status, e.due_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING')
       AND NOT e.held AND e.parked AND e.tenant_id = %(tenant)s
     LIMIT %(scan)s
 ), coming AS MATERIALIZED (
-    SELECT e.tenant_id, e.status FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    SELECT e.tenant_id, e.status FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING')
       AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at > now()
     LIMIT %(scan)s
 ), held AS MATERIALIZED (
-    SELECT e.tenant_id, e.status FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    SELECT e.tenant_id, e.status FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING')
       AND e.held
     LIMIT %(scan)s
 ), leased AS MATERIALIZED (
-    SELECT e.tenant_id, e.status, e.due_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('QUEUED', 'RUNNING')
+    SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
+    WHERE e.status IN ('QUEUED', 'RUNNING')
     LIMIT %(scan)s
 ), unstarted AS (
     SELECT due_at FROM due WHERE tenant_id = %(tenant)s
@@ -76,13 +76,13 @@ SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s)
                 (SELECT count(*) FROM leased)) < %(scan)s
 
 -- name: running_now
--- What a tenant runs, the longest first. Index executions_leased_idx; as many rows as all workers
+-- What a tenant runs, the longest first. Index open_executions_leased_idx; as many rows as all workers
 -- have in hand.
 SELECT r.id, r.task_id, t.name, r.started_at, extract(epoch FROM now() - r.started_at)::float8,
        r.timeout_seconds, r.attempt, r.max_attempts, r.worker, r.cancel_requested_at IS NOT NULL
 FROM (
-    SELECT e.* FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'
+    SELECT e.* FROM open_executions e
+    WHERE e.status = 'RUNNING'
       AND e.tenant_id = %(tenant)s
     ORDER BY e.started_at, e.id LIMIT %(limit)s
 ) AS r
@@ -103,27 +103,27 @@ ORDER BY t.next_run_at, t.id LIMIT %(limit)s
 -- name: next_prepared
 -- The soonest instants of a tenant that are in the ledger and have not come: those whose time is
 -- ahead, by index executions_of_tenant_idx from now on, and those whose time has passed and that
--- wait for their share of a jitter, among the first of all tenants by index executions_due_idx,
--- and with a worker by index executions_leased_idx.
+-- wait for their share of a jitter, among the first of all tenants by index open_executions_due_idx,
+-- and with a worker by index open_executions_leased_idx.
 WITH ahead AS (
-    SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM executions e
-    WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s AND e.id < %(high)s
+    SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM open_executions e
+    WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s
       AND e.status IN ('PENDING', 'QUEUED') AND (NOT e.held OR e.gated) AND e.due_at > %(moment)s
     ORDER BY e.id LIMIT %(limit)s
 ), spread AS (
     SELECT first.id, first.task_id, first.scheduled_for, first.due_at
     FROM unnest(ARRAY[0, 1, 2]) AS b (band)
     CROSS JOIN LATERAL (
-        SELECT e.* FROM executions e
-        WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+        SELECT e.* FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING')
           AND NOT e.held AND NOT e.parked AND e.band = b.band AND e.due_at > %(moment)s
         ORDER BY e.due_at LIMIT %(scan)s
     ) AS first
     WHERE first.tenant_id = %(tenant)s AND first.id < %(now)s AND first.trigger = 'schedule'
       AND first.attempt = 0
 ), handed AS (
-    SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(now)s AND e.status = 'QUEUED'
+    SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM open_executions e
+    WHERE e.id < %(now)s AND e.status = 'QUEUED'
       AND e.tenant_id = %(tenant)s AND e.trigger = 'schedule' AND e.attempt = 0
       AND e.due_at > %(moment)s
 )

@@ -1,35 +1,35 @@
 -- name: open_work
 -- How much work is due, late, queued, running or RETRYING (held work too); what waits for its
 -- destination is due. What a tenant's own workers are to lease is due, but never late. Indexes
--- executions_due_idx, executions_parked_idx, executions_held_idx and executions_leased_idx; ids are bounded so that only
+-- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and open_executions_leased_idx; ids are bounded so that only
 -- days with unfinished work are touched.
 WITH parked AS MATERIALIZED (
-    SELECT e.status, e.due_at FROM executions e
-    WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    SELECT e.status, e.due_at FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING')
       AND NOT e.held AND e.parked
 )
 SELECT
-    (SELECT count(*) FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    (SELECT count(*) FROM open_executions e
+     WHERE e.status IN ('PENDING', 'RETRYING')
        AND NOT e.held AND NOT e.parked AND e.due_at <= now())
     + (SELECT count(*) FROM parked WHERE due_at <= now()),
-    (SELECT count(*) FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status IN ('PENDING', 'RETRYING')
+    (SELECT count(*) FROM open_executions e
+     WHERE e.status IN ('PENDING', 'RETRYING')
        AND NOT e.held AND NOT e.parked AND e.due_at <= now() - %(late)s * interval '1 second'
        AND e.pool NOT LIKE 'pull.%%')
     + (SELECT count(*) FROM parked WHERE due_at <= now() - %(late)s * interval '1 second')
-    + (SELECT count(*) FROM executions e
-       WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'
+    + (SELECT count(*) FROM open_executions e
+       WHERE e.status = 'QUEUED'
          AND e.due_at <= now() - %(late)s * interval '1 second' AND e.pool NOT LIKE 'pull.%%'),
-    (SELECT count(*) FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'QUEUED'),
-    (SELECT count(*) FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RUNNING'),
-    (SELECT count(*) FROM executions e
-     WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RETRYING' AND NOT e.held AND NOT e.parked)
+    (SELECT count(*) FROM open_executions e
+     WHERE e.status = 'QUEUED'),
+    (SELECT count(*) FROM open_executions e
+     WHERE e.status = 'RUNNING'),
+    (SELECT count(*) FROM open_executions e
+     WHERE e.status = 'RETRYING' AND NOT e.held AND NOT e.parked)
     + (SELECT count(*) FROM parked WHERE status = 'RETRYING')
-    + (SELECT count(*) FROM executions e
-       WHERE e.id >= %(low)s AND e.id < %(high)s AND e.status = 'RETRYING' AND e.held)
+    + (SELECT count(*) FROM open_executions e
+       WHERE e.status = 'RETRYING' AND e.held)
 
 -- name: recent
 -- What ended in the minutes of all tenants since one, and how late first attempts of it started, by

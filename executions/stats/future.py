@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from executions.engine import ledger
 from executions.engine.clocks import database_now
 from shared.exceptions import InvalidInput
 from shared.ids import first_id_at
@@ -56,8 +55,6 @@ def next_fires(tenant_id: UUID, limit: int = 20) -> list[NextFire]:
     bounds = {
         "moment": now,
         "now": first_id_at(now),
-        "low": ledger.floor_id(),
-        "high": ledger.high_id(now),
         "scan": _SCANNED,
     }
     prepared = rows("statistics/next_prepared", {"tenant": tenant_id, "limit": limit, **bounds})

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from executions.engine import ledger
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.stats.minutes import StartDelay, start_delay, throughput
@@ -83,7 +81,7 @@ def overview(tenant_id: UUID) -> Overview:
     now = database_now()
     due, late, queued, running, retrying, oldest, exact = rows(
         "statistics/open_work",
-        {**_open_bounds(now), "tenant": tenant_id, "late": LATE_SECONDS, "scan": _SCAN},
+        {"tenant": tenant_id, "late": LATE_SECONDS, "scan": _SCAN},
     )[0]
     hour = throughput(tenant_id, now=now)
     paused = Task.objects.for_tenant(tenant_id).filter(status=TaskStatus.PAUSED)
@@ -112,10 +110,6 @@ def running_now(tenant_id: UUID, limit: int = 20) -> list[RunningNow]:
     """Return what the tenant runs, the longest first."""
     found = rows(
         "statistics/running_now",
-        {**_open_bounds(database_now()), "tenant": tenant_id, "limit": limit},
+        {"tenant": tenant_id, "limit": limit},
     )
     return [RunningNow(*row) for row in found]
-
-
-def _open_bounds(now: datetime) -> dict[str, Any]:
-    return {"low": ledger.floor_id(), "high": ledger.high_id(now)}

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from executions.engine.clocks import database_now
-from executions.engine.ledger import DAILY_TABLES
+from executions.engine.ledger import DAILY_TABLES, parent_of
 from scheduler_site.doctor.finding import Finding, bad, good, odd
 from shared.commands import shown
 from shared.conf import conf
@@ -75,7 +75,9 @@ def day_tables() -> Finding:
     now = database_now()
     wanted = [now + timedelta(days=days) for days in range(conf().partition_days_ahead + 1)]
     missing = {
-        parent: [day for day in wanted if f"{parent}_{day:%Y%m%d}" not in _tables(parent)]
+        parent: [
+            day for day in wanted if f"{parent}_{day:%Y%m%d}" not in _tables(parent_of(parent))
+        ]
         for parent in DAILY_TABLES
     }
     soon = wanted[: _DAYS_NEEDED + 1]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import redis
 
-from executions.engine import fence, ledger
+from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.workers import registry
 from scheduler_site import local_state
@@ -125,7 +124,7 @@ def live_recorders() -> int:
 
 def oldest_due() -> Finding:
     """Check how long the oldest due execution has waited for a worker of the installation."""
-    found = rows("doctor/oldest_due", _open_bounds())
+    found = rows("doctor/oldest_due")
     if not found:
         return good("oldest due", "nothing waits")
     status, execution, seconds = found[0]
@@ -140,17 +139,13 @@ def oldest_due() -> Finding:
 
 def pull_pools() -> Finding:
     """Tell what waits for the tenants' own workers; nothing of it is the installation's fault."""
-    count, pools, seconds = rows("doctor/pull_pools", _open_bounds())[0]
+    count, pools, seconds = rows("doctor/pull_pools")[0]
     if not count:
         return good("pull pools", "nothing waits to be leased")
     work = "1 execution waits" if count == 1 else f"{count} executions wait"
     where = "1 pool" if pools == 1 else f"{pools} pools"
     evidence = f"{work} in {where} for the tenants' own workers, the oldest since {seconds:.0f} s"
     return good("pull pools", evidence)
-
-
-def _open_bounds() -> dict[str, Any]:
-    return {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
 
 
 def clocks() -> Finding:

@@ -31,7 +31,6 @@ from django.db import (
 from events import audit
 from events.models import AuditEntry
 from executions.choices import Status
-from executions.engine import ledger
 from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.services import changing
@@ -123,9 +122,7 @@ def tenants_with_due_work(within: timedelta) -> int:
 
 def _due_tenants(now: datetime, until: datetime) -> set[UUID]:
     scheduled = Task.objects.filter(status=TaskStatus.SCHEDULED, next_run_at__lte=until)
-    unfinished = Execution.objects.filter(
-        id__gte=ledger.floor_id(), id__lt=ledger.high_id(now), status__in=_OPEN
-    )
+    unfinished = Execution.objects.filter(status__in=_OPEN)
     return {
         *scheduled.values_list("tenant_id", flat=True).distinct(),
         *unfinished.values_list("tenant_id", flat=True).distinct(),

@@ -12,17 +12,18 @@ from tests.architecture.rules import sql, states
 # Path -> why this module may write a status.
 OWNERS = {
     "executions/engine/transitions.py": "every move of an execution",
-    "executions/engine/materialize.py": "the first state of an execution",
+    "executions/engine/instants.py": "the first state of an execution",
     "tasks/services.py": "the status of a task",
     "tasks/creation.py": "the first status of a task",
 }
 # Modules that may use a statement that writes the status of executions.
 SQL_OWNERS = {
     "executions/engine/transitions.py",
-    "executions/engine/materialize.py",
+    "executions/engine/instants.py",
     # Rows of a past that never moved: they are made up in their last state.
     "executions/services/history_samples.py",
 }
+_TABLES = ("executions", "open_executions", "ended_executions")
 _SCOPE = ("tasks", "executions", "scheduler_site", "dashboard", "workflows")
 
 
@@ -63,7 +64,7 @@ def _writing(files: dict[str, str]) -> set[str]:
         f"{stage}/{name}"
         for stage, text in files.items()
         for name, body in sql.statements(text).items()
-        if sql.writes_column(body, "executions", "status")
+        if any(sql.writes_column(body, table, "status") for table in _TABLES)
     }
 
 
@@ -115,6 +116,7 @@ def test_the_rule_refuses_a_model_that_moves_itself():
         "UPDATE executions SET a = extract(epoch FROM now()), status = 'x' FROM due",
         "UPDATE executions SET a = CASE WHEN b THEN c END, status = 'x'",
         "INSERT INTO executions (id, status) VALUES (1, 'x')",
+        "INSERT INTO executions\nSELECT * FROM gone",
         "WITH a AS (UPDATE executions SET status = 'x' RETURNING id) SELECT 1",
     ],
 )

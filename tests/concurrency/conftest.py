@@ -11,9 +11,8 @@ from django.db import connection, connections
 
 from executions.engine import ledger
 from executions.engine.clocks import database_now
-from executions.models import LedgerFloor, PartitionLease
+from executions.models import PartitionLease
 from shared.conf import conf
-from shared.ids import first_id_at
 from tenants.models import Tenant
 from tests.factories import make_tenant
 
@@ -26,8 +25,6 @@ def ground(transactional_db: None) -> None:
         ignore_conflicts=True,
     )
     PartitionLease.objects.update(owner=None, expires_at=None)
-    today = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
-    LedgerFloor.objects.update_or_create(id=1, defaults={"floor_id": first_id_at(today)})
     ledger.ensure_days_ahead(database_now())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from executions.engine import materialize
+from executions.engine import instants, materialize
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import PartitionLease, SchedulerNode
@@ -66,7 +66,7 @@ def test_a_zombie_that_was_overtaken_in_its_transaction_writes_no_instant_twice(
     zombie, heir = Partitions(), Partitions()
     zombie.run_once()
     moments = {
-        "before the rows": "materialize/insert_executions",
+        "before the rows": "materialize/insert_open",
         "before the cursor": "materialize/advance_tasks",
     }
     run, rows_of = sql.run, sql.rows
@@ -79,14 +79,14 @@ def test_a_zombie_that_was_overtaken_in_its_transaction_writes_no_instant_twice(
         def call(path: str, parameters: dict[str, Any] | None = None) -> Any:
             if path == moments[moment]:
                 monkeypatch.setattr(materialize, "run", run)
-                monkeypatch.setattr(materialize, "rows", rows_of)
+                monkeypatch.setattr(instants, "rows", rows_of)
                 beside(take_over).join()
             return real(path, parameters)
 
         return call
 
     monkeypatch.setattr(materialize, "run", overtaken(run))
-    monkeypatch.setattr(materialize, "rows", overtaken(rows_of))
+    monkeypatch.setattr(instants, "rows", overtaken(rows_of))
     materialize.run_once(zombie)
     assert reload(task).next_run_at == task.next_run_at
 

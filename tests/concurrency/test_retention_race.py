@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from executions.engine import housekeeping, ledger, retention
+from executions.engine import housekeeping, ledger, retention, transitions
 from executions.models import Execution
 from shared.conf import conf
+from shared.ids import execution_id
 from tenants.models import Tenant
 from tests.executions.old_days import (
     ago,
     days_of,
     forget,
-    lower_floor,
     make_days,
     name_of,
     put,
@@ -117,7 +117,6 @@ def test_a_day_that_is_detached_by_half_can_be_made_again(
     assert ledger.missing_days([ago(20)]) == [ago(20).replace(hour=0)]
 
     again = put(alpha, 20, "PENDING", held=True)
-    lower_floor(20)
 
     assert Execution.objects.get(id=again.id).status == "PENDING"
     # The table on its way out goes, the day that came again stays.
@@ -126,18 +125,33 @@ def test_a_day_that_is_detached_by_half_can_be_made_again(
     assert name_of(20) in days_of("executions")
 
 
-def test_a_row_that_is_being_written_while_its_day_leaves_is_not_lost(
+def test_work_that_is_written_while_its_day_leaves_ends_in_its_day(
+    alpha: Tenant, beside: Callable[[Callable[[], Any]], Any]
+):
+    make_days(20)
+    made = make_execution(alpha)
+    late = execution_id(made.task_id, ago(20))
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Out of sight for the retention, which finds nothing open that old.
+        cursor.execute("UPDATE open_executions SET id = %s WHERE id = %s", [late, made.id])
+        assert beside(housekeeping.drop_old_days).join() == 3
+    with transaction.atomic():
+        assert transitions.cancel([(late, None)], "cancelled") == [late]
+
+    assert Execution.objects.get(id=late).status == "CANCELLED"
+    assert name_of(20) in days_of("executions")
+
+
+def test_an_end_that_is_written_while_its_day_leaves_is_waited_for(
     alpha: Tenant, beside: Callable[[Callable[[], Any]], Any]
 ):
     make_days(20)
 
     with transaction.atomic():
-        # As somebody who has looked at the floor before it was too late, and not locked it.
-        late = put(alpha, 20, "PENDING", held=True)
+        late = put(alpha, 20)
         dropping = beside(housekeeping.drop_old_days)
         wait_until_it_leaves()
-    dropping.join()
+    assert dropping.join() == 3
 
-    assert Execution.objects.get(id=late.id).held
-    assert ledger.floor_id() <= late.id
-    assert name_of(20) in days_of("executions")
+    assert not Execution.objects.filter(id=late.id).exists()

@@ -81,14 +81,10 @@ def put(
     return execution
 
 
-def lower_floor(days: int) -> None:
-    """Let the floor lie at the begin of that day, as somebody who writes there leaves it."""
-    ledger.lower_floor(first_id_at(ago(days)))
-
-
 def days_of(parent: str = "executions") -> list[str]:
     """Return the names of the days whose tables are in the ledger."""
-    return [row[0].rpartition("_")[2] for row in rows("prune/existing_days", {"parent": parent})]
+    found = rows("prune/existing_days", {"parent": ledger.parent_of(parent)})
+    return [row[0].rpartition("_")[2] for row in found]
 
 
 def tables() -> list[str]:
@@ -119,7 +115,7 @@ def address() -> dict[str, Any]:
 
 def half_detach(parent: str, days: int) -> None:
     """Cut a day's detachment off in the middle: a reader outlasts its patience."""
-    table = f"{parent}_{name_of(days)}"
+    table, parent = f"{parent}_{name_of(days)}", ledger.parent_of(parent)
     with (
         psycopg.connect(**address()) as reader,
         psycopg.connect(**address(), autocommit=True) as session,

@@ -13,6 +13,7 @@ import pytest
 from django.db import connection
 from psycopg import Cursor
 
+from executions.engine import ledger
 from executions.engine.clocks import database_now
 from shared.ids import first_id_at
 from shared.sql import load, rows
@@ -24,6 +25,8 @@ _FEW, _MANY = 20, 6000
 _DAY = timedelta(days=1)
 _CHUNK = 50
 _PARTITIONED = ("executions", "attempts")
+#: Tables in which work waits.
+_WAITING = ("open_executions", "tasks")
 
 
 @dataclass
@@ -34,8 +37,13 @@ class Plan:
     touched: set[str] = field(default_factory=set)
     indexes: set[str] = field(default_factory=set)
     read_whole: set[str] = field(default_factory=set)
+    #: Read for a sort of what was found in them.
+    sorted: set[str] = field(default_factory=set)
 
-    def add(self, node: dict[str, Any]) -> None:
+    def add(self, node: dict[str, Any], below_sort: bool = False) -> None:
+        # A sort reads all of what is below it, up to another part of the statement and to a limit.
+        ends = "Subplan Name" in node or node["Node Type"] == "Limit"
+        below_sort = node["Node Type"] == "Sort" or (below_sort and not ends)
         if index := node.get("Index Name"):
             self.indexes.add(index)
         table = node.get("Relation Name")
@@ -43,8 +51,10 @@ class Plan:
             self.touched.add(table)
             if node["Node Type"] == "Seq Scan":
                 self.read_whole.add(table)
+            if below_sort:
+                self.sorted.add(table)
         for child in node.get("Plans", []):
-            self.add(child)
+            self.add(child, below_sort)
 
     def days(self, parent: str) -> set[str]:
         return {table for table in self.touched if table.startswith(f"{parent}_2")}
@@ -101,6 +111,14 @@ class Plans:
                     days = plan.days(parent)
                     assert len(days) <= 4, f"{name} touches {len(days)} days of {parent}"
 
+    def check_in_order(self, *names: str) -> None:
+        """Assert of each statement that it ran, and sorts nothing that waits to find its first."""
+        for name in names:
+            assert name in self.found, f"{name} did not run"
+            for plan in self.found[name]:
+                waiting = plan.sorted.intersection(_WAITING)
+                assert not waiting, f"{name} sorts {waiting}"
+
 
 def _is_large(table: str) -> bool:
     with connection.cursor() as cursor:
@@ -127,7 +145,7 @@ def full_ledger(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]
     with django_db_blocker.unblock():
         now = database_now()
         days = [now - ago * _DAY for ago in range(DAYS)]
-        present = {row[0] for row in rows("prune/existing_days", {"parent": "executions"})}
+        present = {row[0] for row in rows("prune/existing_days", {"parent": "ended_executions"})}
         made = [day for day in days if f"executions_{day:%Y%m%d}" not in present]
         tenant = make_tenant("Full")
         try:
@@ -154,8 +172,8 @@ def _in_chunks(days: list[datetime], work: Callable[[Any, str, datetime], None])
 def _create(cursor: Any, parent: str, day: datetime) -> None:
     midnight = day.replace(hour=0, minute=0, second=0, microsecond=0)
     cursor.execute(
-        f"CREATE TABLE {parent}_{day:%Y%m%d} PARTITION OF {parent} FOR VALUES"
-        f" FROM ('{first_id_at(midnight)}') TO ('{first_id_at(midnight + _DAY)}')"
+        f"CREATE TABLE {parent}_{day:%Y%m%d} PARTITION OF {ledger.parent_of(parent)} FOR"
+        f" VALUES FROM ('{first_id_at(midnight)}') TO ('{first_id_at(midnight + _DAY)}')"
     )
 
 

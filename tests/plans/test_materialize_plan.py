@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from executions.engine import ledger, materialize, neglected
+from executions.engine import materialize, neglected
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions, Unowned
-from executions.models import LedgerFloor
-from shared.ids import first_id_at
 from tests.factories import every_second, make_task, make_tenant
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +33,8 @@ def test_due_tasks_are_found_and_advanced_by_their_index(plans: Any, partitions:
 
     found.check(
         "materialize/lock_due_tasks",
-        "materialize/insert_executions",
+        "materialize/insert_open",
+        "materialize/already_ended",
         "materialize/advance_tasks",
         "materialize/next_due_task",
     )
@@ -50,14 +49,3 @@ def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions
         neglected.take_up(partitions)
 
     found.check("materialize/unprepare_neglected")
-
-
-def test_the_floor_rises_over_full_days_by_their_indexes(plans: Any):
-    now = database_now()
-    LedgerFloor.objects.update(floor_id=first_id_at(now - timedelta(days=30)))
-
-    with plans() as found:
-        ledger.raise_floor(now)
-
-    assert len(found.found["materialize/has_open"]) >= 28
-    found.check("materialize/has_open")

@@ -56,11 +56,14 @@ def test_the_coming_hour_is_counted_by_what_starts_in_it(full: Tenant):
         assert "Seq Scan" not in plan
 
 
+_OF_OPEN_WORK = [f"open_executions_{name}_idx" for name in ("due", "parked", "leased")]
+
+
 @pytest.mark.parametrize(
     ("filters", "indexes"),
     [
-        ({"due": "now"}, ["executions_due_idx", "executions_parked_idx", "executions_leased_idx"]),
-        ({"due": "late"}, ["executions_due_idx", "executions_parked_idx", "executions_leased_idx"]),
+        ({"due": "now"}, _OF_OPEN_WORK),
+        ({"due": "late"}, _OF_OPEN_WORK),
         ({"ended": "last_hour", "status": ["FAILED"]}, ["executions_unsuccessful_idx"]),
     ],
 )
@@ -75,7 +78,8 @@ def test_lists_of_this_moment_are_found_without_the_history(
         plan = part.order_by("-id")[:51].explain()
         days = set(re.findall(r"executions_(\d{8})", plan))
         assert len(days) <= 4, plan
-        assert "Seq Scan" not in plan, (index, plan)
+        # What is open is little here.
+        assert "Seq Scan on executions_" not in plan, (index, plan)
 
 
 def test_paused_tasks_are_counted_by_their_index(full: Tenant):

@@ -103,7 +103,8 @@ def writes_column(statement: str, table: str, column: str) -> bool:
     for match in re.finditer(rf"\bINSERT\s+INTO\s+{table}\s*\(([^)]*)\)", text, re.IGNORECASE):
         if column in re.split(r"[\s,]+", match.group(1)):
             return True
-    return False
+    # Without a list of columns it writes all of them.
+    return bool(re.search(rf"\bINSERT\s+INTO\s+{table}\s+SELECT\b", text, re.IGNORECASE))
 
 
 def _set_items(text: str) -> list[str]:

@@ -7,8 +7,8 @@ import pytest
 
 from executions.engine import ledger
 from executions.engine.clocks import database_now
-from executions.models import Execution, LedgerFloor
-from shared.ids import execution_id, first_id_at, moment_of
+from executions.models import Execution
+from shared.ids import execution_id, first_id_at
 from shared.sql import rows
 from tenants.models import Tenant
 from tests.factories import make_execution
@@ -25,10 +25,6 @@ def days() -> None:
     ledger.make_days([NOON + offset * DAY for offset in range(-12, 2)])
 
 
-def set_floor(moment: datetime) -> None:
-    LedgerFloor.objects.update(floor_id=first_id_at(moment))
-
-
 def midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -42,85 +38,63 @@ def put(tenant: Tenant, at: datetime, status: str = "PENDING", held: bool = Fals
     return Execution.objects.get(task_id=made.task_id)
 
 
-def test_the_floor_rises_to_yesterday_when_nothing_is_unfinished():
-    set_floor(NOON - 10 * DAY)
-
-    raised = ledger.raise_floor(NOON)
-
-    assert moment_of(raised) == midnight(NOON - DAY)
-    assert ledger.floor_id() == raised
-
-
-def test_the_floor_waits_an_hour_after_midnight():
-    set_floor(NOON - 10 * DAY)
-    just_after_midnight = midnight(NOON) + timedelta(minutes=30)
-
-    # A transaction of before midnight may still write into what was yesterday then.
-    assert moment_of(ledger.raise_floor(just_after_midnight)) == midnight(NOON - 2 * DAY)
-    assert not ledger.needs_lower_floor(
-        first_id_at(midnight(NOON - DAY)), just_after_midnight - timedelta(hours=1)
-    )
-
-
 @pytest.mark.parametrize("status", ["PENDING", "QUEUED", "RUNNING", "RETRYING"])
-def test_the_floor_never_passes_unfinished_work(alpha: Tenant, status: str):
-    execution = put(alpha, NOON - 5 * DAY, status)
-    set_floor(NOON - 10 * DAY)
+@pytest.mark.parametrize("held", [False, True])
+def test_the_oldest_open_execution_is_found_whatever_it_waits_for(
+    alpha: Tenant, status: str, held: bool
+):
+    put(alpha, NOON - 6 * DAY, "SUCCEEDED")
+    execution = put(alpha, NOON - 5 * DAY, status, held=held)
+    put(alpha, NOON - 4 * DAY, status)
 
-    raised = ledger.raise_floor(NOON)
-
-    assert raised <= execution.id
-    assert moment_of(raised) == midnight(NOON - 5 * DAY)
-
-
-def test_the_floor_does_not_pass_held_work_either(alpha: Tenant):
-    execution = put(alpha, NOON - 5 * DAY, "RETRYING", held=True)
-    set_floor(NOON - 10 * DAY)
-
-    assert ledger.raise_floor(NOON) <= execution.id
+    assert ledger.oldest_open() == execution.id
 
 
-def test_finished_work_does_not_hold_the_floor(alpha: Tenant):
+def test_where_all_has_ended_nothing_is_open(alpha: Tenant):
     put(alpha, NOON - 5 * DAY, "SUCCEEDED")
-    set_floor(NOON - 10 * DAY)
 
-    assert moment_of(ledger.raise_floor(NOON)) == midnight(NOON - DAY)
-
-
-def test_the_floor_does_not_sink_by_being_raised():
-    set_floor(NOON + DAY)
-
-    assert ledger.raise_floor(NOON) == first_id_at(NOON + DAY)
+    assert ledger.oldest_open() is None
 
 
-def test_an_older_instant_lowers_the_floor_to_the_start_of_its_day():
-    set_floor(NOON)
+def test_what_ended_lately_is_no_older_than_its_bound(alpha: Tenant):
+    now = database_now()
+    ledger.make_days([now - 9 * DAY])
+    old = put(alpha, now - 9 * DAY, "SUCCEEDED")
+    Execution.objects.filter(id=old.id).update(finished_at=now - timedelta(minutes=59))
 
-    ledger.lower_floor(first_id_at(NOON - 3 * DAY))
-
-    assert ledger.floor_id() == first_id_at(midnight(NOON - 3 * DAY))
-
-
-def test_a_newer_instant_does_not_move_the_floor():
-    set_floor(NOON)
-
-    ledger.lower_floor(first_id_at(NOON + DAY))
-
-    assert ledger.floor_id() == first_id_at(NOON)
+    assert ledger.oldest_of_last_hour(now) <= old.id
 
 
-def test_only_instants_before_today_need_the_floor_lowered():
-    assert not ledger.needs_lower_floor(first_id_at(midnight(NOON)), NOON)
-    assert ledger.needs_lower_floor(first_id_at(midnight(NOON) - timedelta(milliseconds=1)), NOON)
+def test_what_ended_before_the_last_hour_does_not_count(alpha: Tenant):
+    now = database_now()
+    ledger.make_days([now - 9 * DAY])
+    old = put(alpha, now - 9 * DAY, "SUCCEEDED")
+    Execution.objects.filter(id=old.id).update(finished_at=now - timedelta(hours=2))
+
+    assert ledger.oldest_of_last_hour(now) > old.id
 
 
-def test_the_upper_bound_lies_above_everything_that_may_be_due():
-    assert ledger.high_id(NOON) > execution_id(uuid4(), NOON)
-    assert ledger.high_id(NOON) > first_id_at(NOON + timedelta(hours=23))
+def test_only_instants_before_today_are_so_old_that_their_day_may_be_missing():
+    assert not ledger.is_old(first_id_at(midnight(NOON)), NOON)
+    assert ledger.is_old(first_id_at(midnight(NOON) - timedelta(milliseconds=1)), NOON)
+
+
+def test_the_day_of_a_late_end_is_made_again_and_kept_for_a_week():
+    old = database_now() - 400 * DAY
+    assert ledger.missing_days([old])
+
+    ledger.ensure_days_of([execution_id(uuid4(), old)])
+
+    assert ledger.missing_days([old]) == []
+    found = rows(
+        "retention/days_before",
+        {"parents": ["ended_executions"], "before": "99991231", "mark": ledger.LEAVING},
+    )
+    assert f"executions_{old:%Y%m%d}" not in {row[1] for row in found}
 
 
 def tables(parent: str) -> set[str]:
-    return {row[0] for row in rows("prune/existing_days", {"parent": parent})}
+    return {row[0] for row in rows("prune/existing_days", {"parent": ledger.parent_of(parent)})}
 
 
 def test_missing_days_are_named_once_each():
@@ -146,11 +120,11 @@ def test_a_days_table_takes_the_whole_day_and_nothing_else(alpha: Tenant):
     day = datetime(2031, 3, 1, tzinfo=UTC)
     ledger.make_days([day])
 
-    put(alpha, day)
-    put(alpha, day + DAY - timedelta(milliseconds=1))
+    put(alpha, day, "SUCCEEDED")
+    put(alpha, day + DAY - timedelta(milliseconds=1), "SUCCEEDED")
 
     with pytest.raises(Exception, match="no partition"):
-        put(alpha, day + DAY)
+        put(alpha, day + DAY, "SUCCEEDED")
 
 
 def test_the_days_ahead_are_there():

@@ -12,9 +12,9 @@ from executions.engine import ledger, materialize, planning
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.engine.planning import plan_tasks
-from executions.models import Execution, LedgerFloor, PartitionLease
+from executions.models import Execution, PartitionLease
 from shared.conf import conf
-from shared.ids import execution_id, first_id_at
+from shared.ids import execution_id
 from shared.instants import format_instant
 from shared.sql import json_value
 from tasks.models import Task, TaskRevision
@@ -458,7 +458,10 @@ def test_a_fault_that_is_no_tasks_own_pauses_none(
     task = make_task(alpha, once(database_now() - timedelta(hours=20)))
     Task.objects.filter(id=task.id).update(
         next_run_at=F("next_run_at") - timedelta(days=60),
-        schedule={"run_at": format_instant(database_now() - timedelta(days=60))},
+        schedule={
+            "run_at": format_instant(database_now() - timedelta(days=60)),
+            "misfire_grace_seconds": 60,
+        },
     )
     monkeypatch.setattr(ledger, "missing_days", lambda moments: [])
 
@@ -471,37 +474,12 @@ def test_old_instants_get_their_days_and_lower_the_floor(alpha: Tenant, partitio
     Task.objects.filter(id=task.id).update(
         schedule={"cron_expression": "0 12 * * *", "misfire_policy": "replay"}
     )
-    since = outage(task, timedelta(days=40))
+    outage(task, timedelta(days=40))
 
     drain(partitions)
 
     rows = executions_of(task)
     assert len(rows) in (39, 40, 41)
-    assert ledger.floor_id() <= rows[0].id
-    assert ledger.floor_id() >= first_id_at(since - timedelta(days=1))
-    assert ledger.raise_floor(database_now()) <= rows[0].id
-
-
-def test_an_instant_of_yesterday_lowers_the_floor_of_an_installation_of_today(
-    alpha: Tenant, partitions: Partitions
-):
-    today = database_now().replace(hour=0, minute=0, second=0, microsecond=0)
-    LedgerFloor.objects.update(floor_id=first_id_at(today))
-    task = make_task(alpha, once(today - timedelta(seconds=1)))
-
-    drain(partitions)
-
-    [row] = executions_of(task)
-    assert ledger.floor_id() <= row.id
-
-
-def test_recent_instants_leave_the_floor_alone(alpha: Tenant, partitions: Partitions):
-    before = ledger.floor_id()
-    make_task(alpha, every_second())
-
-    drain(partitions)
-
-    assert ledger.floor_id() == before
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 
 from executions.archive import parts
-from executions.engine import housekeeping, ledger, retention
-from executions.models import Execution, LedgerFloor
+from executions.engine import housekeeping, ledger, retention, transitions
+from executions.models import Execution
 from shared.conf import conf
 from shared.exceptions import Conflict
-from shared.ids import first_id_at
 from tenants.models import Tenant
 from tests.executions.archive.files import files_in
 from tests.executions.old_days import (
@@ -24,7 +23,6 @@ from tests.executions.old_days import (
     days_of,
     forget,
     half_detach,
-    lower_floor,
     make_days,
     mark,
     name_of,
@@ -89,12 +87,11 @@ def test_a_day_with_unfinished_work_stays_and_so_do_younger_ones(alpha: Tenant):
     make_days(20, 40)
     execution = put(alpha, 30, "PENDING")
     put(alpha, 30)
-    lower_floor(50)
     make_days(*range(12, 50))
 
     done = housekeeping.run_once()
 
-    # The floor has risen to the day of the execution, and what lies below it is gone.
+    # What lies before the day of the execution that is open is gone.
     assert done["days_dropped"] == 3 * 19
     assert name_of(31) not in days_of()
     assert {name_of(30), name_of(20)} <= set(days_of("attempts"))
@@ -105,7 +102,7 @@ def test_a_day_with_unfinished_work_stays_and_so_do_younger_ones(alpha: Tenant):
     assert tables_of(30) == []
 
 
-def test_a_day_whose_floor_cannot_be_looked_at_is_left_for_the_next_time(
+def test_a_day_is_left_for_the_next_time_where_what_is_open_cannot_be_asked(
     monkeypatch: pytest.MonkeyPatch,
 ):
     make_days(20)
@@ -113,7 +110,7 @@ def test_a_day_whose_floor_cannot_be_looked_at_is_left_for_the_next_time(
     def busy() -> Any:
         raise OperationalError("canceling statement due to lock timeout")
 
-    monkeypatch.setattr(ledger, "lock_floor", busy)
+    monkeypatch.setattr(ledger, "oldest_open", busy)
     assert housekeeping.drop_old_days() == 0
 
     monkeypatch.undo()
@@ -139,7 +136,6 @@ def test_a_long_reader_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
         # Marked and detached; put aside; archived or not, before the table is dropped.
         (ledger, "put_aside"),
         (retention, "_drop_leaving"),
-        (retention, "_return_unfinished"),
         (retention, "_archive"),
     ],
 )
@@ -199,32 +195,28 @@ def test_a_table_that_somebody_has_detached_is_not_touched(alpha: Tenant):
     put(alpha, 20)
     table = f"executions_{name_of(20)}"
     with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE executions DETACH PARTITION {table}")
+        cursor.execute(f"ALTER TABLE ended_executions DETACH PARTITION {table}")
 
     assert housekeeping.drop_old_days() == 2
 
     assert tables_of(20) == [table]
 
 
-def test_work_that_came_in_at_the_last_moment_goes_back(
-    monkeypatch: pytest.MonkeyPatch, alpha: Tenant, archive: Path
+def test_an_end_whose_day_has_left_is_recorded_in_its_day_and_kept_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, alpha: Tenant
 ):
-    finished = put(alpha, 20)
-    late = put(alpha, 20, "PENDING", held=True)
-    # As between the look at the floor and the detachment.
-    monkeypatch.setattr(retention, "_may_go", lambda day: day.parent == "executions")
-
-    assert housekeeping.drop_old_days() == 1
-
-    assert Execution.objects.get(id=late.id).held
-    assert not Execution.objects.filter(id=finished.id).exists()
-    assert ledger.floor_id() <= late.id
-    (part,) = parts.parts_of(archive, "executions", f"{ago(20):%Y-%m-%d}")
-    assert part.rows == 1
-    # What goes with it stays, too, and the day waits for its end.
+    late = put(alpha, 20, "PENDING")
+    # As if it had been written between the look at what is open and the detachment.
+    monkeypatch.setattr(retention, "_may_go", lambda _: True)
+    assert housekeeping.drop_old_days() == 3
     monkeypatch.undo()
+
+    with transaction.atomic():
+        assert transitions.cancel([(late.id, None)], "cancelled") == [late.id]
+
+    assert Execution.objects.get(id=late.id).status == "CANCELLED"
     assert housekeeping.drop_old_days() == 0
-    assert name_of(20) in days_of("attempts")
+    assert name_of(20) in days_of()
 
 
 def test_a_day_can_be_made_again_while_its_table_leaves(
@@ -327,9 +319,9 @@ def test_a_round_ends_after_its_time_and_the_next_goes_on(monkeypatch: pytest.Mo
     assert housekeeping.drop_old_days() == 3
 
 
-def test_the_floor_decides_whether_a_day_may_go():
+def test_no_day_goes_at_or_after_the_oldest_open_execution(alpha: Tenant):
     make_days(20, 21)
-    LedgerFloor.objects.update(floor_id=first_id_at(ago(20).replace(hour=0)))
+    put(alpha, 20, "RETRYING")
 
     assert housekeeping.drop_old_days() == 3
 
@@ -364,7 +356,6 @@ def test_a_detachment_goes_on_although_the_retention_is_longer_by_now(alpha: Ten
 
 def test_the_mark_of_a_day_that_stays_is_taken_back(alpha: Tenant):
     put(alpha, 20, "PENDING", held=True)
-    lower_floor(20)
     table = f"executions_{name_of(20)}"
     mark(table, ledger.LEAVING)
 
@@ -372,28 +363,9 @@ def test_the_mark_of_a_day_that_stays_is_taken_back(alpha: Tenant):
 
     # So that it is not taken for a day that leaves when somebody detaches it.
     with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE executions DETACH PARTITION {table}")
+        cursor.execute(f"ALTER TABLE ended_executions DETACH PARTITION {table}")
     housekeeping.drop_old_days()
     assert table in tables_of(20)
-
-
-def test_work_goes_back_from_a_table_of_another_version(
-    monkeypatch: pytest.MonkeyPatch, alpha: Tenant
-):
-    late = put(alpha, 20, "PENDING", held=True)
-    monkeypatch.setattr(retention, "_may_go", lambda day: day.parent == "executions")
-    give_back = retention._return_unfinished
-
-    def with_a_former_column(table: str, day: str) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"ALTER TABLE {table} ADD COLUMN former text")
-        give_back(table, day)
-
-    monkeypatch.setattr(retention, "_return_unfinished", with_a_former_column)
-
-    assert housekeeping.drop_old_days() == 1
-
-    assert Execution.objects.get(id=late.id).held
 
 
 def test_whoever_reads_everything_keeps_the_days_and_others_do_so_beside_it():

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from django.db.models import F
 
-from executions.engine import ledger, materialize, rooms
+from executions.engine import materialize, rooms
 from executions.engine.clocks import database_now
 from executions.engine.destination_key import key_of
 from executions.engine.dispatch import Dispatcher
@@ -20,7 +20,6 @@ from executions.engine.rooms import LOOK_SECONDS, Rooms
 from executions.models import Destination, Execution
 from executions.workers.capacity import Capacity, capacity_by_pool
 from shared.conf import conf
-from shared.ids import first_id_at
 from shared.redis_client import client
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
@@ -363,25 +362,14 @@ def test_work_of_pools_that_workers_lease_keeps_nobody_awake(alpha, scheduler):
     assert not scheduler.sent
 
 
-def test_parked_work_of_a_day_keeps_the_floor(alpha, scheduler):
-    due(scheduler, alpha, SLOW)
-    old = first_id_at(database_now() - timedelta(days=3))
-    ledger.make_days([database_now() - timedelta(days=3)])
-    ledger.lower_floor(old)
-    Execution.objects.update(id=old, parked=True)
-
-    assert ledger.raise_floor(database_now()) <= old
-
-
 def test_many_parked_destinations_are_looked_at_in_turn(alpha, scheduler, monkeypatch):
     monkeypatch.setattr("executions.engine.rooms._AT_ONCE", 2)
     for host in "abc":
         due(scheduler, alpha, f"{host}.example.com")
     Execution.objects.update(parked=True)
-    bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
     rooms = Rooms()
 
-    looks = [sorted(host[0] for _, host in rooms.look(bounds, {}, [0]).parked) for _ in range(4)]
+    looks = [sorted(host[0] for _, host in rooms.look({}, [0]).parked) for _ in range(4)]
 
     assert looks == [["a", "b"], ["c"], ["a", "b"], ["c"]]
 
@@ -405,9 +393,8 @@ def test_what_goes_on_at_a_receiver_takes_no_room(alpha, scheduler):
     due(scheduler, alpha, SLOW, 2)
     scheduler.run()
     Execution.objects.update(status="RUNNING", accepted_at=F("due_at"))
-    bounds = {"low": ledger.floor_id(), "high": ledger.high_id(database_now())}
 
-    assert Rooms().look(bounds, capacity_by_pool(), [0]).pools == {"default": 2}
+    assert Rooms().look(capacity_by_pool(), [0]).pools == {"default": 2}
 
 
 def test_a_small_batch_still_ends(alpha, scheduler, settings):

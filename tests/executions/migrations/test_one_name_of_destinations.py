@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
+from uuid import UUID
 
 import pytest
 from django.apps import apps
@@ -12,6 +14,15 @@ from tests.factories import make_execution, make_tenant
 pytestmark = pytest.mark.django_db(transaction=True)
 
 migration = import_module("executions.migrations.0011_one_name_of_destinations")
+
+
+@pytest.fixture(autouse=True)
+def _as_the_ledger_was() -> Iterator[None]:
+    """Give the floor, which a later migration takes away."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE ledger_floor AS SELECT %s::uuid AS floor_id", [UUID(int=0)])
+        yield
+        cursor.execute("DROP TABLE ledger_floor")
 
 
 def run() -> None:

@@ -8,12 +8,14 @@ from typing import Any
 from uuid import uuid4
 
 import orjson
+import psycopg
 import pytest
 from django.db import connection
 
 from events.models import Event
 from executions.archive import parts
 from executions.archive.parts import Damaged
+from executions.archive.writing import Source, write_table
 from executions.engine import housekeeping, ledger, retention
 from executions.engine.clocks import database_now
 from executions.models import Attempt, Execution
@@ -24,6 +26,7 @@ from shared.exceptions import Conflict, NotFound
 from tenants.models import Tenant
 from tests.executions.archive.files import files_in
 from tests.executions.old_days import (
+    address,
     ago,
     all_rows,
     days_of,
@@ -95,7 +98,9 @@ def test_a_day_that_came_back_uses_the_indexes_of_the_ledger(alpha: Tenant, root
             [f"executions_{name_of(20)}"],
         )
         attached = cursor.fetchone()[0]
-        cursor.execute("SELECT count(*) FROM pg_index WHERE indrelid = 'executions'::regclass")
+        cursor.execute(
+            "SELECT count(*) FROM pg_index WHERE indrelid = 'ended_executions'::regclass"
+        )
         assert attached == cursor.fetchone()[0]
     attempt = Attempt.objects.get(execution_id=Execution.objects.filter(tenant=alpha)[0].id)
     assert attempt.timings == {"total": 12.5}
@@ -120,10 +125,9 @@ def test_the_retention_spares_it_until_its_date_and_writes_nothing_twice(alpha: 
 def test_what_came_back_does_not_run_again(alpha: Tenant, root: Path):
     archived(alpha)
     restore_day(root, day(), keep_days=7)
-    ledger.lower_floor(Execution.objects.filter(tenant=alpha).earliest("id").id)
 
     assert release() == []
-    assert ledger.raise_floor(database_now()) > Execution.objects.latest("id").id
+    assert ledger.oldest_open() is None
 
 
 def test_a_day_that_the_ledger_has_is_not_restored(alpha: Tenant, root: Path):
@@ -322,17 +326,40 @@ def test_an_export_is_replaced_when_the_day_leaves_with_more(alpha: Tenant, root
     assert len(files_in(root)) == 6
 
 
-def test_an_export_of_unfinished_work_is_never_restored(alpha: Tenant, root: Path):
-    put(alpha, 20, "PENDING", held=True)
+def test_what_was_unfinished_at_an_export_goes_on_and_does_not_come_back_twice(
+    alpha: Tenant, root: Path
+):
+    ended, unfinished = put(alpha, 20), put(alpha, 20, "PENDING", held=True)
     assert export_day(root, day()).unfinished == 1
-    with connection.cursor() as cursor:
-        for parent in ledger.DAILY_TABLES:
-            cursor.execute(f"DROP TABLE {parent}_{name_of(20)}")
+    drop_day(20)
+
+    restored = restore_day(root, day(), keep_days=7)
+
+    assert restored.rows["executions"] == 1
+    assert set(Execution.objects.values_list("id", flat=True)) == {ended.id, unfinished.id}
+
+
+def test_unfinished_work_in_a_file_of_an_earlier_version_is_never_restored(
+    alpha: Tenant, root: Path
+):
+    put(alpha, 20)
+    put(alpha, 20, "PENDING", held=True)
+    export_day(root, day())
+    with psycopg.connect(**address(), autocommit=True) as session:
+        # Its days held what was unfinished, too.
+        write_table(session, root, Source("open_executions", "executions", f"{day()}"), final=False)
+    drop_day(20)
 
     with pytest.raises(Conflict, match="1 executions"):
         restore_day(root, day(), keep_days=7)
 
     assert not [name for name in tables() if name_of(20) in name]
+
+
+def drop_day(days: int) -> None:
+    with connection.cursor() as cursor:
+        for parent in ledger.DAILY_TABLES:
+            cursor.execute(f"DROP TABLE {parent}_{name_of(days)}")
 
 
 def test_a_day_that_the_ledger_does_not_have_cannot_be_exported(root: Path):

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from executions.engine import ledger
 from executions.engine.clocks import database_now
-from executions.models import Execution, LedgerFloor
+from executions.models import Execution
 from executions.services import changing
 from executions.services.list_filters import with_bounds
 from executions.stats import overview
-from shared.ids import first_id_at
+from shared.ids import execution_id
 from tasks.services import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, ApiClient, make_execution, once
@@ -103,29 +102,14 @@ def test_what_ended_in_the_last_hour_is_a_list_of_the_overviews_count(
     assert by_query(alpha, ended="last_hour", status=["FAILED"]) == ids(made, "failed")
 
 
-def test_what_ended_is_listed_though_the_floor_has_passed_it(alpha: Tenant):
+def test_what_ended_lately_is_listed_though_it_is_days_old(alpha: Tenant):
     old = make(alpha, "FAILED")
-    now = database_now()
-    LedgerFloor.objects.update(floor_id=first_id_at(now - timedelta(days=9)))
+    days_ago = execution_id(old.task_id, database_now() - timedelta(days=1))
+    Execution.objects.filter(pk=old.pk).update(
+        id=days_ago, scheduled_for=database_now() - timedelta(days=1)
+    )
 
-    ledger.raise_floor(now)
-    LedgerFloor.objects.update(floor_id=first_id_at(now + timedelta(days=1)))
-
-    assert ledger.floor_of_last_hour() < old.pk
-    assert by_query(alpha, ended="last_hour") == {old.pk}
-    LedgerFloor.objects.update(raised_at=now - timedelta(hours=3))
-    assert ledger.floor_of_last_hour() == ledger.floor_id()
-
-
-def test_of_several_raises_within_the_hour_the_lowest_floor_counts():
-    now = database_now()
-    first = first_id_at(now - timedelta(days=9))
-    LedgerFloor.objects.update(floor_id=first, raised_at=None, earlier_floor_id=None)
-    ledger.raise_floor(now - timedelta(days=3))
-    ledger.raise_floor(now)
-
-    assert ledger.floor_id() > first
-    assert ledger.floor_of_last_hour() == first
+    assert by_query(alpha, ended="last_hour") == {days_ago}
 
 
 def test_every_door_lists_the_same(

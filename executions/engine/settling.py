@@ -1,0 +1,47 @@
+"""What executions that have moved say of their tasks, written in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from shared.notify import wake_schedulers_in
+from shared.sql import rows, run
+from shared.sql_arrays import of_moments, of_texts, of_uuids
+from tasks.versions import FIRST_REDIRECTED
+
+
+class Settled(NamedTuple):
+    """What an execution that moved says of its task."""
+
+    id: UUID
+    task_id: UUID
+    status: str
+    trigger: str
+    revision: int
+    #: None while it is RETRYING.
+    finished_at: datetime | None
+
+
+def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
+    """Settle the tasks of what has moved; let the gate look where a place that is free is wanted.
+
+    ``freed`` are the tasks whose places these took. Nothing is asked for any other.
+    """
+    own = [row for row in moved if row.revision < FIRST_REDIRECTED]
+    parameters = {
+        "ids": of_uuids([row.id for row in own]),
+        "task_ids": of_uuids([row.task_id for row in own]),
+        "statuses": of_texts([row.status for row in own]),
+        "triggers": of_texts([row.trigger for row in own]),
+        "finished_at": of_moments([row.finished_at for row in own]),
+    }
+    over = [row[0] for row in rows("complete/settle_tasks", parameters)] if own else []
+    if over:
+        run("gate/end_tasks", {"task_ids": over})
+    if freed:
+        wanted = {"task_ids": list(set(freed))}
+        if rows("gate/somebody_waits", wanted)[0][0]:
+            wake_schedulers_in(0.0)

@@ -1,0 +1,92 @@
+"""Statistics of a moment when nothing waited, believed while much waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from executions.engine import materialize
+from executions.engine.dispatch import Dispatcher
+from executions.engine.partitions import Partitions
+from executions.models import Execution
+from tenants.services import active_signing_secrets
+from tests.executions.leasing import take, work
+from tests.executions.workers.test_registry import beat
+from tests.factories import make_task, make_tenant, once, prepare
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _nothing_waits(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE open_executions, tasks")
+        # As the sessions of schedulers have it.
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+
+
+def multiply() -> None:
+    """Let three hundred times as much wait as there is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO open_executions SELECT (jsonb_populate_record(e, jsonb_build_object("
+            "'id', left(e.id::text, 14) || right(gen_random_uuid()::text, 22)))).*"
+            " FROM open_executions e, generate_series(1, 300)"
+        )
+
+
+def hand_out(partitions: Partitions) -> int:
+    dispatcher = Dispatcher(partitions, lambda queue, message: None, active_signing_secrets)
+    return dispatcher.run_once().done
+
+
+def test_the_first_of_what_waits_is_found_without_sorting_all_of_it(plans: Any):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+    beat("w1", slots=100)
+    partitions = Partitions()
+    partitions.run_once()
+
+    with plans() as found:
+        materialize.run_once(partitions)
+        multiply()
+        assert hand_out(partitions) > 30
+
+    found.check_in_order(
+        "materialize/lock_due_tasks",
+        "materialize/next_due_task",
+        "dispatch/waiting",
+        "dispatch/claim_due",
+        "dispatch/next_due",
+    )
+
+
+def test_the_first_of_what_is_parked_is_found_without_sorting_all_of_it(plans: Any):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+    prepare()
+    Execution.objects.filter(tenant=alpha).update(parked=True)
+    multiply()
+    beat("w1", slots=100)
+    partitions = Partitions()
+    partitions.run_once()
+
+    with plans() as found:
+        assert hand_out(partitions) > 0
+
+    found.check_in_order("dispatch/waiting", "dispatch/claim_due", "dispatch/parked_destinations")
+
+
+def test_the_first_of_a_pull_pool_is_found_without_sorting_all_of_it(plans: Any):
+    alpha = make_tenant("Alpha")
+    work(alpha, 20)
+    multiply()
+
+    with plans() as found:
+        assert len(take(alpha, 5)) == 5
+
+    found.check_in_order("pull/claim")
