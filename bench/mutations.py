@@ -24,7 +24,8 @@ from pathlib import Path
 
 from bench import command_line
 from bench.installation import CHECKOUT, InstallationError
-from bench.mutation_list import MUTATIONS, Edit, Mutation
+from bench.mutation import Edit, Mutation
+from bench.mutation_list import MUTATIONS
 
 #: What no test of the list reads.
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "var", "node_modules", "results", "images")

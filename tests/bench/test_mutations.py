@@ -8,7 +8,8 @@ import pytest
 
 from bench import mutations
 from bench.installation import CHECKOUT, InstallationError
-from bench.mutation_list import MUTATIONS, Edit, Mutation
+from bench.mutation import Edit, Mutation
+from bench.mutation_list import MUTATIONS
 from bench.mutations import DoesNotApply, first_failure, main, mutated, planted
 
 SQL = "-- name: one\nWHERE a = 1 AND b\n\n-- name: two\nWHERE a = 1\n"
