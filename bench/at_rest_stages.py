@@ -24,7 +24,7 @@ LOOK = "look for what is due next"
 STAGES = {
     f"materialize {DUE} due tasks": (
         "materialize/lock_due_tasks",
-        "materialize/insert_executions",
+        "materialize/insert_open",
         "materialize/advance_tasks",
     ),
     f"claim {DUE} due executions": ("dispatch/claim_due",),

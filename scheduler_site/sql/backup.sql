@@ -20,7 +20,7 @@ ORDER BY c.relname
 -- name: half_detached
 -- Days whose detachment goes on, or was cut off, with the tables that they leave: a count of the
 -- table leaves them out, a dump attaches them again.
-SELECT p.relname, c.relname FROM pg_inherits i
+SELECT coalesce(pg_partition_root(p.oid), p.oid)::regclass::text, c.relname FROM pg_inherits i
 JOIN pg_class c ON c.oid = i.inhrelid
 JOIN pg_class p ON p.oid = i.inhparent
 JOIN pg_namespace n ON n.oid = p.relnamespace
