@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine import transitions
+from executions.engine import settling
 from executions.services import backfill_steps, bulk_steps, changing
 from executions.services.bulk_jobs import cancel_bulk_job, run_some
 from tasks.models import Task
@@ -161,7 +161,7 @@ def test_a_cancel_and_the_recorder_do_not_wait_for_each_other_in_a_circle(
     let_go(job, 5)
     rows = release()
     start(rows)
-    there, go_on = stop(monkeypatch, transitions, "_settle")
+    there, go_on = stop(monkeypatch, settling, "settle")
 
     # The cancel has locked what waits and is about to settle the task.
     cancel = beside(lambda: cancel_bulk_job(alpha.id, job.id, actor=ACTOR))
