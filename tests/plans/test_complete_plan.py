@@ -15,6 +15,7 @@ from tests.factories import (
     release,
     start,
 )
+from tests.support.open_rows import multiply
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +46,8 @@ def test_starts_and_ends_are_recorded_by_id(plans: Any, claimed: list[Any]):
 
 
 def test_ends_are_not_looked_for_among_all_that_is_leased(plans: Any, claimed: list[Any]):
+    multiply()
+
     with plans() as found:
         finish(claimed[0])
 

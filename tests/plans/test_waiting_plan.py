@@ -15,6 +15,7 @@ from tenants.services import active_signing_secrets
 from tests.executions.leasing import take, work
 from tests.executions.workers.test_registry import beat
 from tests.factories import make_task, make_tenant, once, prepare
+from tests.support.open_rows import multiply
 
 pytestmark = pytest.mark.django_db
 
@@ -25,16 +26,6 @@ def _nothing_waits(db: None) -> None:
         cursor.execute("ANALYZE open_executions, tasks")
         # As the sessions of schedulers have it.
         cursor.execute("SET LOCAL enable_bitmapscan = off")
-
-
-def multiply() -> None:
-    """Let three hundred times as much wait as there is."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO open_executions SELECT (jsonb_populate_record(e, jsonb_build_object("
-            "'id', left(e.id::text, 14) || right(gen_random_uuid()::text, 22)))).*"
-            " FROM open_executions e, generate_series(1, 300)"
-        )
 
 
 def hand_out(partitions: Partitions) -> int:

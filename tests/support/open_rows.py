@@ -1,0 +1,15 @@
+"""Open work by the thousand, copied from what there is."""
+
+from __future__ import annotations
+
+from django.db import connection
+
+
+def multiply() -> None:
+    """Let three hundred times as much wait as there is."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO open_executions SELECT (jsonb_populate_record(e, jsonb_build_object("
+            "'id', left(e.id::text, 14) || right(gen_random_uuid()::text, 22)))).*"
+            " FROM open_executions e, generate_series(1, 300)"
+        )
