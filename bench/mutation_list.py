@@ -321,8 +321,8 @@ START_GUARD = (
         "cancel ends what has started as if it had not",
         ("tests/executions/services/test_cancellation.py",),
         "executions/services/cancellation.py",
-        "        if holder:\n",
-        "        if not token:\n",
+        "strict=True) if by]",
+        "strict=True) if not by]",
     ),
     one(
         "started-ignored-by-rescue",

@@ -6,6 +6,7 @@ wraps the verbs that must take it back, and every door calls those.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -122,11 +123,17 @@ def require_pausable(task: Task) -> None:
         raise Conflict(f"A task that is {task.status} cannot be paused.")
 
 
-def require_resumable(task: Task) -> None:
-    """Raise Conflict for a task that has ended, or ``paused_by_pause`` for one that is held."""
+def require_resumable(
+    task: Task,
+    holder_of: Callable[[Task], StandingPause | None] = standing_pauses.current_holder,
+) -> None:
+    """Raise Conflict for a task that has ended, or ``paused_by_pause`` for one that is held.
+
+    ``holder_of`` answers as :func:`standing_pauses.current_holder`.
+    """
     if task.status not in PAUSABLE:
         raise Conflict(f"A task that is {task.status} cannot be resumed.")
-    standing = standing_pauses.current_holder(task)
+    standing = holder_of(task)
     if standing is not None and standing.scope == SUSPENSION:
         raise TenantSuspended
     if standing is not None:
@@ -158,13 +165,18 @@ def pause_task(
     if cursor is not None:
         task.next_run_at = min(cursor, task.next_run_at or cursor)
     _save_change(task, now)
+    audit.record_many(task.tenant_id, actor, [paused(task.id, pause)])
+
+
+def paused(task_id: UUID, pause: Pause) -> audit.Change:
+    """Return what the audit log says of a task that paused."""
     after = {
         "until": pause.until,
         "note": pause.note,
         "on_resume": pause.on_resume,
         **({"pause_id": pause.held_by} if pause.held_by else {}),
     }
-    audit.record(task.tenant_id, actor, "task.paused", "task", task.id, after=after)
+    return audit.Change("task.paused", "task", task_id, after=after)
 
 
 def take_pause(task: Task, pause: Pause, now: datetime) -> None:
@@ -221,7 +233,12 @@ def delete_task(task: Task, *, actor: Actor, now: datetime) -> None:
         _end(task, now)
     task.deleted_at = now
     task.save(update_fields=["deleted_at"])
-    audit.record(task.tenant_id, actor, "task.deleted", "task", task.id, before=facts_of(task))
+    audit.record_many(task.tenant_id, actor, [deleted(task)])
+
+
+def deleted(task: Task) -> audit.Change:
+    """Return what the audit log says of a task that was deleted."""
+    return audit.Change("task.deleted", "task", task.id, before=facts_of(task))
 
 
 def _end(task: Task, now: datetime) -> None:

@@ -124,6 +124,20 @@ def current_holder(task: Task) -> Pause | None:
     return pause if covered(among, pause.scope, pause.value).exists() else None
 
 
+def current_holders(tasks: Collection[Task]) -> dict[UUID, Pause]:
+    """Return, of the tasks given, those of :func:`current_holder`, with that pause."""
+    under: dict[UUID, list[UUID]] = {}
+    for task in tasks:
+        if task.pause_id is not None:
+            under.setdefault(task.pause_id, []).append(task.id)
+    found: dict[UUID, Pause] = {}
+    for pause in Pause.objects.open().filter(pk__in=under) if under else ():
+        among = Task.objects.filter(pk__in=under[pause.id])
+        ids = covered(among, pause.scope, pause.value).values_list("id", flat=True)
+        found |= dict.fromkeys(ids, pause)
+    return found
+
+
 def describe(scope: str, value: str) -> str:
     """Return what a pause covers in words: ``the label team:billing``."""
     return _SAID[scope].format(value)

@@ -24,6 +24,7 @@ from shared.ids import first_id_at, partition_of
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run, together
 from tasks import standing_pauses
+from tasks.choices import OnResume
 from tasks.models import Pause, Task
 
 #: The name of the event that says that a pause has begun, ended or let tasks go.
@@ -46,15 +47,38 @@ def hold(pause: Pause, task_ids: Sequence[UUID], now: datetime) -> int:
     """
     if not task_ids:
         return 0
-    _take_back(task_ids, now)
+    take_back(task_ids, now)
     held = _ids("pausing/lock_pausable", tasks=list(task_ids))
     # What materialize, dispatch and people added before the tasks were locked.
-    _take_back(held, now)
-    ahead = first_id_at(now)
-    run("pausing/unplan", {"tasks": held, "ahead": ahead, "now": now})
-    withdrawal.hold_many(held, held=True)
-    run("pausing/pause_tasks", {"tasks": held, "now": now, **_terms(pause)})
+    take_back(held, now)
+    stop(held, now)
+    pause_tasks(held, now, pause)
     return len(held)
+
+
+def stop(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Hold what locked tasks have, and leave to ``on_resume`` what was planned from now on.
+
+    Their work is taken back.
+    """
+    run("pausing/unplan", {"tasks": list(task_ids), "ahead": first_id_at(now), "now": now})
+    withdrawal.hold_many(task_ids, held=True)
+
+
+def pause_tasks(
+    task_ids: Sequence[UUID], now: datetime, pause: Pause | None, note: str = ""
+) -> None:
+    """Let locked tasks go under a pause, or into one of their own for which the note says why."""
+    terms = _terms(pause) if pause else {"pause": None, "note": note, "on_resume": OnResume.SKIP}
+    run("pausing/pause_tasks", {"tasks": list(task_ids), "now": now, **terms})
+
+
+def resume_tasks(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Let locked tasks go on; what fell into their pause is decided by ``on_resume``."""
+    if task_ids:
+        run("pausing/resume_tasks", {"tasks": list(task_ids), "now": now})
+        withdrawal.hold_many(task_ids, held=False)
+        wake_schedulers_in(0.0)
 
 
 def end(pause: Pause, *, actor: Actor, now: datetime) -> bool:
@@ -79,13 +103,9 @@ def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
     found = _ids("pausing/held_tasks", pause=pause.id, limit=limit)
     if not found:
         return 0
-    _lock_work(found)
+    lock_work(found)
     held = _ids("pausing/lock_held", tasks=found, pause=pause.id)
-    free = _hand_over(pause, held, now)
-    if free:
-        run("pausing/resume_tasks", {"tasks": free, "now": now})
-        withdrawal.hold_many(free, held=False)
-        wake_schedulers_in(0.0)
+    resume_tasks(_hand_over(pause, held, now), now)
     outbox.append(pause.tenant_id, CHANGED, pause.id)
     return len(held)
 
@@ -134,9 +154,12 @@ def _mine(found: list[tuple[Any, ...]], partitions: Partitions) -> list[Pause]:
     return list(Pause.objects.filter(pk__in=ids).order_by("id"))
 
 
-def _take_back(task_ids: Sequence[UUID], now: datetime) -> None:
-    """Lock the tasks' work; withdraw what is released, and note as running what has started."""
-    withdraw_released(_lock_work(task_ids), now)
+def take_back(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Lock the tasks' work; withdraw what is released, and note as running what has started.
+
+    Raise Unavailable, changing nothing, when Redis cannot be asked about what is released.
+    """
+    withdraw_released(lock_work(task_ids), now)
 
 
 def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> None:
@@ -152,7 +175,8 @@ def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> No
         wake_schedulers_in(0.0)
 
 
-def _lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
+def lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
+    """Lock the tasks' unfinished work in order of ids; return (execution, token) of released."""
     parameters = {"tasks": list(task_ids)}
     return [(row[0], row[1]) for row in rows("pausing/lock_work", parameters)]
 

@@ -1,9 +1,10 @@
-"""Applying a bulk job's action to its items, by the services that act on a single one.
+"""Applying a bulk job's action to its items.
 
-What only touches rows goes through many items in one transaction, each in a savepoint, with one
-audit write at the end: the audit chain is held for a moment, not for the whole step. What takes
-work back from workers goes item by item, each in the caller's transaction of its own. A backfill
-takes a thousand instants in a few statements.
+Pausing, resuming, cancelling and deleting take a batch of items in a few statements
+(``bulk_verbs``), a backfill a thousand instants. Retries, runs and dead letters go through many
+items in one transaction, each in a savepoint, by the services that act on a single one, with one
+audit write at the end: the audit chain is held for a moment, not for the whole step. Setting
+fields goes item by item, each in a transaction of its own.
 """
 
 from __future__ import annotations
@@ -25,32 +26,22 @@ from executions.models import BulkJob, DeadLetter, Execution
 from executions.services import (
     backfill_steps,
     bulk_setting,
+    bulk_verbs,
     cancellation,
     changing,
     dead_letters,
     replay_into,
     triggering,
 )
+from executions.services.bulk_items import Batch, Order, Result, refused
 from executions.services.triggering import Override
 from shared.actor import Actor
 from shared.encryption import open_json, seal_json
-from shared.exceptions import Conflict, InvalidInput, NotFound, PunctualError, Unavailable
+from shared.exceptions import NotFound, Unavailable
 from tasks.models import Task
 from tasks.services import Pause
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a step is to do, opened from its job once."""
-
-    job_id: UUID
-    tenant_id: UUID
-    actor: Actor
-    options: Mapping[str, Any]
-    override: Override | None
-    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +50,6 @@ class Applied:
 
     result_id: UUID | None = None
     change: audit.Change | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What became of one item."""
-
-    outcome: str
-    code: str = ""
-    message: str = ""
-    result_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +72,19 @@ class SetAction:
     chunk: int
 
 
-def action_of(job: BulkJob) -> Action | SetAction:
+@dataclass(frozen=True, slots=True)
+class BatchAction:
+    """How an action is applied to a batch of items by a fixed number of statements.
+
+    ``apply`` may be given any number of items, and leaves auditing to the caller. ``alone`` applies
+    it to one item, audited: for a batch that breaks on one that cannot be read.
+    """
+
+    apply: Callable[[Order, Batch], None]
+    alone: Callable[[Order, UUID], Applied]
+
+
+def action_of(job: BulkJob) -> Action | SetAction | BatchAction:
     """Return how the job's action is applied."""
     if backfill_steps.is_backfill(job):
         return _BACKFILL
@@ -141,6 +134,26 @@ def apply_to(
     return results
 
 
+def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) -> list[Result]:
+    """Apply the action to all items, or to the first alone where that breaks; return the results.
+
+    Runs in the caller's transaction. Database errors and Unavailable go on to the caller, who
+    rolls everything back.
+    """
+    batch = Batch(item_ids)
+    try:
+        with transaction.atomic():
+            action.apply(order, batch)
+    except (DatabaseError, Unavailable):
+        raise
+    except Exception:
+        # The item that broke it is found by taking them one by one, each by the single verb.
+        log.exception("bulk_batch_failed", extra={"job": str(order.job_id)})
+        return apply_to(Action(action.alone), order, item_ids[:1], 0.0)
+    audit.record_many(order.tenant_id, order.actor, batch.changes)
+    return batch.results
+
+
 def _apply_one(action: Action, order: Order, target: Any) -> tuple[Result, audit.Change | None]:
     if target is None:
         return Result(ItemOutcome.SKIPPED, NotFound.code, "It is not there any more."), None
@@ -149,17 +162,8 @@ def _apply_one(action: Action, order: Order, target: Any) -> tuple[Result, audit
             applied = action.apply(order, target)
     except (DatabaseError, Unavailable):
         raise
-    except (Conflict, NotFound) as error:
-        return Result(ItemOutcome.SKIPPED, error.code, error.message[:200]), None
-    except InvalidInput as error:
-        message = error.errors[0].message if error.errors else error.message
-        return Result(ItemOutcome.FAILED, error.code, message[:200]), None
-    except PunctualError as error:
-        return Result(ItemOutcome.FAILED, error.code, error.message[:200]), None
-    except Exception:
-        # One item that cannot be read must not keep all others from their turn for ever.
-        log.exception("bulk_item_failed", extra={"item": str(target)})
-        return Result(ItemOutcome.FAILED, "internal", "See the log."), None
+    except Exception as error:  # noqa: BLE001 - told as the item's result
+        return refused(target, error), None
     return Result(ItemOutcome.DONE, result_id=applied.result_id), applied.change
 
 
@@ -270,18 +274,18 @@ def _backfill(job: BulkJob, items: Sequence[backfill_steps.Item]) -> list[Result
 
 
 _BACKFILL = SetAction(_backfill, backfill_steps.CHUNK)
-_ACTIONS: Mapping[tuple[str, str], Action] = {
+_ACTIONS: Mapping[tuple[str, str], Action | BatchAction] = {
     ("dead_letters", "retry"): Action(_retry_letter, dead_letters.hold_letters),
     ("dead_letters", "resolve"): Action(_resolve_letter, dead_letters.lock_letters),
     ("dead_letters", "archive"): Action(_archive_letter, dead_letters.lock_letters),
     ("dead_letters", "purge"): Action(_purge_letter, dead_letters.lock_letters),
     ("executions", "retry"): Action(_retry_execution, _hold_executions),
     ("executions", "replay"): Action(_replay_execution, _hold_executions),
-    ("executions", "cancel"): Action(_cancel_execution),
+    ("executions", "cancel"): BatchAction(bulk_verbs.cancel_executions, _cancel_execution),
     ("tasks", "run"): Action(_run_task, _hold_tasks),
-    ("tasks", "pause"): Action(_pause_task),
-    ("tasks", "resume"): Action(_resume_task),
-    ("tasks", "cancel"): Action(_cancel_task),
-    ("tasks", "delete"): Action(_delete_task),
+    ("tasks", "pause"): BatchAction(bulk_verbs.pause_tasks, _pause_task),
+    ("tasks", "resume"): BatchAction(bulk_verbs.resume_tasks, _resume_task),
+    ("tasks", "cancel"): BatchAction(bulk_verbs.cancel_tasks, _cancel_task),
+    ("tasks", "delete"): BatchAction(bulk_verbs.delete_tasks, _delete_task),
     ("tasks", "set"): Action(_set_fields),
 }

@@ -27,14 +27,15 @@ from executions.querysets import BulkJobQuerySet
 from executions.services.backfill_steps import Item
 from executions.services.bulk_actions import (
     Action,
-    Order,
-    Result,
+    BatchAction,
     SetAction,
     action_of,
     apply_to,
+    apply_together,
     order_of,
 )
 from executions.services.bulk_canary import Verdict, judge
+from executions.services.bulk_items import Order, Result
 from shared.actor import SYSTEM, Actor
 from shared.encryption import DecryptionFailed
 from shared.exceptions import Unavailable
@@ -48,6 +49,8 @@ log = logging.getLogger(__name__)
 CHANGED = "bulk_job.changed"
 _CHUNK = 200
 _CHUNK_SECONDS = 1.0
+#: Items that go together by a fixed number of statements. Their work is locked meanwhile.
+_BATCH = 500
 #: A job that nobody took for so long has lost its message.
 _LOST_AFTER = timedelta(seconds=5)
 _LOOK_AGAIN = timedelta(seconds=2)
@@ -173,8 +176,11 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
         action = action_of(job)
         if isinstance(action, SetAction):
             results = _apply_set(job, action)
+        elif isinstance(action, BatchAction):
+            results = _apply_batch(job, action, order)
         else:
-            results = _apply(job, action, order, min(most, _size(job, action)), deadline)
+            size = min(most, _size(job, _CHUNK if action.hold else 1))
+            results = _apply(job, action, order, size, deadline)
         next_at = _next_at(job, len(results), now)
         more = job.position < job.total
         _move(job, now, next_at=next_at, now_due=more and next_at <= now)
@@ -204,11 +210,25 @@ def _take(job_id: UUID) -> BulkJob | None:
 
 
 def _apply(job: BulkJob, action: Action, order: Order, size: int, deadline: float) -> list[Result]:
+    positions, item_ids = _next_items(job, size)
+    results = apply_to(action, order, item_ids, deadline)
+    _settle(job, positions[: len(results)], results)
+    return results
+
+
+def _apply_batch(job: BulkJob, action: BatchAction, order: Order) -> list[Result]:
+    positions, item_ids = _next_items(job, _size(job, _BATCH))
+    # One statement may touch much: of each task all the work that it has.
+    run("bulk/take_time")
+    results = apply_together(action, order, item_ids)
+    _settle(job, positions[: len(results)], results)
+    return results
+
+
+def _next_items(job: BulkJob, size: int) -> tuple[list[int], list[UUID]]:
     items = job.items.filter(position__gte=job.position).order_by("position")[:size]
     found = list(items.values_list("position", "item_id"))
-    results = apply_to(action, order, [item for _, item in found], deadline)
-    _settle(job, [position for position, _ in found[: len(results)]], results)
-    return results
+    return [position for position, _ in found], [item_id for _, item_id in found]
 
 
 def _apply_set(job: BulkJob, action: SetAction) -> list[Result]:
@@ -254,8 +274,7 @@ def _move(job: BulkJob, now: datetime, *, next_at: datetime, now_due: bool) -> N
     )
 
 
-def _size(job: BulkJob, action: Action) -> int:
-    size = _CHUNK if action.hold else 1
+def _size(job: BulkJob, size: int) -> int:
     if job.position < _canary(job):
         size = min(size, _canary(job) - job.position)
     rate = job.options.get("rate_per_second")

@@ -1,7 +1,8 @@
-"""Cancel one execution, at whatever stage it is."""
+"""Cancel executions, at whatever stage they are."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db import transaction
@@ -24,20 +25,41 @@ def cancel_execution(tenant_id: UUID, execution_id: UUID, *, actor: Actor) -> Ex
     released work.
     """
     execution: Execution = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
-    if execution.status in FINAL:
-        raise Conflict(f"The execution is {execution.status} already.", code="already_final")
-    token = execution.fencing_token
-    running = execution.status == Status.RUNNING
-    if execution.status == Status.QUEUED and token is not None:
-        holder = guard.void([token])[0]
-        if holder:
-            transitions.mark_running([(execution.id, token, holder, database_now())])
-            running = True
-    if running:
-        transitions.request_cancel([execution.id])
-        abort_on_commit([token] if token is not None else [])
-    else:
-        transitions.cancel([(execution.id, token)], "cancelled")
-    audit.record(tenant_id, actor, "execution.cancelled", "execution", execution.id)
+    require_open(execution)
+    cancel_locked([execution])
+    audit.record_many(tenant_id, actor, [cancelled(execution.id)])
     execution.refresh_from_db()
     return execution
+
+
+def require_open(execution: Execution) -> None:
+    """Raise Conflict ``already_final`` for an execution that has ended."""
+    if execution.status in FINAL:
+        raise Conflict(f"The execution is {execution.status} already.", code="already_final")
+
+
+def cancel_locked(locked: Sequence[Execution]) -> None:
+    """Cancel locked executions that are open; the caller audits.
+
+    Raise Unavailable, changing nothing, when Redis cannot be asked about released work.
+    """
+    running = {row.id: row.fencing_token for row in locked if row.status == Status.RUNNING}
+    released = [
+        (row.id, row.fencing_token)
+        for row in locked
+        if row.status == Status.QUEUED and row.fencing_token is not None
+    ]
+    holders = guard.void([token for _, token in released])
+    now = database_now()
+    started = [(*row, by, now) for row, by in zip(released, holders, strict=True) if by]
+    transitions.mark_running(started)
+    running |= {row[0]: row[1] for row in started}
+    transitions.request_cancel(list(running))
+    abort_on_commit([token for token in running.values() if token is not None])
+    unstarted = [(row.id, row.fencing_token) for row in locked if row.id not in running]
+    transitions.cancel(unstarted, "cancelled")
+
+
+def cancelled(execution_id: UUID) -> audit.Change:
+    """Return what the audit log says of an execution that was cancelled."""
+    return audit.Change("execution.cancelled", "execution", execution_id)

@@ -62,6 +62,24 @@ WHERE t.id = %(task)s AND e.task_id = t.id
   AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
        OR t.schedule ->> 'max_concurrent' IS NOT NULL)
 
+-- name: unstarted
+-- What many tasks have that has not started; it is locked, and what was released is withdrawn.
+-- Index open_executions_of_task_idx.
+SELECT e.id, e.fencing_token FROM open_executions e
+WHERE e.task_id = ANY(%(tasks)s) AND e.status IN ('PENDING', 'RETRYING')
+
+-- name: cancel_tasks
+-- Ends the future of locked tasks. By primary key.
+UPDATE tasks t
+SET status = 'CANCELLED', next_run_at = NULL, paused_at = NULL, paused_until = NULL,
+    pause_id = NULL, updated_at = %(now)s
+WHERE t.id = ANY(%(tasks)s)
+
+-- name: delete_tasks
+-- Takes locked tasks out of every list. By primary key.
+UPDATE tasks t SET deleted_at = %(now)s
+WHERE t.id = ANY(%(tasks)s)
+
 -- name: hold
 -- Keeps work of paused tasks from being dispatched, or lets it go again. What runs goes on; its
 -- mark holds the retry that it may come to. What waits for the gate stays with it.

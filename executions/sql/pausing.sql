@@ -47,9 +47,11 @@ FROM counted c
 WHERE t.id = c.task_id
 
 -- name: pause_tasks
--- Locked tasks go under a standing pause. By primary key.
+-- Locked tasks go under a standing pause, or into one of their own where none is given; one that
+-- is paused keeps the time since when. By primary key.
 UPDATE tasks t
-SET status = 'PAUSED', paused_at = %(now)s, paused_until = NULL, pause_note = %(note)s,
+SET status = 'PAUSED',
+    paused_at = CASE WHEN t.status = 'PAUSED' THEN t.paused_at ELSE %(now)s END, paused_until = NULL, pause_note = %(note)s,
     on_resume = %(on_resume)s, pause_id = %(pause)s, updated_at = %(now)s
 WHERE t.id = ANY(%(tasks)s)
 
@@ -79,6 +81,11 @@ UPDATE tasks t
 SET status = 'SCHEDULED', resumed_at = %(now)s, paused_at = NULL, paused_until = NULL,
     pause_id = NULL, updated_at = %(now)s
 WHERE t.id = ANY(%(tasks)s)
+
+-- name: forget_failures
+-- Failures of locked tasks count anew from here on, as people resume them. By primary key.
+UPDATE tasks t SET failure_streak = 0
+WHERE t.id = ANY(%(tasks)s) AND t.failure_streak <> 0
 
 -- name: to_end
 -- Open pauses whose time is over. Index pauses_to_end_idx.

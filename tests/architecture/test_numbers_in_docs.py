@@ -41,6 +41,7 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
         (r"takes its entries after (\d+) s", [outcome_stream._CLAIM_AFTER_MS / 1000]),
     ],
     "bulk-jobs": [
+        (r"a batch of (\d+) or", [bulk_steps._BATCH]),
         (r"up to (\d+) or one second", [bulk_steps._CHUNK]),
         (r"latest ([\d,]+) results", [bulk_canary._WINDOW]),
     ],

@@ -8,7 +8,7 @@ from executions.services.pauses import Wanted, create_pause
 from shared.exceptions import InvalidInput
 from tasks import standing_pauses
 from tasks.models import Task
-from tests.factories import ACTOR, TARGET, daily, make_task, make_tenant, once
+from tests.factories import ACTOR, TARGET, daily, make_task, make_tenant, once, reload
 
 pytestmark = pytest.mark.django_db
 
@@ -141,3 +141,16 @@ def test_pauses_of_another_tenant_hold_nothing(alpha):
 )
 def test_what_a_pause_covers_is_said_in_words(scope, value, words):
     assert standing_pauses.describe(scope, value) == words
+
+
+def test_many_tasks_are_held_by_what_each_is_held_by(alpha):
+    tasks = [make_task(alpha, daily(labels={"n": str(number)})) for number in range(3)]
+    for number in range(2):
+        create_pause(alpha.id, Wanted("label", f"n:{number}"), actor=ACTOR)
+    Task.objects.filter(pk=tasks[1].id).update(labels={"n": "other"})
+    found = list(Task.objects.filter(pk__in=[task.id for task in tasks]))
+
+    holders = standing_pauses.current_holders(found)
+
+    assert holders == {tasks[0].id: standing_pauses.current_holder(reload(tasks[0]))}
+    assert standing_pauses.current_holders([reload(tasks[2])]) == {}

@@ -15,11 +15,11 @@ from executions.payloads import payload_of
 from executions.services.bulk_actions import (
     Action,
     Applied,
-    Order,
     apply_to,
     order_of,
     seal_job_payload,
 )
+from executions.services.bulk_items import Order
 from executions.services.changing import delete_task
 from executions.services.dead_letters import archive_dead_letter
 from executions.services.triggering import Override
