@@ -1,9 +1,10 @@
-"""How many tasks a second a bulk job pauses, resumes, cancels and deletes.
+"""How many tasks a second a bulk job pauses, resumes, edits, cancels and deletes.
 
 Two groups of tasks, every fourth of which fires each second and so has work prepared and released.
-One group is paused, resumed and deleted, the other cancelled, each by one bulk job of the API. A
-job's time is from its creation to its end, as the job itself tells. Kept when every item is done
-and each job takes less than ``--limit`` seconds. Run: ``python -m bench.bulk_verbs --start``.
+One group is paused, resumed, given a priority and deleted, the other cancelled, each by one bulk
+job of the API. A job's time is from its creation to its end, as the job itself tells. Kept when
+every item is done and each job takes less than ``--limit`` seconds. Run:
+``python -m bench.bulk_verbs --start``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ from bench.members import enter, make_member
 from scheduler_site.proof.client import ApiClient
 
 #: Group and verb, in their order.
-VERBS = (("kept", "pause"), ("kept", "resume"), ("kept", "delete"), ("ended", "cancel"))
+VERBS = (
+    ("kept", "pause"),
+    ("kept", "resume"),
+    ("kept", "set"),
+    ("kept", "delete"),
+    ("ended", "cancel"),
+)
 _FIRING = 4
 _PATIENCE_SECONDS = 120.0
 
@@ -89,7 +96,9 @@ async def run_jobs(product: installation.Installation, url: str, count: int) -> 
 
 
 async def _do(client: ApiClient, group: str, verb: str) -> dict[str, Any]:
-    body = {"action": verb, "filter": {"label": f"group:{group}"}}
+    body: dict[str, Any] = {"action": verb, "filter": {"label": f"group:{group}"}}
+    if verb == "set":
+        body["set"] = {"priority": 3}
     key = secrets.token_hex(16)
     answer = await client.expect(202, "POST", "/v1/tasks/actions", body, key=key)
     job: dict[str, Any] = answer.json()

@@ -36,6 +36,23 @@ def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskR
     )
 
 
+def write_revisions(revised: Iterable[tuple[Task, Definition]], changed_by: str) -> None:
+    """Store each definition as its task's current version, in one statement."""
+    made = []
+    for task, definition in revised:
+        plain, sealed = stored_parts(task, definition)
+        made.append(
+            TaskRevision(
+                task=task,
+                version=task.version,
+                definition=plain,
+                sealed=sealed,
+                changed_by=changed_by,
+            )
+        )
+    TaskRevision.objects.bulk_create(made)
+
+
 def write_redirected(
     task: Task, definition: Definition, job_id: UUID, changed_by: str
 ) -> TaskRevision:

@@ -6,25 +6,27 @@ wraps the verbs that must take it back, and every door calls those.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import orjson
 from django.db import transaction
 
 from events import audit
 from shared.actor import Actor
 from shared.exceptions import Conflict
 from shared.notify import wake_schedulers_on_commit
+from shared.sql import run
 from tasks import standing_pauses
 from tasks.calendars import spec_reader
 from tasks.choices import SUSPENSION, TaskStatus, TaskType
 from tasks.definition import Definition, destination_of, pool_of
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
-from tasks.revisions import write_revision
+from tasks.revisions import write_revision, write_revisions
 from tasks.schedules.base import Spec
 from tenants.suspension import TenantSuspended
 
@@ -106,6 +108,40 @@ def revise_task(
     )
     wake_schedulers_on_commit(task.next_run_at, now)
     return changed
+
+
+def revise_tasks(
+    revised: Sequence[tuple[Task, Definition]], *, actor: Actor, now: datetime
+) -> list[audit.Change]:
+    """Give locked tasks their next versions, whose instants are the same; return what to audit."""
+    before = [facts_of(task) for task, _ in revised]
+    for task, definition in revised:
+        task.version += 1
+        task.updated_at = now
+        _take_definition(task, definition)
+    tasks = [task for task, _ in revised]
+    run(
+        "revising/revise_tasks",
+        {
+            "now": now,
+            "tasks": [task.id for task in tasks],
+            "versions": [task.version for task in tasks],
+            "names": [task.name for task in tasks],
+            "labels": [orjson.dumps(task.labels).decode() for task in tasks],
+            "owners": [task.owner for task in tasks],
+            "priorities": [task.priority for task in tasks],
+            "pools": [task.pool for task in tasks],
+            "destinations": [task.destination for task in tasks],
+            "pause_after": [task.pause_after_failures for task in tasks],
+        },
+    )
+    write_revisions(revised, actor.name)
+    soonest = min((task.next_run_at for task in tasks if task.next_run_at), default=None)
+    wake_schedulers_on_commit(soonest, now)
+    return [
+        audit.Change("task.updated", "task", task.id, before=facts, after=facts_of(task))
+        for task, facts in zip(tasks, before, strict=True)
+    ]
 
 
 @transaction.atomic

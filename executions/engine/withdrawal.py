@@ -89,24 +89,37 @@ def remove_excluded(task_id: UUID, since: datetime) -> None:
 
 def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
     """Let prepared rows run under the task's new version, its overlap policy and its limit."""
-    if found:
-        ids = [row.id for row in found]
+    _adopt([(task, definition)], [row.id for row in found])
+
+
+def adopt_many(revised: Sequence[tuple[Task, Definition]]) -> None:
+    """Let what locked tasks have prepared run under their new versions, as :func:`adopt`."""
+    tasks = [task.id for task, _ in revised]
+    found = rows("changing/prepared", {"tasks": tasks, "redirected": FIRST_REDIRECTED})
+    _adopt(revised, [row[0] for row in found])
+
+
+def _adopt(revised: Sequence[tuple[Task, Definition]], ids: list[UUID]) -> None:
+    tasks, definitions = [task for task, _ in revised], [one for _, one in revised]
+    if ids:
         run(
             "changing/adopt_prepared",
             {
                 "ids": ids,
-                "revision": task.version,
-                "priority": task.priority,
-                "max_attempts": definition.retry_policy["max_attempts"],
-                "timeout_seconds": runtime_seconds(definition.target),
-                "pool": pool_of(definition.target),
-                "destination": destination_of(definition.target),
+                "tasks": [task.id for task in tasks],
+                "revisions": [task.version for task in tasks],
+                "priorities": [task.priority for task in tasks],
+                "max_attempts": [one.retry_policy["max_attempts"] for one in definitions],
+                "timeouts": [runtime_seconds(one.target) for one in definitions],
+                "pools": [pool_of(one.target) for one in definitions],
+                "destinations": [destination_of(one.target) for one in definitions],
             },
         )
         if run("changing/gate_prepared", {"ids": ids}):
             # What has just been let go, or waits for the gate from now on, is near its time.
             wake_schedulers_in(0.0)
-    run("changing/count_open", {"task": task.id, "redirected": FIRST_REDIRECTED})
+    parameters = {"tasks": [task.id for task in tasks], "redirected": FIRST_REDIRECTED}
+    run("changing/count_open", parameters)
 
 
 def hold(task_id: UUID, held: bool) -> None:

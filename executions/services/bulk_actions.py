@@ -1,10 +1,10 @@
 """Applying a bulk job's action to its items.
 
-Pausing, resuming, cancelling and deleting take a batch of items in a few statements
-(``bulk_verbs``), a backfill a thousand instants. Retries, runs and dead letters go through many
-items in one transaction, each in a savepoint, by the services that act on a single one, with one
-audit write at the end: the audit chain is held for a moment, not for the whole step. Setting
-fields goes item by item, each in a transaction of its own.
+Pausing, resuming, cancelling, deleting and setting fields take a batch of items in a few statements
+(``bulk_verbs``, ``bulk_setting``), a backfill a thousand instants. Retries, runs and dead letters
+go through many items in one transaction, each in a savepoint, by the services that act on a single
+one, with one audit write at the end: the audit chain is held for a moment, not for the whole step.
+Setting what belongs to a schedule goes item by item, each in a transaction of its own.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def action_of(job: BulkJob) -> Action | SetAction | BatchAction:
     """Return how the job's action is applied."""
     if backfill_steps.is_backfill(job):
         return _BACKFILL
+    if job.action == "set" and bulk_setting.goes_together(job.options.get("set", {})):
+        return BatchAction(bulk_setting.set_together, _set_fields)
     return _ACTIONS[job.kind, job.action]
 
 
@@ -259,8 +261,7 @@ def _delete_task(order: Order, item_id: UUID) -> Applied:
 
 
 def _set_fields(order: Order, item_id: UUID) -> Applied:
-    # What is sealed with a job of this action is its patch.
-    patch = order.override.payload if order.override else {}
+    patch = bulk_setting.patch_of(order)
     bulk_setting.set_fields(order.tenant_id, item_id, patch, order.actor)
     return Applied()
 

@@ -49,10 +49,10 @@ def resume_tasks(order: Order, batch: Batch) -> None:
 
     The caller shares the tenant's pauses.
     """
-    _read(order, batch)
+    read(order, batch)
     # Released work (run by hand during the pause) stays released; only the order of locks counts.
     standing.lock_work(batch.open)
-    locked = _lock_tasks(batch)
+    locked = lock_tasks(batch)
     now = database_now()
     holder_of = partial(_holder_of, standing_pauses.current_holders(locked.values()))
     tasks = _allowed(batch, locked, partial(task_services.require_resumable, holder_of=holder_of))
@@ -60,15 +60,25 @@ def resume_tasks(order: Order, batch: Batch) -> None:
     if not paused:
         return
     covering = standing_pauses.holders(order.tenant_id, paused)
-    run("pausing/forget_failures", {"tasks": paused})
+    run("pausing/forget_failures", {"tasks": list(covering)})
+    put_under(batch, covering, now)
+    let_go(batch, [task_id for task_id in paused if task_id not in covering], now)
+
+
+def put_under(batch: Batch, covering: Mapping[UUID, StandingPause], now: datetime) -> None:
+    """Let locked tasks go under the standing pauses given."""
     for pause in {pause.id: pause for pause in covering.values()}.values():
         under = [task_id for task_id, by in covering.items() if by.id == pause.id]
         standing.pause_tasks(under, now, pause)
         for task_id in under:
             batch.note(task_services.paused(task_id, Pause.under(pause)))
-    free = [task_id for task_id in paused if task_id not in covering]
-    standing.resume_tasks(free, now)
-    for task_id in free:
+
+
+def let_go(batch: Batch, task_ids: list[UUID], now: datetime) -> None:
+    """Resume locked tasks that are paused and that no pause covers; their failures count anew."""
+    run("pausing/forget_failures", {"tasks": task_ids})
+    standing.resume_tasks(task_ids, now)
+    for task_id in task_ids:
         batch.note(audit.Change("task.resumed", "task", task_id))
 
 
@@ -114,15 +124,16 @@ def _lock(order: Order, batch: Batch, require: _Require, now: datetime) -> Mappi
     What can be refused is refused first: a voided token stays void when the transaction rolls
     back, and its execution would come again late.
     """
-    _allowed(batch, _read(order, batch), require)
+    _allowed(batch, read(order, batch), require)
     standing.take_back(batch.open, now)
-    tasks = _allowed(batch, _lock_tasks(batch), require)
+    tasks = _allowed(batch, lock_tasks(batch), require)
     # What materialize, dispatch and people added before the tasks were locked.
     standing.take_back(batch.open, now)
     return tasks
 
 
-def _read(order: Order, batch: Batch) -> dict[UUID, Task]:
+def read(order: Order, batch: Batch) -> dict[UUID, Task]:
+    """Return the tasks that are there, unlocked; refuse the others."""
     found = {
         task.id: task for task in Task.objects.for_tenant(order.tenant_id).filter(pk__in=batch.open)
     }
@@ -130,7 +141,8 @@ def _read(order: Order, batch: Batch) -> dict[UUID, Task]:
     return found
 
 
-def _lock_tasks(batch: Batch) -> dict[UUID, Task]:
+def lock_tasks(batch: Batch) -> dict[UUID, Task]:
+    """Lock the tasks that nothing refuses, in order of ids; refuse those that have gone."""
     locked = triggering.lock_tasks(batch.open)
     # One may have been deleted while its lock was waited for.
     there = {task.id: task for task in locked.values() if task.deleted_at is None}

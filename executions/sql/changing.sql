@@ -21,20 +21,32 @@ DELETE FROM ended_executions e
 WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.status = 'SKIPPED'
   AND e.reason = 'calendar_excluded' AND e.scheduled_for >= %(since)s
 
+-- name: prepared
+-- What many tasks have that waits for its first attempt, less replays into another place; it is
+-- locked. Index open_executions_of_task_idx.
+SELECT e.id FROM open_executions e
+WHERE e.task_id = ANY(%(tasks)s) AND e.status = 'PENDING' AND e.attempt = 0
+  AND e.revision < %(redirected)s
+
 -- name: adopt_prepared
 -- Prepared rows that the new schedule also has run under the new revision. What a backfill has
 -- made stays in the low band.
 UPDATE open_executions e
-SET revision = %(revision)s,
+SET revision = d.revision,
     band = CASE WHEN e.trigger = 'backfill' THEN 2
-                WHEN %(priority)s <= 2 THEN 0 WHEN %(priority)s <= 6 THEN 1 ELSE 2 END,
-    max_attempts = %(max_attempts)s,
-    timeout_seconds = %(timeout_seconds)s, pool = %(pool)s, destination = %(destination)s,
+                WHEN d.priority <= 2 THEN 0 WHEN d.priority <= 6 THEN 1 ELSE 2 END,
+    max_attempts = d.max_attempts,
+    timeout_seconds = d.timeout_seconds, pool = d.pool, destination = d.destination,
     parked = false,
     -- What it waited for was the former destination.
     reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate', 'destination_in_flight')
                   THEN '' ELSE e.reason END
-WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
+FROM unnest(
+    %(tasks)s::uuid[], %(revisions)s::int[], %(priorities)s::smallint[],
+    %(max_attempts)s::smallint[], %(timeouts)s::float8[], %(pools)s::text[],
+    %(destinations)s::text[]
+) AS d (task_id, revision, priority, max_attempts, timeout_seconds, pool, destination)
+WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.task_id = d.task_id
 
 -- name: gate_prepared
 -- Prepared instants of the schedule wait for the gate exactly when the new definition has a
@@ -55,7 +67,7 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
 -- a replay into another place takes none. Index executions_of_task_idx.
 UPDATE open_executions e SET counted = true
 FROM tasks t
-WHERE t.id = %(task)s AND e.task_id = t.id
+WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
   AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
   AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
   AND e.revision < %(redirected)s

@@ -165,6 +165,24 @@ def test_an_edit_that_waits_for_a_batch_finds_what_that_did(
     assert may_start() == 0
 
 
+def test_fields_that_are_set_and_an_edit_are_both_kept(alpha: Tenant, beside: Beside):
+    tasks = [make_task(alpha, every_second()) for _ in range(3)]
+    prepare()
+    job = make_job(alpha, "set", "tasks", set={"priority": 1})
+
+    with transaction.atomic():
+        patch(tasks[1], {"name": "Edited", "labels": {"a": "b"}})
+        step = beside(lambda: run_some(job.id))
+        assert step.waits_for_a_lock()
+    step.join()
+
+    edited = reload(tasks[1])
+    assert (edited.name, edited.labels, edited.priority) == ("Edited", {"a": "b"}, 1)
+    assert [reload(task).version for task in tasks] == [2, 3, 2]
+    rows = Execution.objects.filter(status="PENDING").values_list("revision", "task__version")
+    assert {revision == version for revision, version in rows} == {True}
+
+
 @pytest.mark.parametrize("verb", ["pause", "resume", "cancel", "delete"])
 def test_a_task_that_is_being_deleted_is_skipped(alpha: Tenant, beside: Beside, verb: str):
     tasks = [make_task(alpha, daily()) for _ in range(3)]

@@ -6,12 +6,15 @@ import pytest
 
 from executions.models import BulkJob
 from executions.presentation_jobs import present_bulk_job
-from executions.services.bulk_setting import masked, require_patch
+from executions.services import bulk_verbs
+from executions.services.bulk_setting import goes_together, masked, require_patch
 from shared.exceptions import InvalidInput
 from shared.redaction import MASK
+from tasks.models import Task
 from tasks.revisions import read_definition
 from tests.executions.answers import audited
 from tests.executions.services.bulk import counts, make_job, outcomes, run_job
+from tests.executions.services.changes import patch as edited
 from tests.factories import (
     ACTOR,
     TARGET,
@@ -23,6 +26,7 @@ from tests.factories import (
     prepare,
     release,
     reload,
+    spoil,
 )
 
 pytestmark = pytest.mark.django_db
@@ -135,6 +139,60 @@ def test_payload_and_secret_headers_are_sealed(alpha):
     definition = read_definition(reload(task))
     assert definition.payload == {"report": 1, "key": "s3cr3t"}
     assert definition.target["headers"] == {"Authorization": "s3cr3t"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "together"),
+    [
+        ({"priority": 1, "labels": {"a": "b"}}, True),
+        ({"target": {"url": "https://b.example/"}, "payload": None}, True),
+        ({"schedule": {"jitter_seconds": 5}}, False),
+        ({"priority": 1, "cron_expression": "0 8 * * *"}, False),
+        ({"type": "ONE_TIME"}, False),
+    ],
+)
+def test_only_what_leaves_the_instants_alone_is_set_together(patch, together):
+    assert goes_together(patch) is together
+
+
+def test_a_task_that_no_key_opens_is_skipped_and_the_others_are_set(alpha):
+    tasks = [make_task(alpha) for _ in range(3)]
+    spoil(tasks[1])
+
+    job = set_all(alpha, {"priority": 1})
+
+    assert outcomes(job) == [("done", ""), ("skipped", "decryption_failed"), ("done", "")]
+    assert [reload(task).version for task in tasks] == [2, 1, 2]
+
+
+def test_a_batch_whose_schedules_would_change_goes_task_by_task(alpha, monkeypatch):
+    tasks = [make_task(alpha) for _ in range(2)]
+    Task.objects.filter(pk=tasks[0].id).update(schedule={**tasks[0].schedule, "older": True})
+
+    job = set_all(alpha, {"priority": 1})
+
+    assert counts(job) == (2, 0, 0)
+    assert [reload(task).priority for task in tasks] == [1, 1]
+    assert "older" not in reload(tasks[0]).schedule
+
+
+def test_an_edit_that_comes_in_between_is_kept(alpha, monkeypatch):
+    tasks = [make_task(alpha) for _ in range(2)]
+    lock = bulk_verbs.lock_tasks
+
+    def lock_late(batch):
+        if reload(tasks[0]).version == 1:
+            edited(tasks[0], {"name": "Edited"})
+        return lock(batch)
+
+    monkeypatch.setattr(bulk_verbs, "lock_tasks", lock_late)
+
+    job = set_all(alpha, {"priority": 1})
+
+    assert counts(job) == (2, 0, 0)
+    found = reload(tasks[0])
+    assert (found.name, found.priority, found.version) == ("Edited", 1, 3)
+    assert read_definition(found).name == "Edited"
 
 
 @pytest.mark.parametrize(

@@ -170,11 +170,11 @@ def test_a_slow_rate_takes_one_at_a_time(alpha: Tenant):
     assert job.next_at > database_now() + timedelta(seconds=7)
 
 
-def test_fields_are_set_item_by_item(alpha: Tenant):
+def test_a_schedule_is_set_item_by_item(alpha: Tenant):
     for _ in range(3):
         make_task(alpha, daily())
 
-    job = run_job(make_job(alpha, "set", "tasks", set={"priority": 1}))
+    job = run_job(make_job(alpha, "set", "tasks", set={"schedule": {"jitter_seconds": 5}}))
 
     assert outcomes(job) == [("done", "")] * 3
     assert job.status == "COMPLETED"

@@ -13,7 +13,7 @@ from events.models import AuditEntry, Event
 from executions.choices import ItemOutcome, Status
 from executions.engine.clocks import database_now
 from executions.models import BulkJob, Execution
-from executions.services import bulk_steps, bulk_verbs, cancellation, changing
+from executions.services import bulk_setting, bulk_steps, bulk_verbs, cancellation, changing
 from executions.services.bulk_actions import (
     Action,
     BatchAction,
@@ -22,11 +22,13 @@ from executions.services.bulk_actions import (
     apply_together,
 )
 from executions.services.bulk_items import Order, Result
+from executions.services.triggering import Override
 from shared.exceptions import Unavailable
 from shared.ids import new_id
 from tasks import services
 from tasks.choices import TaskStatus
-from tasks.models import Task
+from tasks.models import Task, TaskRevision
+from tasks.revisions import definition_of
 from tasks.services import paused
 from tenants.models import Tenant
 from tests.executions.services.bulk import counts, make_job, run_job
@@ -52,6 +54,19 @@ pytestmark = pytest.mark.django_db
 VERBS = [("tasks", verb) for verb in ("pause", "resume", "cancel", "delete")]
 
 
+#: Patches that leave the instants of a task alone.
+PATCHES: list[dict[str, Any]] = [
+    {"priority": 1},
+    {"name": "Renamed", "owner": "ops@example.com"},
+    # Brings tasks under the standing pause of the zoo, and others out of it.
+    {"labels": {"team": "covering"}},
+    {"labels": {"team": None}},
+    {"target": {"url": "https://b.example/"}, "retry_policy": {"pause_after_failures": 7}},
+    {"payload": {"more": 1}, "target": {"timeout_seconds": 7}, "priority": 9},
+    {"target": {"headers": {"Cookie": "s3cret"}}},
+]
+
+
 class _Undone(Exception):
     """Undoes what was done to look at it."""
 
@@ -60,26 +75,32 @@ class _Undone(Exception):
 def one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let both ways of doing a thing happen in the same moment."""
     now = database_now()
-    for module in (bulk_verbs, cancellation, changing):
+    for module in (bulk_setting, bulk_verbs, cancellation, changing):
         monkeypatch.setattr(module, "database_now", lambda: now)
 
 
 def action(kind: str, verb: str) -> BatchAction:
-    found = action_of(BulkJob(kind=kind, action=verb))
+    options = {"set": PATCHES[0]} if verb == "set" else {}
+    found = action_of(BulkJob(kind=kind, action=verb, options=options))
     assert isinstance(found, BatchAction)
     return found
 
 
-def order_for(tenant: Tenant) -> Order:
-    return Order(new_id(), tenant.id, ACTOR, {"note": "All."}, None, database_now())
+def order_for(tenant: Tenant, patch: dict[str, Any]) -> Order:
+    options = {"note": "All."}
+    return Order(new_id(), tenant.id, ACTOR, options, Override(patch), database_now())
 
 
-def together(tenant: Tenant, kind: str, verb: str, ids: Sequence[UUID]) -> list[Result]:
-    return apply_together(action(kind, verb), order_for(tenant), ids)
+def together(
+    tenant: Tenant, kind: str, verb: str, ids: Sequence[UUID], patch: dict[str, Any] = PATCHES[0]
+) -> list[Result]:
+    return apply_together(action(kind, verb), order_for(tenant, patch), ids)
 
 
-def one_by_one(tenant: Tenant, kind: str, verb: str, ids: Sequence[UUID]) -> list[Result]:
-    order, alone = order_for(tenant), Action(action(kind, verb).alone)
+def one_by_one(
+    tenant: Tenant, kind: str, verb: str, ids: Sequence[UUID], patch: dict[str, Any] = PATCHES[0]
+) -> list[Result]:
+    order, alone = order_for(tenant, patch), Action(action(kind, verb).alone)
     return [apply_to(alone, order, [item_id], 0.0)[0] for item_id in ids]
 
 
@@ -91,6 +112,7 @@ def done(act: Callable[..., list[Result]], *arguments: Any) -> dict[str, Any]:
         with transaction.atomic():
             left["results"] = act(*arguments)
             left["tasks"] = list(Task.objects.order_by("id").values())
+            left["revisions"] = _revisions()
             left["executions"] = list(Execution.objects.order_by("id").values())
             entries = AuditEntry.objects.order_by("tenant_id", "sequence")
             columns = ("sequence", "actor", "action", "object_kind", "object_id", "before", "after")
@@ -100,6 +122,14 @@ def done(act: Callable[..., list[Result]], *arguments: Any) -> dict[str, Any]:
     except _Undone:
         assert AuditEntry.objects.count() == told
     return left
+
+
+def _revisions() -> list[tuple[Any, ...]]:
+    # Each sealing is another one: what was sealed is compared.
+    found = TaskRevision.objects.order_by("task_id", "version")
+    columns = ("task_id", "version", "definition", "changed_by")
+    opened = [definition_of(one) for one in found]
+    return list(zip(found.values_list(*columns), opened, strict=True))
 
 
 def _events() -> Counter[tuple[Any, ...]]:
@@ -162,6 +192,20 @@ def test_one_verb_after_the_other_leaves_what_they_leave_alone(
         assert found[part] == value, part
 
 
+@pytest.mark.parametrize("patch", PATCHES)
+def test_fields_are_set_for_many_as_for_each_alone(alpha: Tenant, patch: dict[str, Any]):
+    ids = make_zoo(alpha)
+
+    expected = done(one_by_one, alpha, "tasks", "set", ids, patch)
+    found = done(together, alpha, "tasks", "set", ids, patch)
+
+    assert ItemOutcome.DONE in {result.outcome for result in found["results"]}
+    # A task that is edited and with that goes under a pause tells of it once, not twice.
+    expected["events"], found["events"] = set(expected["events"]), set(found["events"])
+    for part, value in expected.items():
+        assert found[part] == value, part
+
+
 def test_many_executions_are_cancelled_as_each_would_be_alone(alpha: Tenant, beta: Tenant):
     make_zoo(alpha)
     stranger = make_execution(beta)
@@ -190,7 +234,7 @@ def statements_of(act: Callable[[], object]) -> list[str]:
     return sent
 
 
-@pytest.mark.parametrize(("kind", "verb"), [*VERBS, ("executions", "cancel")])
+@pytest.mark.parametrize(("kind", "verb"), [*VERBS, ("tasks", "set"), ("executions", "cancel")])
 def test_the_number_of_statements_does_not_grow_with_the_items(alpha: Tenant, kind: str, verb: str):
     def items(count: int) -> list[UUID]:
         tasks = [make_task(alpha, once()) for _ in range(count)]
@@ -273,7 +317,7 @@ def test_resuming_asks_redis_for_nothing(alpha: Tenant, no_redis: Callable[[], N
     assert {reload(task).status for task in tasks} == {"SCHEDULED"}
 
 
-@pytest.mark.parametrize(("kind", "verb"), [*VERBS, ("executions", "cancel")])
+@pytest.mark.parametrize(("kind", "verb"), [*VERBS, ("tasks", "set"), ("executions", "cancel")])
 def test_a_batch_of_which_nothing_is_left_changes_nothing(alpha: Tenant, kind: str, verb: str):
     results = together(alpha, kind, verb, [new_id(), new_id()])
 

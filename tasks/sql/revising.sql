@@ -1,0 +1,12 @@
+-- name: revise_tasks
+-- Locked tasks get their next version; type and schedule are what they were. By primary key.
+UPDATE tasks t
+SET version = r.version, name = r.name, labels = r.labels::jsonb, owner = r.owner,
+    priority = r.priority, pool = r.pool, destination = r.destination,
+    pause_after_failures = r.pause_after_failures, updated_at = %(now)s
+FROM unnest(
+    %(tasks)s::uuid[], %(versions)s::int[], %(names)s::text[], %(labels)s::text[],
+    %(owners)s::text[], %(priorities)s::smallint[], %(pools)s::text[], %(destinations)s::text[],
+    %(pause_after)s::int[]
+) AS r (id, version, name, labels, owner, priority, pool, destination, pause_after_failures)
+WHERE t.id = r.id
