@@ -121,7 +121,7 @@ class Dispatcher:
                 }
             )
             self._owed = found
-        look.took(found, parked)
+        look.took(parameters["pool"], found, parked)
         return found, len(found) + parked >= limit
 
     def _publish(self, queue: str, incarnation: str, offset: float) -> None:

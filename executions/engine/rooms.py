@@ -39,6 +39,11 @@ _KEPT_SECONDS = 2.0
 _SLOW_SHARE = 0.4
 #: Every so many claims the room goes to a lower band first, so that none starves.
 _TURNS = 10
+#: So many more passes, and for so long, what a look has found is good: what is claimed is subtracted
+#: from it, what became free meanwhile is found by the next. Counting what is leased costs more than
+#: claiming a few hundred.
+_GOOD_FOR_PASSES = 3
+_GOOD_FOR_SECONDS = 0.25
 
 _Key = tuple[UUID, str]
 _FIRST: _Key = (UUID(int=0), "")
@@ -74,6 +79,8 @@ class Pass:
     turn: int = 0
     #: Those that may have something to claim.
     bands: tuple[int, ...] = BANDS
+    #: Claimed by this pass, by pool.
+    claimed: dict[str, int] = field(default_factory=dict)
     #: Whether this pass has parked something: the next look finds out what it waits for.
     has_parked: bool = False
 
@@ -95,9 +102,15 @@ class Pass:
             "why": [one.why for one in found.values()],
         }
 
-    def took(self, claimed: Iterable[Claimed], parked: int) -> None:
+    @property
+    def left(self) -> dict[str, int]:
+        """The rooms of the pools without what this pass has claimed."""
+        return {pool: room - self.claimed.get(pool, 0) for pool, room in self.pools.items()}
+
+    def took(self, pool: str, claimed: Sequence[Claimed], parked: int) -> None:
         """Subtract what has been claimed; note that something was parked instead."""
         self.has_parked = self.has_parked or parked > 0
+        self.claimed[pool] = self.claimed.get(pool, 0) + len(claimed)
         for row in claimed:
             found = self.rooms.get((row.tenant_id, row.destination))
             if found:
@@ -115,6 +128,9 @@ class Rooms:
         self._turn = 0
         self._last = Pass({})
         self._looked_at = -math.inf
+        #: Of the last whole look: for which capacity it was, and the passes that have used it since.
+        self._capacity: Mapping[str, Capacity] = {}
+        self._passes = 0
 
     def look(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
         """Return the rooms as they are now, and the bands of the partitions' work that is due.
@@ -125,12 +141,28 @@ class Rooms:
             return self._between(capacity)
         window = {"window": conf().release_seconds, "partitions": partitions}
         [(due, any_parked)] = rows("dispatch/waiting", window)
+        if not any_parked and self._is_good_for(capacity):
+            self._passes += 1
+            self._turn += 1
+            self._last = Pass(self._last.left, self._last.rooms, turn=self._turn, bands=tuple(due))
+            return self._last
         parked = self._parked() if any_parked else []
         self._last = self._whole(capacity, parked)
         # Parked work may be of any band.
         self._last.bands = BANDS if parked else tuple(due)
-        self._looked_at = time.monotonic()
+        self._looked_at, self._capacity, self._passes = time.monotonic(), dict(capacity), 0
         return self._last
+
+    def _is_good_for(self, capacity: Mapping[str, Capacity]) -> bool:
+        """Return whether the next pass may use what the last one has left."""
+        last = self._last
+        return (
+            self._passes < _GOOD_FOR_PASSES
+            and time.monotonic() - self._looked_at < _GOOD_FOR_SECONDS
+            and not (last.parked or last.has_parked)
+            and capacity == self._capacity
+            and all(left >= conf().dispatch_batch for left in last.left.values())
+        )
 
     def _between(self, capacity: Mapping[str, Capacity]) -> Pass:
         """Return the rooms with what the last look has left of those of parked work."""

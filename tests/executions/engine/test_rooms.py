@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db import connection
 from django.db.models import F
 
 from executions.engine import materialize, rooms
@@ -21,6 +22,7 @@ from executions.models import Destination, Execution
 from executions.workers.capacity import Capacity, capacity_by_pool
 from shared.conf import conf
 from shared.redis_client import client
+from shared.sql import statement
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.workers.test_registry import beat
@@ -408,3 +410,57 @@ def test_a_small_batch_still_ends(alpha, scheduler, settings):
 
     assert scheduler.hosts()[QUICK] == 5
     assert Capacity(50, 50).both == 100
+
+
+def counted_looks() -> tuple[Any, list[str]]:
+    """Count how often it is counted what is leased."""
+    looks: list[str] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql == statement("dispatch/leased"):
+            looks.append(sql)
+        return execute(sql, params, many, context)
+
+    return connection.execute_wrapper(note), looks
+
+
+def test_what_a_look_has_left_is_good_for_a_few_passes(alpha, scheduler, settings, clock):
+    settings.PUNCTUAL = replace(conf(), dispatch_batch=2)
+    beat("w1", slots=100, hold=100)
+    due(scheduler, alpha, QUICK, 12)
+    clock.step = 0.0
+    wrapper, looks = counted_looks()
+
+    with wrapper:
+        for _ in range(6):
+            scheduler.dispatcher.run_once()
+
+    assert len(scheduler.sent) == 12
+    assert len(looks) == 2
+
+
+def test_no_more_is_claimed_than_there_was_room_for_at_the_look(alpha, scheduler, settings, clock):
+    settings.PUNCTUAL = replace(conf(), dispatch_batch=3)
+    beat("w1", slots=4, hold=4)
+    due(scheduler, alpha, QUICK, 20)
+    clock.step = 0.0
+
+    for _ in range(20):
+        scheduler.dispatcher.run_once()
+
+    assert len(scheduler.sent) == 8
+
+
+def test_a_look_is_not_good_for_other_workers(alpha, scheduler, settings, clock):
+    settings.PUNCTUAL = replace(conf(), dispatch_batch=2)
+    beat("w1", slots=100, hold=100)
+    due(scheduler, alpha, QUICK, 6)
+    clock.step = 0.0
+    wrapper, looks = counted_looks()
+
+    with wrapper:
+        scheduler.dispatcher.run_once()
+        beat("w2", slots=100, hold=100)
+        scheduler.dispatcher.run_once()
+
+    assert len(looks) == 2
