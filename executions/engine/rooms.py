@@ -39,9 +39,9 @@ _KEPT_SECONDS = 2.0
 _SLOW_SHARE = 0.4
 #: Every so many claims the room goes to a lower band first, so that none starves.
 _TURNS = 10
-#: So many more passes, and for so long, what a look has found is good: what is claimed is subtracted
-#: from it, what became free meanwhile is found by the next. Counting what is leased costs more than
-#: claiming a few hundred.
+#: Passes, and seconds, for which the finding of a look serves: claims are subtracted from it, and
+#: what becomes free is found by the next look. Counting what is leased costs more than claiming a
+#: few hundred.
 _GOOD_FOR_PASSES = 3
 _GOOD_FOR_SECONDS = 0.25
 
@@ -128,7 +128,7 @@ class Rooms:
         self._turn = 0
         self._last = Pass({})
         self._looked_at = -math.inf
-        #: Of the last whole look: for which capacity it was, and the passes that have used it since.
+        #: Of the last whole look: its capacity, and the passes that have used it since.
         self._capacity: Mapping[str, Capacity] = {}
         self._passes = 0
 
