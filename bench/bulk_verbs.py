@@ -84,10 +84,9 @@ def faults_of(jobs: list[Took], count: int, limit: float) -> list[str]:
     return faults + [f"{job.verb}: {job.seconds:.2f} s, not under {limit:g}" for job in slow]
 
 
-async def run_jobs(product: installation.Installation, url: str, count: int) -> list[Took]:
+async def run_jobs(base_url: str, api_key: str, url: str, count: int) -> list[Took]:
     """Create the tasks, and let one bulk job after the other act on them."""
-    member = make_member()
-    async with ApiClient(product.base_url, member.api_key) as client:
+    async with ApiClient(base_url, api_key) as client:
         for group in dict.fromkeys(group for group, _ in VERBS):
             await create(client, [task_of(group, number, url) for number in range(count)])
         # Until what fires has been prepared and released.
@@ -114,8 +113,9 @@ async def _do(client: ApiClient, group: str, verb: str) -> dict[str, Any]:
 def measure(product: installation.Installation, chosen: argparse.Namespace) -> int:
     """Run the jobs, publish; 1 when one is too slow or leaves something undone."""
     enter(product)
+    key = make_member().api_key
     with installation.receiver() as target:
-        jobs = asyncio.run(run_jobs(product, f"{target.url}/ok", chosen.tasks))
+        jobs = asyncio.run(run_jobs(product.base_url, key, f"{target.url}/ok", chosen.tasks))
     faults = faults_of(jobs, chosen.tasks, chosen.limit)
     lines = [
         *(
