@@ -33,12 +33,12 @@ SELECT uuidv7(), %(tenant)s, 'Report ' || n, 'RECURRING', 'COMPLETED', 1, n %% 2
 FROM generate_series(1, %(count)s) AS n
 """
 _EXECUTION_ROWS = """
-INSERT INTO executions (id, tenant_id, task_id, partition, band, pool, revision, status, reason,
+INSERT INTO executions (id, tenant_id, task_id, partition, priority, pool, revision, status, reason,
     trigger, scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
     timeout_seconds, incarnation, worker, held, error_code, error_message)
 SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0')
         || '8000' || '8' || lpad(to_hex(n), 15, '0'))::uuid,
-    %(tenant)s, tasks.id, tasks.partition, 1, 'default', 1,
+    %(tenant)s, tasks.id, tasks.partition, 5, 'default', 1,
     CASE WHEN n %% 50 = 0 THEN 'FAILED' ELSE 'SUCCEEDED' END, '', 'schedule', at, at, at, 1, 5, 0,
     30, '', 'w', false, CASE WHEN n %% 50 = 0 THEN 'http_status' ELSE '' END, ''
 FROM (

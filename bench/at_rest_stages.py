@@ -135,6 +135,7 @@ def _make_due(tenant_id: UUID, now: datetime) -> None:
 def _claim(common: Mapping[str, Any]) -> int:
     """Claim as the dispatcher does where no destination bounds anything; return how many."""
     from executions.engine import transitions
+    from executions.engine.bands import priorities_of
     from executions.engine.rooms import Pass
     from shared.conf import conf
     from tasks.definition import WEBHOOK_POOL
@@ -144,7 +145,9 @@ def _claim(common: Mapping[str, Any]) -> int:
             **common,
             **Pass({}).parameters(WEBHOOK_POOL, _BAND),
             "pool": WEBHOOK_POOL,
-            "band": _BAND,
+            "priorities": priorities_of(_BAND),
+            "oldest": 0,
+            "eldest": [None],
             "incarnation": "",
             "window": conf().release_seconds,
             "margin": conf().start_margin_seconds,

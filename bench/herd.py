@@ -27,12 +27,12 @@ _MINUTES = 5
 _ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Sydney")
 _BATCH = 5000
 _RAW_INSERT = """
-INSERT INTO executions (id, tenant_id, task_id, partition, band, pool, revision, status, reason,
+INSERT INTO executions (id, tenant_id, task_id, partition, priority, pool, revision, status, reason,
     trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds,
     incarnation, worker, held, error_code, error_message, created_at)
-SELECT overlay(e.id::text placing '7' from 15)::uuid, e.tenant_id, e.task_id, e.partition, e.band,
-       e.pool, e.revision, e.status, e.reason, e.trigger, e.scheduled_for, e.due_at, e.attempt,
-       e.max_attempts, e.lost_count, e.timeout_seconds, e.incarnation, e.worker, e.held,
+SELECT overlay(e.id::text placing '7' from 15)::uuid, e.tenant_id, e.task_id, e.partition,
+       e.priority, e.pool, e.revision, e.status, e.reason, e.trigger, e.scheduled_for, e.due_at,
+       e.attempt, e.max_attempts, e.lost_count, e.timeout_seconds, e.incarnation, e.worker, e.held,
        e.error_code, e.error_message, e.created_at
 FROM executions e
 """

@@ -18,13 +18,13 @@ _AHEAD = timedelta(days=300)
 _BATCH = 500
 
 _EXECUTIONS = """
-INSERT INTO {table} (id, tenant_id, task_id, partition, band, pool, revision, status, reason,
+INSERT INTO {table} (id, tenant_id, task_id, partition, priority, pool, revision, status, reason,
     trigger, scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
     max_attempts, lost_count, timeout_seconds, incarnation, worker, held, response_status,
     error_code, error_message)
 SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0')
         || '8000' || '8' || lpad(to_hex(n), 15, '0'))::uuid,
-    %(tenant)s, tasks.id, tasks.partition, 1, 'default', 1,
+    %(tenant)s, tasks.id, tasks.partition, 5, 'default', 1,
     CASE WHEN n %% 50 = 0 THEN 'FAILED' ELSE 'SUCCEEDED' END,
     CASE WHEN n %% 50 = 0 THEN 'attempts_exhausted' ELSE '' END,
     'schedule', at, at, at, at + interval '3 milliseconds', at + interval '80 milliseconds', 3, 1,

@@ -119,7 +119,7 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
                 max_attempts=5,
                 token=number + 1,
                 lease_expires_at=due + timedelta(seconds=300),
-                band=1,
+                priority=5,
                 sealed_payload=None,
                 target=cast(Any, shown.decode()),
                 retry_policy=cast(Any, policy.decode()),

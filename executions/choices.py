@@ -43,14 +43,6 @@ OPEN = frozenset(Status) - FINAL
 LEASED = frozenset({Status.QUEUED, Status.RUNNING})
 
 
-def band_of(priority: int) -> int:
-    """Return the priority band: 0 high (0-2), 1 normal (3-6), 2 low (7-9)."""
-    return 0 if priority <= 2 else 1 if priority <= 6 else 2
-
-
-BAND_NAMES = ("high", "normal", "low")
-
-
 class JobStatus(models.TextChoices):
     """States of a bulk job; STOPPED: it found that too much failed."""
 

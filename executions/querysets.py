@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Min, Q, TextField
 from django.db.models.functions import Cast
 
 from executions.choices import FINAL, JOB_ACTIVE, OPEN, Status
+from executions.priorities import PRIORITIES
 from shared.exceptions import NotFound
 from shared.ids import first_id_at
 from shared.querysets import TenantQuerySet
@@ -132,7 +133,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         """
         waits = self.filter(status__in=(Status.PENDING, Status.RETRYING), held=False)
         return [
-            waits.filter(parked=False, band__in=_BANDS),
+            waits.filter(parked=False, priority__in=list(PRIORITIES)),
             waits.filter(parked=True),
             self.filter(status=Status.QUEUED),
         ]
@@ -193,7 +194,6 @@ class BulkJobQuerySet(TenantQuerySet["BulkJob"]):
 _Filterable = TypeVar("_Filterable", ExecutionQuerySet, DeadLetterQuerySet)
 # As text: a search within JSON would look for the quoted word.
 _LABELS = Cast("task__labels", TextField())
-_BANDS = (0, 1, 2)
 #: Tasks that a search of executions names one by one, at most.
 _FEW_TASKS = 1000
 

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import connection
 
 from executions.engine import guard, materialize, transitions
+from executions.engine.bands import ALL, priorities_of
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.engine.transitions import Claimed, Finish
@@ -107,7 +108,8 @@ def prepare() -> Partitions:
 
 
 #: As dispatch claims where every destination has room.
-NO_ROOMS: dict[str, list[Any]] = {"tenants": [], "hosts": [], "rooms": [], "why": []}
+_ROOMS = ("tenants", "hosts", "rooms", "why", "old_rooms", "eldests")
+NO_ROOMS: dict[str, list[Any]] = {name: [] for name in _ROOMS}
 
 
 def release(
@@ -120,10 +122,12 @@ def release(
     # In a test's transaction now() stands still, while due times follow the clock.
     window_seconds += _seconds_since_begin()
     claimed: list[Claimed] = []
-    for band in range(3):
+    for band in ALL:
         found, _ = transitions.mark_queued(
             {
-                "band": band,
+                "priorities": priorities_of(band),
+                "oldest": 0,
+                "eldest": [None],
                 "window": window_seconds,
                 "margin": 10.0,
                 "pool": "default",

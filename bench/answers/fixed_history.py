@@ -94,7 +94,6 @@ def _of_one_time(status: str) -> Shape:
 
 
 def _execution(history: History, task: Task, at: datetime, shape: Shape, **more: Any) -> Execution:
-    from executions.choices import band_of
     from executions.models import Execution
     from shared.ids import execution_id
 
@@ -103,7 +102,7 @@ def _execution(history: History, task: Task, at: datetime, shape: Shape, **more:
         "tenant_id": task.tenant_id,
         "task_id": task.id,
         "partition": task.partition,
-        "band": band_of(task.priority),
+        "priority": task.priority,
         "pool": task.pool,
         "destination": task.destination,
         "revision": 1,

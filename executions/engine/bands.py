@@ -1,29 +1,74 @@
-"""How many places of a claim each priority band gets.
+"""How many places of a claim each priority band gets, and how many of them the oldest work.
 
 Urgent work goes first, but of every claim a share is kept for each lower band, so that none
-starves under endless urgent work (B4). Parts of a place add up from claim to claim: also a
-saturated pool, which claims one or two at a time, serves every band in the end.
+starves under endless urgent work (B4). Within a band the lower number goes first, but for one
+place in ten, which goes to the oldest work. Parts of a place add up from claim to claim: also a
+saturated pool, which claims one or two at a time, serves everything in the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Collection, Hashable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
 
-from executions.choices import BAND_NAMES
+from executions.priorities import BAND_NAMES, PRIORITIES, band_of
 
 T = TypeVar("T")
+#: Priorities in order, and since when the first of each is due.
+Heads = Sequence[tuple[int, datetime]]
 
-_SHARE = 0.1
+#: One place of so many.
+SHARE = 10
 #: From the urgent one down.
 ALL = tuple(range(len(BAND_NAMES)))
+#: Keys remembered at most: those of destinations come and go.
+_MOST_KEYS = 10_000
+
+
+def priorities_of(band: int, among: Collection[int] = PRIORITIES) -> list[int]:
+    """Return the priorities of a band, the first one first."""
+    return [priority for priority in sorted(among) if band_of(priority) == band]
+
+
+class Tenths:
+    """One place in ten for the oldest work of each key, counted from claim to claim."""
+
+    def __init__(self) -> None:
+        self._owed: dict[Hashable, int] = {}
+
+    def of(self, key: Hashable, wanted: int) -> int:
+        """Return how many of so many places are for the oldest."""
+        if len(self._owed) >= _MOST_KEYS:
+            self._owed.clear()
+        places, self._owed[key] = divmod(self._owed.get(key, 0) + wanted, SHARE)
+        return places
 
 
 class Bands:
-    """The places that lower bands are owed, per pool."""
+    """The places that lower bands and the oldest work are owed, per pool."""
 
     def __init__(self) -> None:
-        self._owed: dict[tuple[str, int], float] = {}
+        #: In parts of a place, of which ten are one.
+        self._owed: dict[tuple[str, int], int] = {}
+        self._tenths = Tenths()
+
+    def oldest(
+        self, pool: str, wanted: int, priorities: Sequence[int], heads: Callable[[], Heads]
+    ) -> dict[str, Any]:
+        """Return the parameters of a claim of a band: its priorities, and the places of its oldest.
+
+        ``heads`` is asked only when there are such places: none with a single priority, whose
+        order is that of time. No priority is named where the order begins with the oldest.
+        """
+        places = 0
+        if len(priorities) > 1:
+            places = self._tenths.of((pool, band_of(priorities[0])), wanted)
+        firsts = heads() if places else ()
+        eldest = min(firsts, key=lambda head: head[1])[0] if firsts else None
+        if firsts and eldest == firsts[0][0]:
+            eldest = None
+        return {"priorities": priorities, "oldest": places, "eldest": [eldest]}
 
     def kept(self, pool: str, wanted: int, bands: Collection[int] = ALL) -> list[int]:
         """Return the places kept for each band in a claim of so many; none for those not named."""
@@ -32,9 +77,9 @@ class Bands:
             if band not in bands:
                 kept.append(0)
                 continue
-            owed = self._owed.get((pool, band), 0.0) + wanted * _SHARE
-            kept.append(min(int(owed), wanted - sum(kept)))
-            self._owed[pool, band] = min(1.0, owed - kept[band])
+            owed = self._owed.get((pool, band), 0) + wanted
+            kept.append(min(owed // SHARE, wanted - sum(kept)))
+            self._owed[pool, band] = min(SHARE, owed - SHARE * kept[band])
         return kept
 
     def share_out(

@@ -16,14 +16,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.choices import BAND_NAMES
 from executions.engine import guard, messages, transitions
-from executions.engine.bands import Bands
+from executions.engine.bands import Bands, Heads, priorities_of
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
 from executions.engine.rooms import Pass, Rooms
 from executions.engine.transitions import Claimed
+from executions.priorities import BAND_NAMES
 from executions.workers.capacity import capacity_by_pool
 from shared.conf import conf
 from shared.exceptions import Unavailable
@@ -98,7 +98,7 @@ class Dispatcher:
         def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
             if self._owed:  # Redis is away
                 return [], False
-            found, left = self._claim(limit, {**parameters, "band": band}, look)
+            found, left = self._claim(band, limit, parameters, look)
             queue = f"{parameters['pool']}.{BAND_NAMES[band]}"
             self._publish(queue, parameters["incarnation"], offset)
             return found, left
@@ -106,14 +106,24 @@ class Dispatcher:
         return claim
 
     def _claim(
-        self, limit: int, parameters: dict[str, Any], look: Pass
+        self, band: int, limit: int, parameters: dict[str, Any], look: Pass
     ) -> tuple[list[Claimed], bool]:
         """Claim up to so many of a band; return them, and whether it may have more."""
+        pool, priorities = parameters["pool"], priorities_of(band, look.priorities)
+
+        def heads() -> Heads:
+            where = {"pool": pool, "partitions": self.partitions.ready}
+            return [
+                (row[0], row[1])
+                for row in rows("dispatch/heads", {"priorities": priorities, **where})
+            ]
+
         with transaction.atomic():
             found, parked = transitions.mark_queued(
                 {
                     **parameters,
-                    **look.parameters(parameters["pool"], parameters["band"]),
+                    **look.parameters(pool, band),
+                    **self.bands.oldest(pool, limit, priorities, heads),
                     "window": conf().release_seconds,
                     "margin": conf().start_margin_seconds,
                     "partitions": self.partitions.ready,

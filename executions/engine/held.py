@@ -37,7 +37,7 @@ class Question(NamedTuple):
     runtime_ms: int = 0
 
 
-#: Due time, band, token and nonce order what is held; a tuple compares faster than an object.
+#: Due time, priority, token and nonce order what is held; a tuple compares faster than an object.
 Place = tuple[float, int, int, int, "Held"]
 
 
@@ -49,7 +49,7 @@ class Held:
     """
 
     due: float
-    band: int
+    priority: int
     token: int
     entry: dict[str, Any]
     batch: dict[str, Any]
@@ -69,7 +69,7 @@ class Held:
     @property
     def place(self) -> Place:
         """Where it stands among what waits for its time."""
-        return self.due, self.band, self.token, self.nonce, self
+        return self.due, self.priority, self.token, self.nonce, self
 
     def question(self) -> Question:
         """Return what the start guard is asked about it."""

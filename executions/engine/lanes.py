@@ -1,4 +1,4 @@
-"""What is due in a worker and waits for a slot: by band and time, but each destination in a lane.
+"""What is due in a worker and waits for a slot: by priority, but each destination in a lane.
 
 A destination may take as many slots as it leaves free. So one that hangs takes half of them at
 most, several take a part each, and slots for others are free at any time. What it may not start
@@ -8,11 +8,11 @@ its destination is quick and there is only much of it.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import Counter
 
 from executions.engine.held import Held
+from executions.engine.start_order import Row, StartOrder
 from shared.conf import conf
 
 #: How long work waits in its lane before it is handed back, to make room for what can start.
@@ -26,16 +26,13 @@ _OVERDUE_EVERY_SECONDS = 0.05
 #: Over how long it is measured how many requests of a lane end.
 _PACE_SECONDS = 0.5
 
-#: Band, due time, token and nonce order what is due; the last is until when it waits in its lane.
-_Row = tuple[int, float, int, int, Held, float]
-
 
 class Lanes:
     """Due work of one worker, and how many slots each destination takes."""
 
     def __init__(self) -> None:
-        self._ready: list[_Row] = []
-        self._blocked: dict[str, list[_Row]] = {}
+        self._ready = StartOrder()
+        self._blocked: dict[str, StartOrder] = {}
         self._blocked_count = 0
         self._taken: Counter[str] = Counter()
         #: Lanes that the start guard has no place for until a moment, but for those that left.
@@ -64,7 +61,7 @@ class Lanes:
         if held.lane in self._refused:
             self._block(self._row(held))
         else:
-            heapq.heappush(self._ready, self._row(held))
+            self._ready.push(self._row(held))
 
     def take(self, free: int, now: float) -> list[Held]:
         """Return what may start with so many slots free, in order; each takes its slot."""
@@ -72,12 +69,13 @@ class Lanes:
         self._let_out(free, now)
         starting: list[Held] = []
         while self._ready and len(starting) < free:
-            row = heapq.heappop(self._ready)
-            held = row[4]
+            row = self._ready.pop()
+            held = row[3]
             if held.lane and self._taken[held.lane] >= max(1, free - len(starting)):
                 self._block(row)
                 continue
             self._taken[held.lane] += 1
+            self._ready.started(held)
             starting.append(held)
         return starting
 
@@ -114,10 +112,10 @@ class Lanes:
             if first < now and now + self._through_in(lane, len(rows)) < first - self._patience:
                 self._look_from = now + LOOK_SECONDS
             elif first < now:
-                found += [row[4] for row in rows if row[-1] < now]
-                rows = [row for row in rows if row[-1] >= now]
+                found += [row[3] for row in rows.remove(lambda row: row[-1] < now)]
                 first = min((row[-1] for row in rows), default=math.inf)
-                self._keep(lane, rows)
+                if not rows:
+                    del self._blocked[lane]
             self._overdue_from = min(self._overdue_from, first)
         self._blocked_count -= len(found)
         return found
@@ -128,7 +126,7 @@ class Lanes:
         self._ready.clear()
         self._blocked.clear()
         self._blocked_count = 0
-        return [row[4] for row in rows]
+        return [row[3] for row in rows]
 
     def _measure(self, now: float) -> None:
         passed = now - self._measured_at
@@ -154,25 +152,24 @@ class Lanes:
             count = max(0, min(count, len(rows)))
             self._blocked_count -= count
             for _ in range(count):
-                heapq.heappush(self._ready, heapq.heappop(rows))
+                row = rows.pop()
+                rows.started(row[3])
+                self._ready.push(row)
             if not rows:
                 del self._blocked[lane]
         for lane in [lane for lane in self._refused if lane not in self._blocked]:
             del self._refused[lane]
             self._left.pop(lane, None)
 
-    def _block(self, row: _Row) -> None:
-        heapq.heappush(self._blocked.setdefault(row[4].lane, []), row)
+    def _block(self, row: Row) -> None:
+        lane = row[3].lane
+        rows = self._blocked.get(lane)
+        if rows is None:
+            rows = self._blocked[lane] = StartOrder()
+        rows.push(row)
         self._blocked_count += 1
         self._overdue_from = min(self._overdue_from, row[-1])
 
-    def _keep(self, lane: str, rows: list[_Row]) -> None:
-        if rows:
-            heapq.heapify(rows)
-            self._blocked[lane] = rows
-        else:
-            del self._blocked[lane]
-
-    def _row(self, held: Held) -> _Row:
+    def _row(self, held: Held) -> Row:
         patient_until = held.entry["start_by"] / 1000 + self._patience
-        return held.band, held.due, held.token, held.nonce, held, patient_until
+        return held.due, held.token, held.nonce, held, patient_until

@@ -101,7 +101,7 @@ def _entry(row: Claimed, offset: float, definitions: dict[tuple[str, str], int])
         "token": row.token,
         "attempt": row.attempt + 1,
         "max_attempts": row.max_attempts,
-        "band": row.band,
+        "priority": row.priority,
         "due": row.due_at.timestamp() + offset,
         "start_by": math.floor(start_by.timestamp() * 1000 + offset * 1000),
         "scheduled_for": row.scheduled_for.timestamp(),

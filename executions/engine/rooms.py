@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from executions.engine import circuits
-from executions.engine.bands import ALL as BANDS
+from executions.engine.bands import Tenths, priorities_of
 from executions.engine.circuits import Circuit
 from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
 from executions.engine.lanes import PATIENCE_SECONDS
 from executions.engine.transitions import Claimed
+from executions.priorities import PRIORITIES, band_of
 from executions.workers.capacity import Capacity
 from shared.conf import conf
 from shared.sql import rows
@@ -78,11 +79,18 @@ class Pass:
     parked: frozenset[_Key] = frozenset()
     turn: int = 0
     #: Those that may have something to claim.
-    bands: tuple[int, ...] = BANDS
+    priorities: Collection[int] = PRIORITIES
+    tenths: Tenths = field(default_factory=Tenths)
+    partitions: Sequence[int] = ()
     #: Claimed by this pass, by pool.
     claimed: dict[str, int] = field(default_factory=dict)
     #: Whether this pass has parked something: the next look finds out what it waits for.
     has_parked: bool = False
+
+    @property
+    def bands(self) -> set[int]:
+        """The bands that may have something to claim."""
+        return {band_of(priority) for priority in self.priorities}
 
     @property
     def next_in(self) -> float:
@@ -95,12 +103,24 @@ class Pass:
         found = self.rooms if pool == WEBHOOK_POOL else {}
         # Mostly the urgent first; in turn a lower band, before which the others get nothing.
         first = {_TURNS - 1: 2, _TURNS // 2: 1}.get(self.turn % _TURNS, 0)
+        rooms = [0 if band < first else max(0, one.room) for one in found.values()]
         return {
             "tenants": [tenant for tenant, _ in found],
             "hosts": [host for _, host in found],
-            "rooms": [0 if band < first else max(0, one.room) for one in found.values()],
+            "rooms": rooms,
+            **self._for_oldest(band, list(found), rooms),
             "why": [one.why for one in found.values()],
         }
+
+    def _for_oldest(self, band: int, keys: list[_Key], rooms: list[int]) -> dict[str, Any]:
+        """Return one place in ten of each destination for its oldest parked work of the band."""
+        places = [
+            self.tenths.of((key, band), room) if key in self.parked else 0
+            for key, room in zip(keys, rooms, strict=True)
+        ]
+        asked = [key for key, place in zip(keys, places, strict=True) if place]
+        eldest = _eldest(asked, band, self.partitions) if asked else {}
+        return {"old_rooms": places, "eldests": [eldest.get(key) for key in keys]}
 
     @property
     def left(self) -> dict[str, int]:
@@ -124,6 +144,7 @@ class Rooms:
     """
 
     def __init__(self) -> None:
+        self._tenths = Tenths()
         self._after: _Key = _FIRST
         self._turn = 0
         self._last = Pass({})
@@ -133,23 +154,31 @@ class Rooms:
         self._passes = 0
 
     def look(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
-        """Return the rooms as they are now, and the bands of the partitions' work that is due.
+        """Return the rooms as they are now, and the priorities of the partitions' due work.
 
         Raise ``ConnectionFailed`` without Redis.
         """
         if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
-            return self._between(capacity)
+            return self._between(capacity, partitions)
         window = {"window": conf().release_seconds, "partitions": partitions}
         [(due, any_parked)] = rows("dispatch/waiting", window)
         if not any_parked and self._is_good_for(capacity):
             self._passes += 1
             self._turn += 1
-            self._last = Pass(self._last.left, self._last.rooms, turn=self._turn, bands=tuple(due))
+            self._last = Pass(
+                self._last.left,
+                self._last.rooms,
+                turn=self._turn,
+                priorities=due,
+                tenths=self._tenths,
+                partitions=partitions,
+            )
             return self._last
         parked = self._parked() if any_parked else []
         self._last = self._whole(capacity, parked)
-        # Parked work may be of any band.
-        self._last.bands = BANDS if parked else tuple(due)
+        self._last.partitions = partitions
+        # Parked work may be of any priority.
+        self._last.priorities = PRIORITIES if parked else due
         self._looked_at, self._capacity, self._passes = time.monotonic(), dict(capacity), 0
         return self._last
 
@@ -164,11 +193,13 @@ class Rooms:
             and all(left >= conf().dispatch_batch for left in last.left.values())
         )
 
-    def _between(self, capacity: Mapping[str, Capacity]) -> Pass:
+    def _between(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
         """Return the rooms with what the last look has left of those of parked work."""
         sight = _Sight(_webhooks(capacity), {}, _leased((), _many(capacity)))
         left = {key: self._last.rooms[key] for key in self._last.parked}
-        return self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
+        found = self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
+        found.partitions = partitions
+        return found
 
     def _whole(self, capacity: Mapping[str, Capacity], parked: Sequence[_Key]) -> Pass:
         known = {
@@ -192,7 +223,7 @@ class Rooms:
             pool: max(0, one.both - sight.leased.by_pool.get(pool, 0))
             for pool, one in capacity.items()
         }
-        return Pass(pools, rooms, parked, self._turn)
+        return Pass(pools, rooms, parked, self._turn, tenths=self._tenths)
 
     def _parked(self) -> list[_Key]:
         """Return destinations that have parked work, the next so many in their order."""
@@ -270,6 +301,12 @@ def _leased(asked: Iterable[_Key], many: int) -> Leased:
         else:
             found.of[tenant, host] = (count, other)
     return found
+
+
+def _eldest(keys: Sequence[_Key], band: int, partitions: Sequence[int]) -> dict[_Key, int]:
+    parameters = {"priorities": priorities_of(band), "partitions": partitions}
+    found = rows("dispatch/parked_heads", {**_columns(keys), **parameters})
+    return {(tenant, host): priority for tenant, host, priority in found}
 
 
 def _limits(keys: Sequence[_Key]) -> dict[_Key, tuple[int | None, float | None, bool]]:

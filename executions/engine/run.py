@@ -1,7 +1,7 @@
 """Stage 3, in the worker: start each execution at its millisecond, deliver it, say what came of it.
 
 Lives on one event loop and never blocks it; knows Redis and the broker, no database. Work waits
-in a heap by due time, then by priority band for a free slot (``lanes``); the start guard decides
+in a heap by due time, then by priority for a free slot (``lanes``); the start guard decides
 in one call for all that starts in a tick, by the limits of its destinations, too. What cannot
 start in time, or not now, is handed back, nothing is dropped.
 """
@@ -105,7 +105,7 @@ class Runner:
         entries, now = entries[:room], self._clock.now()
         # All or nothing: a message that cannot be read leaves no half of itself behind.
         for held in [
-            Held(entry["due"], entry["band"], entry["token"], entry, batch, share)
+            Held(entry["due"], entry["priority"], entry["token"], entry, batch, share)
             for entry in entries
         ]:
             # Of a backlog, which is due already, nothing waits for its time.

@@ -69,7 +69,7 @@ class Claimed(NamedTuple):
     max_attempts: int
     token: int
     lease_expires_at: datetime
-    band: int
+    priority: int
     sealed_payload: bytes | None
     #: None, like the two below, where the claim does not see the row's version yet.
     target: dict[str, Any]

@@ -1,4 +1,4 @@
-"""What a worker holds until its time: soonest first, then by priority band.
+"""What a worker holds until its time: soonest first, then by priority.
 
 The start guard is asked a little ahead, so that its answer is there when the time comes, and for
 all that is due a moment later too: a question costs as much as starting several executions.

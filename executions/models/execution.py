@@ -46,7 +46,7 @@ class Execution(models.Model):
         related_name="executions",
     )
     partition = models.SmallIntegerField()
-    band = models.SmallIntegerField(default=1)
+    priority = models.SmallIntegerField(default=5, db_default=5)
     pool = models.CharField(max_length=63, default="default")
     destination = models.CharField(max_length=260, db_default="", default="")
     revision = models.PositiveIntegerField()
@@ -86,6 +86,8 @@ class Execution(models.Model):
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())
+    #: Not written since the priority is; exported days have it, and come back with it.
+    band = models.SmallIntegerField(null=True)
 
     objects = ExecutionQuerySet.as_manager()
 

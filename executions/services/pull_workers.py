@@ -23,6 +23,7 @@ from executions.engine.bands import Bands
 from executions.engine.transitions import Beaten, Claimed
 from executions.models import Pool
 from executions.payloads import open_sealed_payload
+from executions.priorities import band_of
 from executions.sealing import progress_context
 from executions.services import callbacks
 from executions.services.callbacks import Ending, Failure
@@ -91,7 +92,7 @@ class Lease:
 
 @transaction.atomic
 def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
-    """Hand due work of the pool to a worker, soonest due first within each band.
+    """Hand due work of the pool to a worker, by priority and then by due time.
 
     Nothing while the pool is paused or at its limit. Raise InvalidInput for the pool's name,
     Unavailable, handing out nothing, when Redis cannot be asked.
@@ -115,11 +116,16 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
         "labels": labels_text(ask.labels),
     }
 
+    key = f"{tenant_id}/{ask.key}"
+    heads = [(row[0], row[1]) for row in rows("pull/heads", parameters)]
+
     def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
-        found = transitions.mark_leased({**parameters, "band": band, "limit": limit})
+        among = [head for head in heads if band_of(head[0]) == band]
+        shares = _bands.oldest(key, limit, [priority for priority, _ in among], lambda: among)
+        found = transitions.mark_leased({**parameters, **shares, "limit": limit})
         return found, len(found) >= limit
 
-    claimed, _ = _bands.share_out(f"{tenant_id}/{ask.key}", wanted, claim)
+    claimed, _ = _bands.share_out(key, wanted, claim, {band_of(priority) for priority, _ in heads})
     leases = _leases(claimed)
     tokens = [one.fencing_token for one in leases]
     guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)

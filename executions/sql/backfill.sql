@@ -12,12 +12,12 @@ FROM unnest(%(ids)s::uuid[], %(instants)s::timestamptz[])
 -- and changes nothing. All ids lie within the job's own millisecond, so one day is touched.
 WITH made AS (
     INSERT INTO open_executions (
-        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
-        scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, gated, series_id, error_code, error_message, trace_context, created_at
     )
-    SELECT p.id, t.tenant_id, t.id, t.partition, 2, t.pool, t.destination,
-           r.version, 'PENDING', '', 'backfill',
+    SELECT p.id, t.tenant_id, t.id, t.partition, greatest(7, t.priority), t.pool,
+           t.destination, r.version, 'PENDING', '', 'backfill',
            p.scheduled_for, p.due_at, 0,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)

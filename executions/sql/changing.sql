@@ -30,11 +30,10 @@ WHERE e.task_id = ANY(%(tasks)s) AND e.status = 'PENDING' AND e.attempt = 0
 
 -- name: adopt_prepared
 -- Prepared rows that the new schedule also has run under the new revision. What a backfill has
--- made stays in the low band.
+-- made keeps a priority of the low band.
 UPDATE open_executions e
 SET revision = d.revision,
-    band = CASE WHEN e.trigger = 'backfill' THEN 2
-                WHEN d.priority <= 2 THEN 0 WHEN d.priority <= 6 THEN 1 ELSE 2 END,
+    priority = CASE WHEN e.trigger = 'backfill' THEN greatest(7, d.priority) ELSE d.priority END,
     max_attempts = d.max_attempts,
     timeout_seconds = d.timeout_seconds, pool = d.pool, destination = d.destination,
     parked = false,
@@ -131,13 +130,12 @@ WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
 -- and destination, and takes no place.
 WITH made AS (
     INSERT INTO open_executions (
-        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
-        scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, counted, error_code, error_message, sealed_payload, parent_id, trace_context,
         created_at
     )
-    SELECT %(id)s, t.tenant_id, t.id, t.partition,
-           CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
+    SELECT %(id)s, t.tenant_id, t.id, t.partition, t.priority,
            coalesce(%(pool)s::text, t.pool), coalesce(%(destination)s::text, t.destination), r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)

@@ -71,12 +71,12 @@ WITH outcomes AS (
         o.error_message AS message, o.timings, o.sealed, o.result
 ), kept AS (
     INSERT INTO ended_executions (
-        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason,
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
         max_attempts, lost_count, timeout_seconds, fencing_token, incarnation, worker, held, counted,
         series_id, cancel_requested_at, response_status, error_code, error_message, accepted_at,
         sealed_payload, sealed_progress, sealed_result, parent_id, trace_context, created_at)
-    SELECT id, tenant_id, task_id, partition, band, pool, destination, revision, final, why,
+    SELECT id, tenant_id, task_id, partition, priority, pool, destination, revision, final, why,
            trigger, scheduled_for, due_at, queued_at, first_started_at, ended_at, delay_ms, number,
            max_attempts, lost, timeout_seconds, fencing_token, '', by_worker, held, counted,
            series_id, cancel_requested_at, coalesce(answer, response_status), code, message,

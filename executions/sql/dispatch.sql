@@ -1,67 +1,99 @@
 -- name: waiting
--- What there is to claim: the bands with work due within the window in the held partitions, and
--- whether anything is parked. Asked before a claim, which takes some milliseconds to plan whether
--- it finds anything or not. Indexes open_executions_due_idx and open_executions_parked_idx, by their order:
--- only asked whether there is any, the planner may read the table from its begin.
+-- The priorities with work due within the window in the held partitions, and whether anything is
+-- parked. Asked before a claim, which takes some milliseconds to plan whether it finds anything or
+-- not. Indexes open_executions_due_idx and open_executions_parked_idx, by their order: only asked
+-- whether there is any, the planner may read the table from its begin.
 SELECT ARRAY(
-    SELECT b FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b
+    SELECT p FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p
     WHERE (
-        SELECT e.band FROM open_executions e
+        SELECT e.priority FROM open_executions e
         WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-          AND e.band = b AND e.due_at <= now() + %(window)s * interval '1 second'
+          AND e.priority = p AND e.due_at <= now() + %(window)s * interval '1 second'
           AND e.partition = ANY(%(partitions)s)
         ORDER BY e.due_at LIMIT 1
     ) IS NOT NULL
 ), (
-    SELECT e.band FROM open_executions e
+    SELECT e.priority FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
     ORDER BY e.tenant_id, e.destination LIMIT 1
 ) IS NOT NULL
 
 -- name: claim_due
--- Moves a band's work due within the window to QUEUED under a new fencing token and a lease,
--- soonest first. Of a destination no more than its room, where one is given or limits say one:
--- parked work first, by its due time; what is due beyond the room is parked, so that the next
--- claim does not meet it. Skips rows that somebody else changes in this moment. Indexes
--- open_executions_due_idx and open_executions_parked_idx; ids are bounded so that only days with unfinished
--- work are touched. A first row without id when nothing moved; the last column counts the parked.
--- Rows are updated by arrays of their ids: of a day that has just begun the planner expects a
--- handful of rows, and would compare each of the day with each that is chosen. The partitions
--- are asked by their place in an array, which planning does not weigh one by one.
+-- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
+-- token and a lease. What is due goes by priority, then by due time, but ``oldest`` places go to
+-- the oldest, which is of the priority ``eldest``. Then comes what is due soon, in ever longer
+-- stretches, so that urgent work of a later moment takes no place of work due before it. Of a
+-- destination no more than its room, where one is given or limits say one, parked or not, in the
+-- same order and with ``old_rooms`` for its oldest; what is due beyond the room is parked, so that
+-- the next claim does not meet it. Skips rows that are being changed in this moment. Indexes
+-- open_executions_due_idx and open_executions_parked_idx. A first row without id when nothing
+-- moved; the last column counts the parked. Rows are updated by arrays of their ids: of a table that
+-- was empty the planner expects a handful of rows, and would compare each of it with each that is
+-- chosen. The partitions are asked by their place in an array, which planning does not weigh one by
+-- one. VALUES and arrays are visited in their order, and no further than to the limit.
 WITH held AS MATERIALIZED (
     SELECT ARRAY(
         SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
     ) AS partitions
 ), rooms AS (
     SELECT * FROM unnest(
-        %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[]
-    ) AS r (tenant_id, host, room, why)
+        %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[],
+        %(old_rooms)s::integer[], %(eldests)s::smallint[]
+    ) AS r (tenant_id, host, room, why, old_room, eldest)
 ), due AS MATERIALIZED (
-    SELECT e.id, e.tenant_id, e.destination, e.due_at, false AS parked FROM open_executions e
-    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked AND e.band = %(band)s
-      AND e.due_at <= now() + %(window)s * interval '1 second'
-      AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
-    ORDER BY e.due_at
-    LIMIT %(limit)s
-    FOR NO KEY UPDATE SKIP LOCKED
-), waiting AS MATERIALIZED (
-    SELECT w.* FROM rooms r CROSS JOIN LATERAL (
-        SELECT e.id, e.tenant_id, e.destination, e.due_at, true AS parked FROM open_executions e
-        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
-          AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.band = %(band)s
+    SELECT v.old, d.* FROM (VALUES
+        (true, %(eldest)s::smallint[], -1, 0.0, %(oldest)s),
+        (false, %(priorities)s, -1, 0.0, %(limit)s),
+        (false, %(priorities)s, 0.0, 0.125, %(limit)s),
+        (false, %(priorities)s, 0.125, 0.25, %(limit)s),
+        (false, %(priorities)s, 0.25, 0.5, %(limit)s),
+        (false, %(priorities)s, 0.5, 1.0, %(limit)s)
+    ) AS v (old, priorities, after, until, most)
+    CROSS JOIN LATERAL (
+        SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at FROM open_executions e
+        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+          AND e.priority = ANY(v.priorities)
+          AND e.due_at > CASE WHEN v.after < 0 THEN '-infinity'
+                              ELSE now() + v.after * %(window)s * interval '1 second' END
+          AND e.due_at <= now() + v.until * %(window)s * interval '1 second'
           AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
-        ORDER BY e.due_at
-        LIMIT least(r.room, %(limit)s)
+        ORDER BY e.priority, e.due_at
+        LIMIT v.most
         FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+    LIMIT %(limit)s + %(oldest)s
+), waiting AS MATERIALIZED (
+    SELECT v.old, w.* FROM rooms r CROSS JOIN LATERAL (VALUES
+        (true, ARRAY[r.eldest], r.old_room), (false, %(priorities)s::smallint[], r.room)
+    ) AS v (old, priorities, most)
+    CROSS JOIN LATERAL (
+        SELECT f.* FROM unnest(v.priorities) AS p CROSS JOIN LATERAL (
+            SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at FROM open_executions e
+            WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+              AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.priority = p
+              AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
+            ORDER BY e.due_at
+            LIMIT least(v.most, %(limit)s)
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS f
+        LIMIT least(v.most, %(limit)s)
     ) AS w
     WHERE r.room > 0
 ), placed AS (
     SELECT c.*, row_number() OVER (
-        PARTITION BY c.tenant_id, c.destination ORDER BY c.due_at, c.id
+        PARTITION BY c.tenant_id, c.destination ORDER BY c.old DESC, c.turn, c.due_at, c.id
     ) AS place
-    FROM (SELECT * FROM waiting UNION ALL SELECT * FROM due) AS c
+    FROM (
+        SELECT w.old, w.id, w.tenant_id, w.destination, w.due_at, true AS parked,
+               w.priority + CASE WHEN w.due_at > now() THEN 10 ELSE 0 END AS turn
+        FROM waiting w WHERE w.old OR w.id NOT IN (SELECT id FROM waiting WHERE old)
+        UNION ALL
+        SELECT false, d.id, d.tenant_id, d.destination, d.due_at, false,
+               d.priority + CASE WHEN d.due_at > now() THEN 10 ELSE 0 END
+        FROM due d WHERE d.old OR d.id NOT IN (SELECT id FROM due WHERE old)
+    ) AS c
 ), judged AS (
-    SELECT p.id, p.due_at, p.parked,
+    SELECT p.id, p.turn, p.due_at, p.parked,
            p.destination = '' OR p.place <= coalesce(
                r.room, least(2 * d.max_in_flight + 5, ceil(2 * d.rate_per_second) + 1), 2147483647
            ) AS fits,
@@ -71,7 +103,12 @@ WITH held AS MATERIALIZED (
     LEFT JOIN rooms r ON r.tenant_id = p.tenant_id AND r.host = p.destination
     LEFT JOIN destinations d ON d.tenant_id = p.tenant_id AND d.host = p.destination
 ), chosen AS (
-    SELECT id FROM judged WHERE fits ORDER BY due_at LIMIT %(limit)s
+    SELECT id FROM judged WHERE fits
+    ORDER BY id IN (
+        SELECT j.id FROM judged j WHERE j.fits AND j.turn < 10
+        ORDER BY j.due_at, j.turn LIMIT %(oldest)s
+    ) DESC, turn, due_at
+    LIMIT %(limit)s
 ), put_by AS (
     UPDATE open_executions e
     SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
@@ -88,7 +125,7 @@ WITH held AS MATERIALIZED (
         lease_expires_at = greatest(now(), e.due_at) + %(margin)s * interval '1 second'
     WHERE e.id = ANY(ARRAY(SELECT id FROM chosen))
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
-              e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
+              e.max_attempts, e.fencing_token, e.lease_expires_at, e.priority, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress, e.trace_context
 ), logged AS (
     INSERT INTO events (tenant_id, name, subjects, tasks)
@@ -96,7 +133,7 @@ WITH held AS MATERIALIZED (
     FROM moved GROUP BY tenant_id
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
-       m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,
+       m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
        r.definition -> 'target', r.definition -> 'retry_policy', r.sealed,
        m.destination, m.lost_count, m.sealed_progress,
        -- What templates may name, and only for those who have templates.
@@ -116,6 +153,33 @@ LEFT JOIN LATERAL (
 LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
 ORDER BY m.due_at
 
+-- name: heads
+-- Since when the first of each priority is due in the held partitions, of one pool. Asked where a
+-- band has several priorities due. Index open_executions_due_idx.
+SELECT h.priority, h.due_at FROM unnest(%(priorities)s::smallint[]) AS p CROSS JOIN LATERAL (
+    SELECT e.priority, e.due_at FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+      AND e.priority = p AND e.due_at <= now() AND e.pool = %(pool)s
+      AND e.partition = ANY(%(partitions)s)
+    ORDER BY e.due_at LIMIT 1
+) AS h
+ORDER BY h.priority
+
+-- name: parked_heads
+-- The priority of the oldest parked work of each destination, among those of a band. Index
+-- open_executions_parked_idx.
+SELECT DISTINCT ON (r.tenant_id, r.host) r.tenant_id, r.host, h.priority
+FROM unnest(%(tenants)s::uuid[], %(hosts)s::text[]) AS r (tenant_id, host)
+CROSS JOIN unnest(%(priorities)s::smallint[]) AS p
+CROSS JOIN LATERAL (
+    SELECT e.priority, e.due_at FROM open_executions e
+    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
+      AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.priority = p
+      AND e.partition = ANY(%(partitions)s)
+    ORDER BY e.due_at LIMIT 1
+) AS h
+ORDER BY r.tenant_id, r.host, h.due_at, h.priority
+
 -- name: next_due
 -- The soonest due time of work that waits in the held partitions for workers of these pools, and
 -- the time now; parked work waits for its destination. Index open_executions_due_idx.
@@ -123,11 +187,11 @@ SELECT min(soonest), clock_timestamp() FROM (
     SELECT (
         SELECT e.due_at FROM open_executions e
         WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-          AND e.band = b AND e.partition = ANY(%(partitions)s) AND e.pool = ANY(%(pools)s)
+          AND e.priority = p AND e.partition = ANY(%(partitions)s) AND e.pool = ANY(%(pools)s)
         ORDER BY e.due_at LIMIT 1
     ) AS soonest
-    FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b
-) AS per_band
+    FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p
+) AS per_priority
 
 -- name: in_flight
 -- Executions per pool that workers hold or run; what goes on without them takes none of their

@@ -25,11 +25,11 @@ ORDER BY a.xact_start LIMIT 1
 SELECT w.status, w.id, extract(epoch FROM clock_timestamp() - w.due_at)::float8
 FROM (
     (SELECT e.status, e.id, e.due_at
-     FROM unnest(ARRAY[0, 1, 2]::smallint[]) AS b (band)
+     FROM generate_series(0, 9) AS p
      CROSS JOIN LATERAL (
          SELECT x.status, x.id, x.due_at FROM open_executions x
          WHERE x.status IN ('PENDING', 'RETRYING')
-           AND NOT x.held AND NOT x.parked AND x.band = b.band AND x.due_at <= now()
+           AND NOT x.held AND NOT x.parked AND x.priority = p::smallint AND x.due_at <= now()
            AND x.pool NOT LIKE 'pull.%%'
          ORDER BY x.due_at LIMIT 1
      ) AS e

@@ -2,14 +2,13 @@
 -- Finished executions of a time that nobody scheduled, for demonstrations: marked by trigger and
 -- reason, and without events, so that nothing alerts on them. An id that is there stays.
 INSERT INTO ended_executions (
-    id, tenant_id, task_id, partition, band, pool, revision, status, reason, trigger,
+    id, tenant_id, task_id, partition, priority, pool, revision, status, reason, trigger,
     scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
     max_attempts, lost_count, timeout_seconds, incarnation, worker, held, response_status,
     error_code, error_message, created_at
 )
 SELECT s.id, t.tenant_id, t.id, t.partition,
-       CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END,
-       'default', t.version, s.status, %(mark)s, 'backfill', s.at, s.due_at, s.due_at,
+       t.priority, 'default', t.version, s.status, %(mark)s, 'backfill', s.at, s.due_at, s.due_at,
        s.started_at, s.finished_at, s.delay, s.attempts, s.most, 0, s.timeout, '', %(mark)s,
        false, s.answer, s.code, s.message, s.at
 FROM unnest(

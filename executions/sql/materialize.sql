@@ -38,7 +38,7 @@ WITH planned AS (
     SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
            -- Of a task that recurs each execution is a trace of its own.
            CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-           CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
+           t.priority,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds,
@@ -55,11 +55,11 @@ WITH planned AS (
           WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
 ), made AS (
     INSERT INTO open_executions (
-        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
-        scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, gated, error_code, error_message, trace_context, created_at
     )
-    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
+    SELECT p.id, o.tenant_id, o.id, o.partition, o.priority, o.pool, o.destination,
            o.version, 'PENDING', p.reason, 'schedule', p.scheduled_for, p.due_at,
            0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited, o.limited, '', '',
            o.trace_context, now()
@@ -87,7 +87,7 @@ WITH planned AS (
     SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
            -- Of a task that recurs each execution is a trace of its own.
            CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-           CASE WHEN t.priority <= 2 THEN 0 WHEN t.priority <= 6 THEN 1 ELSE 2 END AS band,
+           t.priority,
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds
@@ -102,12 +102,12 @@ WITH planned AS (
           WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
 ), made AS (
     INSERT INTO ended_executions (
-        id, tenant_id, task_id, partition, band, pool, destination, revision, status, reason, trigger,
-        scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
         timeout_seconds, incarnation, worker, held, error_code, error_message,
         span_last, span_count, trace_context, created_at
     )
-    SELECT p.id, o.tenant_id, o.id, o.partition, o.band, o.pool, o.destination,
+    SELECT p.id, o.tenant_id, o.id, o.partition, o.priority, o.pool, o.destination,
            o.version, 'SKIPPED', p.reason, 'schedule', p.scheduled_for, p.due_at, now(),
            0, o.max_attempts, 0, o.timeout_seconds, '', '', false, '', '',
            p.span_last, p.span_count, o.trace_context, now()

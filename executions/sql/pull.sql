@@ -13,22 +13,52 @@ SELECT count(*) FROM open_executions e
 WHERE e.status IN ('QUEUED', 'RUNNING')
   AND e.tenant_id = %(tenant)s AND e.pool = %(pool)s
 
--- name: claim
--- Moves a band's due work of one pool of a tenant to QUEUED under a new fencing token and a lease
--- of the given length, soonest due first; only what the worker's labels satisfy. Skips rows that
--- somebody else changes in this moment. Index open_executions_pull_idx.
-WITH due AS (
-    SELECT e.id, (r.definition #>> '{target,max_runtime_seconds}')::float8 AS longest
-    FROM open_executions e
+-- name: heads
+-- The priorities with due work that the worker's labels satisfy, of one pool of a tenant, and since
+-- when the first of each is due. Index open_executions_pull_idx.
+SELECT h.priority, h.due_at
+FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p CROSS JOIN LATERAL (
+    SELECT e.priority, e.due_at FROM open_executions e
     JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
     WHERE e.tenant_id = %(tenant)s
-      AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%' AND e.band = %(band)s
+      AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%' AND e.priority = p
       AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
       AND e.due_at <= statement_timestamp()
       AND coalesce(r.definition #> '{target,requires}', '{}'::jsonb) <@ %(labels)s::jsonb
-    ORDER BY e.due_at
+    ORDER BY e.due_at LIMIT 1
+) AS h
+ORDER BY h.priority
+
+-- name: claim
+-- Moves due work of a band's priorities, of one pool of a tenant, to QUEUED under a new fencing
+-- token and a lease of the given length; only what the worker's labels satisfy. By priority, then
+-- by due time, but ``oldest`` places go to the oldest, which is of the priority ``eldest``. Skips
+-- rows that are being changed in this moment. Index open_executions_pull_idx.
+WITH due AS MATERIALIZED (
+    SELECT v.old, d.* FROM (VALUES
+        (true, %(eldest)s::smallint[], %(oldest)s), (false, %(priorities)s, %(limit)s)
+    ) AS v (old, priorities, most)
+    CROSS JOIN LATERAL (
+        SELECT f.* FROM unnest(v.priorities) AS p CROSS JOIN LATERAL (
+            SELECT e.id, (r.definition #>> '{target,max_runtime_seconds}')::float8 AS longest
+            FROM open_executions e
+            JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
+            WHERE e.tenant_id = %(tenant)s
+              AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%' AND e.priority = p
+              AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+              AND e.due_at <= statement_timestamp()
+              AND coalesce(r.definition #> '{target,requires}', '{}'::jsonb) <@ %(labels)s::jsonb
+            ORDER BY e.due_at
+            LIMIT v.most
+            FOR NO KEY UPDATE OF e SKIP LOCKED
+        ) AS f
+        LIMIT v.most
+    ) AS d
+    LIMIT %(limit)s + %(oldest)s
+), chosen AS (
+    SELECT d.id, d.longest FROM due d
+    WHERE d.old OR d.id NOT IN (SELECT id FROM due WHERE old)
     LIMIT %(limit)s
-    FOR NO KEY UPDATE OF e SKIP LOCKED
 ), moved AS (
     UPDATE open_executions e
     SET status = 'QUEUED', fencing_token = nextval('execution_token_seq'),
@@ -36,11 +66,11 @@ WITH due AS (
         incarnation = %(incarnation)s, worker = %(worker)s, accepted_at = NULL,
         timeout_seconds = %(lease_seconds)s,
         lease_expires_at = statement_timestamp()
-            + least(%(lease_seconds)s, due.longest) * interval '1 second'
-    FROM due
-    WHERE e.id = due.id
+            + least(%(lease_seconds)s, c.longest) * interval '1 second'
+    FROM chosen c
+    WHERE e.id = c.id
     RETURNING e.id, e.tenant_id, e.task_id, e.revision, e.scheduled_for, e.due_at, e.attempt,
-              e.max_attempts, e.fencing_token, e.lease_expires_at, e.band, e.sealed_payload,
+              e.max_attempts, e.fencing_token, e.lease_expires_at, e.priority, e.sealed_payload,
               e.destination, e.lost_count, e.sealed_progress
 ), logged AS (
     INSERT INTO events (tenant_id, name, subjects, tasks)
@@ -48,12 +78,12 @@ WITH due AS (
     FROM moved GROUP BY tenant_id
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
-       m.max_attempts, m.fencing_token, m.lease_expires_at, m.band, m.sealed_payload,
+       m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
        r.definition -> 'target', r.definition -> 'retry_policy', r.sealed,
        m.destination, m.lost_count, m.sealed_progress, NULL::jsonb
 FROM moved m
 JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
-ORDER BY m.band, m.due_at
+ORDER BY m.priority, m.due_at
 
 -- name: ready
 -- For each group of waiting workers (tenant, pool, labels): how many executions they could lease

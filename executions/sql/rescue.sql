@@ -48,7 +48,7 @@ WHERE e.status = 'RUNNING'
 -- Whether anything in the partitions is with a worker, or with who leased it. Index
 -- open_executions_leased_idx, by its order.
 SELECT (
-    SELECT e.band FROM open_executions e
+    SELECT e.priority FROM open_executions e
     WHERE e.status IN ('QUEUED', 'RUNNING')
       AND e.partition = ANY(%(partitions)s)
     ORDER BY e.lease_expires_at LIMIT 1

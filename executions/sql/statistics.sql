@@ -32,7 +32,8 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
 WITH due AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING')
-      AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at <= now()
+      AND NOT e.held AND NOT e.parked
+      AND e.priority = ANY('{0,1,2,3,4,5,6,7,8,9}'::smallint[]) AND e.due_at <= now()
     LIMIT %(scan)s
 ), parked AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
@@ -42,7 +43,8 @@ WITH due AS MATERIALIZED (
 ), coming AS MATERIALIZED (
     SELECT e.tenant_id, e.status FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING')
-      AND NOT e.held AND NOT e.parked AND e.band = ANY('{0,1,2}'::smallint[]) AND e.due_at > now()
+      AND NOT e.held AND NOT e.parked
+      AND e.priority = ANY('{0,1,2,3,4,5,6,7,8,9}'::smallint[]) AND e.due_at > now()
     LIMIT %(scan)s
 ), held AS MATERIALIZED (
     SELECT e.tenant_id, e.status FROM open_executions e
@@ -112,11 +114,12 @@ WITH ahead AS (
     ORDER BY e.id LIMIT %(limit)s
 ), spread AS (
     SELECT first.id, first.task_id, first.scheduled_for, first.due_at
-    FROM unnest(ARRAY[0, 1, 2]) AS b (band)
+    FROM generate_series(0, 9) AS p
     CROSS JOIN LATERAL (
         SELECT e.* FROM open_executions e
         WHERE e.status IN ('PENDING', 'RETRYING')
-          AND NOT e.held AND NOT e.parked AND e.band = b.band AND e.due_at > %(moment)s
+          AND NOT e.held AND NOT e.parked AND e.priority = p::smallint
+          AND e.due_at > %(moment)s
         ORDER BY e.due_at LIMIT %(scan)s
     ) AS first
     WHERE first.tenant_id = %(tenant)s AND first.id < %(now)s AND first.trigger = 'schedule'

@@ -27,7 +27,7 @@ _MOST_WITH_CALENDARS = 200
 _AHEAD = timedelta(days=366)
 #: Tasks whose next instants are looked at, the soonest by their cursors.
 _LOOKED_AT = 40
-#: Rows of each band, the first due, among which those are looked for that jitter moves.
+#: Rows of each priority, the first due, among which those are looked for that jitter moves.
 _SCANNED = 500
 
 

@@ -25,7 +25,10 @@ PREVIOUS_RELEASE = {
     "tenants": "0001_initial",
 }
 #: Migrations that old code does not survive: UPGRADING.md tells to stop it first.
-RELEASE_BREAKS = {"executions 0015_queue_and_history": "unfinished work and history part ways"}
+RELEASE_BREAKS = {
+    "executions 0015_queue_and_history": "unfinished work and history part ways",
+    "executions 0016_priority": "claims order by priority, and bands are no longer written",
+}
 #: Models that went with a break.
 GONE = {"executions.LedgerFloor"}
 # Migration -> its steps that are no additions, and why old code survives them all the same.

@@ -45,7 +45,14 @@ def due(tenant: Tenant, count: int = 1, *, parked: bool = False) -> list[Task]:
 
 def room_of(tenant: Tenant, room: int) -> Mapping[str, Any]:
     """Return the rooms of a pass that has found so much for the host."""
-    return {"tenants": [tenant.id], "hosts": [HOST], "rooms": [room], "why": [IN_FLIGHT]}
+    return {
+        "tenants": [tenant.id],
+        "hosts": [HOST],
+        "rooms": [room],
+        "why": [IN_FLIGHT],
+        "old_rooms": [0],
+        "eldests": [None],
+    }
 
 
 def row(task: Task) -> Execution:

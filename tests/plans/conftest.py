@@ -193,12 +193,12 @@ INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by)
 SELECT id, 1, '{}', '', 'test' FROM tasks WHERE tenant_id = %(tenant)s
 """
 _EXECUTIONS = """
-INSERT INTO executions (id, tenant_id, task_id, partition, band, pool, revision, status, reason,
+INSERT INTO executions (id, tenant_id, task_id, partition, priority, pool, revision, status, reason,
     trigger, scheduled_for, due_at, finished_at, attempt, max_attempts, lost_count,
     timeout_seconds, incarnation, worker, held, error_code, error_message)
 SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0')
         || '8000' || '8' || lpad(to_hex(n), 15, '0'))::uuid,
-    %(tenant)s, tasks.id, tasks.partition, 1, 'default', 1, 'SUCCEEDED', '', 'schedule',
+    %(tenant)s, tasks.id, tasks.partition, 5, 'default', 1, 'SUCCEEDED', '', 'schedule',
     at, at, at, 1, 5, 0, 30, '', 'w', false, '', ''
 FROM (
     SELECT n, %(start)s::timestamptz + (n %% 600) * interval '1 second' AS at

@@ -36,7 +36,7 @@ def entry_of(
         "token": next(_tokens),
         "attempt": 1,
         "max_attempts": 5,
-        "band": 1,
+        "priority": 5,
         "scheduled_for": time.time(),
         "target": {**target_defaults(kind), **target},
         "retry_policy": {"retry_on": ["timeout"], "initial_delay_seconds": 1},

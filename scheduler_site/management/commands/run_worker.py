@@ -10,7 +10,7 @@ from celery.platforms import SecurityWarning
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from executions.choices import BAND_NAMES
+from executions.priorities import BAND_NAMES
 from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
 from scheduler_site.command_account import require_account

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine.bands import Bands
+from executions.engine.bands import Bands, Heads, Tenths, priorities_of
 
 
 def test_a_share_is_kept_for_each_lower_band():
@@ -88,3 +90,52 @@ def test_without_anything_to_claim_nobody_is_asked():
         raise AssertionError(f"band {band} was asked")
 
     assert Bands().share_out("default", 1000, claim, bands=[]) == ([], False)
+
+
+def _never() -> Heads:
+    raise AssertionError("asked")
+
+
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+#: Priority 6 has waited longest.
+HEADS = [(3, NOW), (5, NOW - timedelta(seconds=5)), (6, NOW - timedelta(seconds=9))]
+
+
+def test_one_place_in_ten_is_for_the_oldest_and_parts_of_it_add_up():
+    tenths = Tenths()
+
+    assert [tenths.of("a", 4) for _ in range(5)] == [0, 0, 1, 0, 1]
+    assert [tenths.of("b", 25), tenths.of("b", 25)] == [2, 3]
+
+
+def test_the_places_of_the_oldest_go_to_its_priority():
+    got = Bands().oldest("default", 50, [3, 5, 6], lambda: HEADS)
+
+    assert got == {"priorities": [3, 5, 6], "oldest": 5, "eldest": [6]}
+
+
+def test_a_single_priority_has_no_places_for_its_oldest():
+    got = Bands().oldest("default", 50, [5], _never)
+
+    assert got == {"priorities": [5], "oldest": 0, "eldest": [None]}
+
+
+def test_where_the_first_priority_has_the_oldest_its_order_is_enough():
+    heads = [(3, NOW - timedelta(seconds=60)), *HEADS[1:]]
+
+    got = Bands().oldest("default", 50, [3, 5, 6], lambda: heads)
+
+    # Parked work may be older than what was asked about.
+    assert got == {"priorities": [3, 5, 6], "oldest": 5, "eldest": [None]}
+
+
+def test_who_is_first_is_asked_only_when_a_place_is_due():
+    bands = Bands()
+
+    assert bands.oldest("default", 9, [3, 6], _never)["oldest"] == 0
+    assert bands.oldest("default", 1, [3, 6], lambda: HEADS)["oldest"] == 1
+
+
+def test_a_band_has_its_priorities_in_order():
+    assert [priorities_of(band) for band in range(3)] == [[0, 1, 2], [3, 4, 5, 6], [7, 8, 9]]
+    assert priorities_of(1, [9, 6, 3, 0]) == [3, 6]

@@ -159,7 +159,7 @@ def test_lower_bands_are_not_starved(alpha: Tenant, dispatcher: Dispatcher, brok
 
     dispatcher.run_once()
 
-    assert [entry["band"] for entry in broker.entries].count(0) == 8
+    assert [entry["priority"] for entry in broker.entries].count(0) == 8
     assert broker.queues == ["default.high", "default.normal", "default.low"]
 
 
@@ -180,7 +180,7 @@ def test_a_band_is_claimed_only_when_something_of_it_is_due(
     mark_queued = transitions.mark_queued
 
     def counted(parameters: dict[str, Any]) -> Any:
-        claimed.append(parameters["band"])
+        claimed.append(parameters["priorities"])
         return mark_queued(parameters)
 
     monkeypatch.setattr(transitions, "mark_queued", counted)
@@ -191,7 +191,7 @@ def test_a_band_is_claimed_only_when_something_of_it_is_due(
     due(dispatcher, alpha, *[5] * 20)
     dispatcher.run_once()
 
-    assert claimed == [1]
+    assert claimed == [[5]]
 
 
 def test_no_more_is_claimed_than_workers_can_take(
@@ -445,7 +445,7 @@ def test_a_fault_of_a_later_claim_leaves_the_earlier_one_published(
     mark_queued = transitions.mark_queued
 
     def fails_for_the_second(parameters: dict[str, Any]) -> tuple[list[Any], int]:
-        if parameters["band"] == 1:
+        if parameters["priorities"] == [5]:
             raise OperationalError("gone")
         return mark_queued(parameters)
 

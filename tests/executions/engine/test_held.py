@@ -1,4 +1,4 @@
-"""What a worker holds is ordered by time, then band; a fault of its own is tried again."""
+"""What a worker holds is ordered by time, then priority; a fault of its own is tried again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from executions.engine.held import Held, internal_failure
 
 
-def held(due: float, band: int, token: int) -> Held:
-    return Held(due, band, token, {}, {})
+def held(due: float, priority: int, token: int) -> Held:
+    return Held(due, priority, token, {}, {})
 
 
 def test_the_sooner_comes_first_then_the_more_urgent_then_the_older() -> None:

@@ -13,14 +13,14 @@ from executions.engine.lanes import LOOK_SECONDS, PATIENCE_SECONDS, Lanes
 NOW = 1000.0
 
 
-def held(token: int, host: str = "", *, band: int = 1, due: float = NOW) -> Held:
+def held(token: int, host: str = "", *, priority: int = 5, due: float = NOW) -> Held:
     entry: dict[str, Any] = {
         "id": f"e{token}",
         "tenant": "t",
         "destination": host,
         "start_by": int((due + 9) * 1000),
     }
-    return Held(due, band, token, entry, {})
+    return Held(due, priority, token, entry, {})
 
 
 def filled(*helds: Held) -> Lanes:
@@ -35,7 +35,9 @@ def tokens(found: list[Held]) -> list[int]:
 
 
 def test_urgent_work_goes_first_then_by_due_time():
-    lanes = filled(held(1, due=2), held(2, due=1), held(3, band=0, due=3), held(4, band=2, due=0))
+    lanes = filled(
+        held(1, due=2), held(2, due=1), held(3, priority=0, due=3), held(4, priority=9, due=0)
+    )
 
     assert tokens(lanes.take(3, NOW)) == [3, 2, 1]
     assert len(lanes) == 1
@@ -63,6 +65,23 @@ def test_work_behind_a_full_lane_starts():
     assert tokens(lanes.take(3, NOW)) == [100]
 
 
+def test_of_ten_starts_of_a_band_one_is_its_oldest_work():
+    lanes = filled(*(held(n, priority=3) for n in range(20)), held(99, priority=6, due=NOW - 60))
+
+    assert tokens(lanes.take(10, NOW)) == [*range(9), 99]
+
+
+def test_a_lane_lets_one_in_ten_out_by_age():
+    lanes = filled(*(held(n, "slow.example", priority=3) for n in range(30)))
+    lanes.put(held(99, "slow.example", priority=6, due=NOW - 60))
+    got = tokens(lanes.take(1, NOW))
+    for _ in range(10):
+        lanes.ended("t:slow.example")
+        got += tokens(lanes.take(1, NOW))
+
+    assert got == [*range(9), 99, 9]
+
+
 def test_one_slot_is_anybodys():
     lanes = filled(held(1, "a.example"), held(2, "a.example"))
 
@@ -80,7 +99,7 @@ def test_work_without_a_destination_may_have_every_slot():
 def test_a_lane_goes_on_in_its_order_when_a_request_ends():
     lanes = filled(*(held(number, "slow.example", due=NOW + number) for number in range(6)))
     assert tokens(lanes.take(4, NOW)) == [0, 1]
-    lanes.put(held(9, "slow.example", band=0))
+    lanes.put(held(9, "slow.example", priority=0))
 
     lanes.ended("t:slow.example")
 

@@ -100,7 +100,7 @@ def test_each_occurrence_has_the_derived_id_and_the_tasks_traits(
 
     row = executions_of(task)[0]
     assert row.id == execution_id(task.id, row.scheduled_for)
-    assert (row.partition, row.band, row.pool) == (task.partition, 0, "default")
+    assert (row.partition, row.priority, row.pool) == (task.partition, 1, "default")
     assert (row.revision, row.trigger, row.attempt) == (1, "schedule", 0)
     assert names_of(row.id) == ["execution.materialized"]
 

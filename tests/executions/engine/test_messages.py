@@ -30,7 +30,7 @@ def claimed(**parts: Any) -> Claimed:
         "max_attempts": 5,
         "token": 77,
         "lease_expires_at": DUE + timedelta(seconds=10),
-        "band": 1,
+        "priority": 5,
         "sealed_payload": None,
         # Named statements answer jsonb as text.
         "target": '{"url": "https://example.com/", "method": "POST"}',
@@ -61,7 +61,7 @@ def test_an_entry_holds_what_the_worker_needs():
     (entry,) = message([row], "run:1", {}, 0.0)["executions"]
 
     assert entry["id"] == str(row.id)
-    assert (entry["token"], entry["revision"], entry["band"]) == (77, 3, 1)
+    assert (entry["token"], entry["revision"], entry["priority"]) == (77, 3, 5)
     # The attempt that this delivery will be.
     assert (entry["attempt"], entry["max_attempts"]) == (2, 5)
     assert entry["target"]["url"] == "https://example.com/"

@@ -337,7 +337,7 @@ def test_urgent_work_of_a_destination_comes_back_first_and_in_turn_the_others(al
         finish_all()
         scheduler.dispatcher.run_once()
 
-    assert [entry["band"] for entry in scheduler.sent] == [0] * 28 + [2]
+    assert [entry["priority"] for entry in scheduler.sent] == [0] * 28 + [9]
 
 
 def test_paused_work_stays_and_comes_back_parked(alpha, scheduler):

@@ -111,12 +111,12 @@ class Bench:
         self.runner.accept({"incarnation": "r:1", "executions": list(entries)}, 100)
 
 
-def entry(name: str, token: int, *, due: float = 1000.0, band: int = 1) -> dict[str, Any]:
+def entry(name: str, token: int, *, due: float = 1000.0, priority: int = 5) -> dict[str, Any]:
     return {
         "id": name,
         "token": token,
         "due": due,
-        "band": band,
+        "priority": priority,
         "start_by": int((due + 10) * 1000),
         "attempt": 1,
         "max_attempts": 2,
@@ -213,7 +213,7 @@ async def test_urgent_work_overtakes_what_waits_for_a_slot(settings: Settings) -
     bench.gate.clear()
 
     bench.take(entry("first", 1))
-    bench.take(entry("low", 2, band=2), entry("high", 3, band=0))
+    bench.take(entry("low", 2, priority=9), entry("high", 3, priority=0))
     bench.gate.set()
     await bench.outbox.until(3)
 
@@ -451,7 +451,7 @@ async def test_a_free_slot_goes_to_the_most_urgent_of_what_is_due(settings: Sett
     bench.gate.clear()
     bench.take(entry("first", 1))
     await bench.until_delivered(1)
-    bench.take(entry("low", 2, band=2), entry("high", 3, due=1000.0, band=0))
+    bench.take(entry("low", 2, priority=9), entry("high", 3, due=1000.0, priority=0))
 
     bench.gate.set()
     await bench.outbox.until(3)

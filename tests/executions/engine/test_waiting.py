@@ -10,9 +10,9 @@ from executions.engine.held import Held
 from executions.engine.waiting import Waiting
 
 
-def held(token: int, due: float, *, band: int = 1, limits: str = "") -> Held:
+def held(token: int, due: float, *, priority: int = 5, limits: str = "") -> Held:
     entry: dict[str, Any] = {"id": str(token), "limits": limits, "start_by": 0}
-    return Held(due, band, token, entry, {})
+    return Held(due, priority, token, entry, {})
 
 
 def waiting(*all_held: Held) -> Waiting:
@@ -26,8 +26,8 @@ def tokens(found: list[Held]) -> list[int]:
     return [one.token for one in found]
 
 
-def test_what_is_due_goes_soonest_first_then_by_band():
-    kept = waiting(held(1, 10.0), held(2, 9.0), held(3, 10.0, band=0))
+def test_what_is_due_goes_soonest_first_then_by_priority():
+    kept = waiting(held(1, 10.0), held(2, 9.0), held(3, 10.0, priority=0))
 
     assert tokens(kept.take(10.0)) == [2, 3, 1]
     assert not len(kept)

@@ -72,7 +72,7 @@ def test_removed_rows_leave_the_ledger(task):
     assert executions_of(task) == []
 
 
-def test_adopted_rows_take_version_band_attempts_and_timeout(task):
+def test_adopted_rows_take_version_priority_attempts_and_timeout(task):
     definition = read_definition(task)
     definition.retry_policy["max_attempts"] = 2
     definition.target["timeout_seconds"] = 1.5
@@ -81,7 +81,7 @@ def test_adopted_rows_take_version_band_attempts_and_timeout(task):
     withdrawal.adopt(task, definition, withdrawal.lock(task.id))
 
     [row] = executions_of(task)
-    assert (row.revision, row.band, row.max_attempts, row.timeout_seconds) == (4, 2, 2, 1.5)
+    assert (row.revision, row.priority, row.max_attempts, row.timeout_seconds) == (4, 9, 2, 1.5)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,10 @@ def _parted_again() -> Iterator[None]:
 
 def ledger() -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT to_jsonb(e) FROM executions e ORDER BY id")
+        # The priority comes later.
+        cursor.execute(
+            "SELECT to_jsonb(e) - '{priority,band}'::text[] FROM executions e ORDER BY id"
+        )
         return [json_value(row[0]) for row in cursor.fetchall()]
 
 

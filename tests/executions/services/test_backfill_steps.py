@@ -74,10 +74,10 @@ def test_each_instant_is_an_execution_that_waits_for_its_turn(task: Task):
     items = job.items.order_by("position").values_list("at", "item_id", "result_id")
     assert [(row.scheduled_for, row.id, row.id) for row in rows] == list(items)
     facts = {
-        (r.trigger, r.status, r.reason, r.gated, r.held, r.band, r.series_id, r.revision)
+        (r.trigger, r.status, r.reason, r.gated, r.held, r.priority, r.series_id, r.revision)
         for r in rows
     }
-    assert facts == {("backfill", "PENDING", "", True, True, 2, job.id, 1)}
+    assert facts == {("backfill", "PENDING", "", True, True, 7, job.id, 1)}
     assert (rows[0].max_attempts, rows[0].timeout_seconds) == (5, 30.0)
     assert (rows[0].pool, rows[0].partition) == (task.pool, task.partition)
     told = subjects_of("execution.materialized")
@@ -158,7 +158,7 @@ def test_what_is_made_after_an_edit_runs_the_new_version(task: Task):
     run_job(job)
 
     # A11: nothing of the old definition starts; those that waited already were moved to it.
-    assert {(row.revision, row.gated, row.band) for row in made_by(job)} == {(2, True, 2)}
+    assert {(row.revision, row.gated, row.priority) for row in made_by(job)} == {(2, True, 7)}
 
 
 @pytest.mark.usefixtures("small_steps")

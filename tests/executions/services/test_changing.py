@@ -66,7 +66,7 @@ def test_an_edit_that_leaves_the_instants_takes_all_prepared_work_to_the_new_ver
 
     after = executions_of(task)
     assert [row.id for row in after] == [row.id for row in before]
-    assert {(row.revision, row.band, row.timeout_seconds) for row in after} == {(2, 0, 7.0)}
+    assert {(row.revision, row.priority, row.timeout_seconds) for row in after} == {(2, 0, 7.0)}
     assert reload(task).version == 2
 
 

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
+from django.db.models import F
 
 from executions.engine import guard
+from executions.models import Execution
 from executions.services import pull_workers
 from executions.services.pull_workers import Ask, labels_text, noticed
 from executions.services.triggering import Override, run_task
@@ -71,3 +76,40 @@ def test_what_waiting_workers_could_lease_is_told_for_each_group(alpha: Tenant, 
 
 def test_equal_labels_are_one_group():
     assert labels_text({"a": "1", "b": "2"}) == labels_text({"b": "2", "a": "1"})
+
+
+def _work_of(tenant: Tenant, priority: int, count: int, age: int, **target: Any) -> None:
+    """Let so much work of the pool be due since some seconds."""
+    made = work(tenant, count, priority=priority, target=target)
+    rows = Execution.objects.filter(task_id__in=[task.id for task in made])
+    rows.update(due_at=F("due_at") - timedelta(seconds=age))
+
+
+def _leased(tenant: Tenant, most: int) -> list[int]:
+    """Return the priorities of what a worker is handed."""
+    ids = [one.execution_id for one in take(tenant, most)]
+    return sorted(Execution.objects.filter(id__in=ids).values_list("priority", flat=True))
+
+
+def test_a_lease_takes_the_lower_number_first(alpha: Tenant):
+    for priority in (6, 5, 4, 3):
+        _work_of(alpha, priority, 2, 60 * priority)
+
+    assert _leased(alpha, 4) == [3, 3, 4, 4]
+    assert _leased(alpha, 4) == [5, 5, 6, 6]
+
+
+def test_one_lease_in_ten_is_of_the_oldest_that_the_worker_may_have(alpha: Tenant):
+    _work_of(alpha, 3, 30, 60)
+    _work_of(alpha, 5, 1, 600)
+    _work_of(alpha, 6, 1, 900, requires={"gpu": "a"})
+
+    assert _leased(alpha, 10) == [3] * 9 + [5]
+    assert _leased(alpha, 10) == [3] * 10
+
+
+def test_places_for_the_oldest_add_up_in_small_leases(alpha: Tenant):
+    _work_of(alpha, 7, 12, 60)
+    _work_of(alpha, 9, 1, 600)
+
+    assert [_leased(alpha, 1) for _ in range(11)] == [*[[7]] * 9, [9], [7]]

@@ -85,7 +85,7 @@ def message(
         "token": next(_tokens),
         "attempt": 1,
         "max_attempts": 1,
-        "band": 1,
+        "priority": 5,
         "due": due,
         "start_by": int((due + 10) * 1000),
         "scheduled_for": due,
