@@ -52,6 +52,8 @@ class Zombie:
     refused: str
     #: How long it may take, once it is stopped, to turn out that it has something in hand.
     look_seconds: float = 1.0
+    #: Continued, it sends what the start guard let go just before it was stopped.
+    sends_on: bool = False
     counts: dict[str, int] = field(default_factory=dict)
 
     async def inject(self, site: Site, window: Window) -> tuple[Fault, ...]:
@@ -62,12 +64,13 @@ class Zombie:
         async with self._caught(site, pid) as struck:
             await asyncio.sleep(self.seconds)
             await until_true("the others take over", lambda: self.taken_over(site, pid))
+        continued = (fault(f"SIGCONT {self.kind}"),) if self.sends_on else ()
         # Where nothing is refused, the check tells it.
         await within(_HAUNTS_SECONDS, lambda: refusals(site)[self.refused] > before[self.refused])
         await into(window, window.length_ms / 1000)
         after = refusals(site)
         self.counts = {kind: after[kind] - before[kind] for kind in after}
-        return (struck,)
+        return (struck, *continued)
 
     @asynccontextmanager
     async def _caught(self, site: Site, pid: int) -> AsyncIterator[Fault]:
@@ -180,7 +183,7 @@ def has_nothing_pending(site: Site, pid: int) -> bool:
     return not has_something_pending(site, pid)
 
 
-_IN_FLIGHT = Zombie("worker", runs_something, 7.0, worker_is_lost, OUTCOMES)
+_IN_FLIGHT = Zombie("worker", runs_something, 7.0, worker_is_lost, OUTCOMES, sends_on=True)
 _HOLDING = Zombie("worker", something_is_held, 11.0, nothing_is_held, STARTS)
 _SCHEDULER = Zombie("scheduler", owns_something, 10.0, owns_nothing, LEASES)
 _RECORDER = Zombie("recorder", has_read_a_batch, 6.0, has_nothing_pending, OUTCOMES, 0.0)
