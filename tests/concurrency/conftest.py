@@ -16,6 +16,8 @@ from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import make_tenant
 
+pytest.register_assert_rewrite("tests.concurrency.pair_invariants")
+
 
 @pytest.fixture
 def ground(transactional_db: None) -> None:

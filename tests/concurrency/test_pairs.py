@@ -1,0 +1,111 @@
+"""Every operation beside every other, the first of them standing before its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, OperationalError, transaction
+from django.test import TransactionTestCase
+
+from executions.engine import ledger
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from shared import sql
+from tenants.models import Tenant
+from tests.concurrency import pair_invariants
+from tests.concurrency.pair_barrier import ANSWERS, run_both
+from tests.concurrency.pair_operations import OPERATIONS
+from tests.concurrency.pair_world import World, build, keep_ten_days, sweep
+
+#: What keeps an end from moving what is not under its token any more.
+GUARD = """AND e.fencing_token = o.token AND CASE
+        WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END"""
+
+
+@pytest.fixture
+def swept() -> Iterator[None]:
+    """Delete what a test has committed; to flush every table takes longer than the test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: sweep())
+        yield
+
+
+@pytest.fixture
+def ground(swept: None, transactional_db: None, settings: Any) -> None:
+    keep_ten_days(settings)
+    ledger.ensure_days_ahead(database_now())
+
+
+@pytest.mark.parametrize("second", OPERATIONS)
+@pytest.mark.parametrize("first", OPERATIONS)
+def test_two_operations_at_once_leave_what_must_be_true(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, first: str, second: str
+):
+    world = build(alpha, frozenset({first, second}), monkeypatch)
+
+    ahead, _, _ = run_both(lambda: OPERATIONS[first](world), lambda: OPERATIONS[second](world))
+
+    assert ahead.stopped
+    pair_invariants.check(world)
+    before = pair_invariants.ended(world)
+    for name in (first, second):
+        repeat(world, name)
+    pair_invariants.check(world)
+    after = pair_invariants.ended(world)
+    assert {one: after[one] for one in before} == before
+
+
+def test_an_end_through_the_parent_of_both_parts_is_found(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    world = build(alpha, frozenset({"finish", "pause"}), monkeypatch)
+
+    with pytest.raises(OperationalError, match="moved to another partition"):
+        run_both(lambda: end_through_the_parent(world), lambda: OPERATIONS["pause"](world))
+
+
+def test_an_end_that_ignores_token_and_state_is_found(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    world = build(alpha, frozenset({"rescue", "finish"}), monkeypatch)
+    read = sql.statement
+
+    def unguarded(name: str) -> str:
+        text = read(name)
+        if name != "complete/finish":
+            return text
+        assert GUARD in text
+        return text.replace(GUARD, "AND CASE WHEN true THEN true ELSE false END")
+
+    monkeypatch.setattr(sql, "statement", unguarded)
+
+    with pytest.raises(IntegrityError, match="attempt_number_from_one"):
+        run_both(lambda: OPERATIONS["rescue"](world), lambda: OPERATIONS["finish"](world))
+
+
+def test_an_end_that_leaves_its_open_row_is_found(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
+    world = build(alpha, frozenset({"finish", "retention"}), monkeypatch)
+    pair_invariants.check(world)
+    before = Execution.objects.filter(id=world.first_id(world.series)).values().get()
+
+    run_both(lambda: OPERATIONS["finish"](world), lambda: OPERATIONS["retention"](world))
+    Execution.objects.create(**before)
+
+    with pytest.raises(AssertionError):
+        pair_invariants.check(world)
+
+
+@transaction.atomic
+def end_through_the_parent(world: World) -> None:
+    """End an execution as decision 0039 forbids: by an UPDATE that moves it to the history."""
+    execution = Execution.objects.filter(id=world.first_id(world.series))
+    ended = {"status": "SUCCEEDED", "finished_at": database_now(), "lease_expires_at": None}
+    assert execution.update(**ended) == 1
+
+
+def repeat(world: World, name: str) -> None:
+    with suppress(*ANSWERS):
+        OPERATIONS[name](world)
