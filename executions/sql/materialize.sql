@@ -28,11 +28,15 @@ LIMIT %(limit)s
 -- and unique, and the partition must still be this owner's under this epoch. The same test as in
 -- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
 -- What the policy or the limit of its task may hold back is written for the gate to decide on.
+-- Skips a row that this statement sees, instead of meeting its key: a session that ends or takes
+-- back that row waits for the task, which this one has locked, and the insert would wait for it.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
         %(due_at)s::timestamptz[], %(reasons)s::text[]
     ) AS p (id, task_id, scheduled_for, due_at, reason)
+), known AS MATERIALIZED (
+    SELECT e.id FROM open_executions e WHERE e.id = ANY(%(ids)s::uuid[])
 ), owned AS (
     -- By their ids, which are few: joined to each row, they would be read from end to end.
     SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
@@ -64,6 +68,7 @@ WITH planned AS (
            0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited, o.limited, '', '',
            o.trace_context, now()
     FROM planned p JOIN owned o ON o.id = p.task_id
+    WHERE NOT EXISTS (SELECT FROM known k WHERE k.id = p.id)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id
 ), logged AS (
@@ -122,8 +127,8 @@ WITH planned AS (
 SELECT count(*) FROM made
 
 -- name: already_ended
--- Those of the ids that the history has. Asked after insert_open: an insert that waited for the end
--- of the same instant finds its row gone, and only a later snapshot sees where it went.
+-- Those of the ids that the history has. Asked after insert_open, with a snapshot of its own: an
+-- insert that met the end of the same instant finds its row gone, and this sees where it went.
 SELECT d.id FROM ended_executions d
 WHERE d.id = ANY(%(ids)s::uuid[]) AND d.id >= %(low)s AND d.id <= %(high)s
 

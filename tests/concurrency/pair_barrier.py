@@ -20,17 +20,22 @@ SELECT count(*) FROM pg_stat_activity a
 WHERE a.datname = current_database() AND a.backend_type = 'client backend'
   AND a.pid <> pg_backend_pid() AND cardinality(pg_blocking_pids(a.pid)) > 0
 """
+_CHANGES = "SELECT pg_current_xact_id_if_assigned() IS NOT NULL"
 
 
 class Session:
     """An operation in a thread, and so in a database session, of its own."""
 
-    def __init__(self, work: Callable[[], Any], *, stops: bool = False) -> None:
+    def __init__(
+        self, work: Callable[[], Any], *, stops: bool = False, after: int | None = None
+    ) -> None:
         self.result: Any = None
         self.answer: BaseException | None = None
-        #: Whether it came to its commit, with something written or locked.
+        #: Whether it came to its commit, or so far, with something written or locked.
         self.stopped = False
         self._stops = stops
+        #: Statements that write or lock, after which it stops already before its commit.
+        self._after = after
         self._work = work
         self._error: BaseException | None = None
         self._there, self._go_on = threading.Event(), threading.Event()
@@ -76,7 +81,8 @@ class Session:
             _here.session = self
             if self._stops:
                 self._stop_at_commit()
-            self.result = self._work()
+            with connection.execute_wrapper(self._count):
+                self.result = self._work()
         except ANSWERS as answer:
             self.answer = answer
         except BaseException as error:  # noqa: BLE001 - raised again where it is joined
@@ -84,6 +90,14 @@ class Session:
         finally:
             self._there.set()
             connections.close_all()
+
+    def _count(self, execute: Callable[..., Any], query: Any, *arguments: Any) -> Any:
+        done = execute(query, *arguments)
+        if self._after and query != _CHANGES and connection.in_atomic_block and _has_changes():
+            self._after -= 1
+            if not self._after:
+                self.barrier()
+        return done
 
     def _stop_at_commit(self) -> None:
         own = connections["default"]
@@ -103,7 +117,7 @@ _here = threading.local()
 def _has_changes() -> bool:
     """Say whether the transaction has written or locked a row."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
+        cursor.execute(_CHANGES)
         return bool(cursor.fetchone()[0])
 
 
@@ -123,10 +137,16 @@ def retention_stops() -> Iterator[None]:
         yield
 
 
-def run_both(first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Session, Session, bool]:
-    """Run the second while the first stands before its commit; say also whether it had to wait."""
+def run_both(
+    first: Callable[[], Any], second: Callable[[], Any], *, after: int | None = None
+) -> tuple[Session, Session, bool]:
+    """Run the second while the first stands before its commit; say also whether it had to wait.
+
+    With ``after`` the first stands behind that many statements that write or lock, and asks for
+    more while the second waits for it: two orders of locks become a deadlock.
+    """
     with retention_stops():
-        ahead = Session(first, stops=True)
+        ahead = Session(first, stops=True, after=after)
         try:
             ahead.stop_before_commit()
             behind = Session(second)

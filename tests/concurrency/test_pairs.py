@@ -44,18 +44,39 @@ def ground(swept: None, transactional_db: None, settings: Any) -> None:
 def test_two_operations_at_once_leave_what_must_be_true(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch, first: str, second: str
 ):
-    world = build(alpha, frozenset({first, second}), monkeypatch)
+    meet(build(alpha, frozenset({first, second}), monkeypatch), first, second)
 
-    ahead, _, _ = run_both(lambda: OPERATIONS[first](world), lambda: OPERATIONS[second](world))
+
+@pytest.mark.parametrize("after", [1, 3])
+@pytest.mark.parametrize("first", OPERATIONS)
+def test_an_operation_that_has_begun_waits_for_no_scheduler_that_waits_for_it(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, first: str, after: int
+):
+    meet(build(alpha, frozenset({first, "prepare"}), monkeypatch), first, "prepare", after)
+
+
+@pytest.mark.parametrize("second", OPERATIONS)
+def test_a_scheduler_that_has_begun_waits_for_nothing_that_waits_for_it(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch, second: str
+):
+    meet(build(alpha, frozenset({"prepare", second}), monkeypatch), "prepare", second, 1)
+
+
+def meet(world: World, first: str, second: str, after: int | None = None) -> None:
+    ahead, _, _ = run_both(
+        lambda: OPERATIONS[first](world), lambda: OPERATIONS[second](world), after=after
+    )
 
     assert ahead.stopped
     pair_invariants.check(world)
     before = pair_invariants.ended(world)
+
     for name in (first, second):
         repeat(world, name)
+
     pair_invariants.check(world)
-    after = pair_invariants.ended(world)
-    assert {one: after[one] for one in before} == before
+    now = pair_invariants.ended(world)
+    assert {one: now.get(one) for one in before} == before
 
 
 def test_an_end_through_the_parent_of_both_parts_is_found(
