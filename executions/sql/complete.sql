@@ -283,8 +283,7 @@ ON CONFLICT (execution_id) DO NOTHING
 -- answers the recurring tasks that may have had their last occurrence, which stay locked. Counts
 -- the failures since the last success, by when they ended. Locks in order of id, which closes
 -- the deadlock of two recorders that share tasks. One row per task before tasks are read: lists
--- that are joined with each other would be compared row by row. A replay into another place, of a
--- version from 2^30 on, says nothing of the task.
+-- that are joined with each other would be compared row by row.
 WITH batch AS (
     SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
            max(e.finished_at) FILTER (WHERE e.status = 'SUCCEEDED')

@@ -15,8 +15,6 @@ def test_a_redirected_version_names_its_place_and_no_other_does():
         assert into_of(FIRST_REDIRECTED + 7, TARGETS[kind]) == {"pool": TARGETS[kind]["pool"]}
 
 
-@pytest.mark.parametrize(
-    "name", ["complete/settle_tasks", "gate/end_tasks", "materialize/advance_tasks"]
-)
-def test_the_statements_that_settle_and_end_tasks_have_the_same_number(name):
+@pytest.mark.parametrize("name", ["gate/end_tasks", "materialize/advance_tasks"])
+def test_the_statements_that_end_tasks_have_the_same_number(name):
     assert f".revision < {FIRST_REDIRECTED} " in " ".join(statement(name).split())
