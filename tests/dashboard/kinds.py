@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import replace
 from typing import Any
 
@@ -54,8 +53,7 @@ def started(task: Task, log: bytes | None = None, status: str = "", **parts: Any
     if status:
         written = None
         if log is not None:
-            text = sealed_log(str(execution.pk), log, truncated=False, exit_code=3)
-            written = base64.b64decode(text)
+            written = sealed_log(str(execution.pk), log, truncated=False, exit_code=3)
         finish(row, status, sealed_response=written, response_status=None, **parts)
     Execution.objects.filter(pk=execution.pk).update(pool=task.pool)
     execution.refresh_from_db()
