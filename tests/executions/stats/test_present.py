@@ -114,7 +114,7 @@ def test_what_runs_is_listed_longest_first(alpha: Tenant):
     older = make_execution(alpha, "RUNNING", once(name="Older"))
     # The test's transaction may have begun long before, and its now() with it.
     earlier = database_now() - timedelta(days=1)
-    Execution.objects.filter(pk=older.pk).update(started_at=earlier)
+    Execution.objects.filter(pk=older.pk).update(started_at=earlier, timeout_seconds=200_000.0)
 
     found = running_now(alpha.id)
 
