@@ -15,7 +15,7 @@ from django.db import DataError, IntegrityError, OperationalError, transaction
 from psycopg import errors
 
 from executions.choices import Status
-from executions.engine import progress, transitions
+from executions.engine import ledger, progress, transitions
 from executions.engine.outcome_stream import set_aside
 from executions.engine.said import Accepted, Deferred, Release, Said, Start
 from executions.engine.transitions import Finish
@@ -80,6 +80,9 @@ def _record_storable(said: Sequence[Said], result: Recorded) -> None:
             raise
         moved, stale = _record_free(said, result)
     except (DataError, IntegrityError) as error:
+        if not ledger.blames_a_value(error):
+            # A day without a table: read again, the outcomes find it made.
+            raise
         if len(said) > 1:
             middle = len(said) // 2
             _record_storable(said[:middle], result)

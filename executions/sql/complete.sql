@@ -53,6 +53,7 @@ WITH outcomes AS (
     -- is leased would be read for each batch.
     WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token AND CASE
         WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END
+      AND (o.status <> 'RETRYING' OR e.cancel_requested_at IS NOT NULL)
     RETURNING e.*, CASE o.status WHEN 'RETRYING' THEN 'CANCELLED' ELSE o.status END AS final,
         -- Of a run that was asked to make room, the reason of its end is the overlap. What waits
         -- for its tenant to be resumed says so until its end, and no longer.

@@ -2,16 +2,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError, transaction
 from psycopg import errors
 
 from executions.engine import recording, transitions
+from executions.engine.outcome_stream import SIDE_LIST
 from executions.engine.recording import record_in_batches
 from executions.engine.said import Release
 from executions.engine.transitions import Finish
 from executions.models import Execution
+from shared.ids import execution_id
+from shared.redis_client import client
+from shared.sql import rows
 from tenants.models import Tenant
 from tests.factories import make_task, once, prepare, release
 
@@ -92,3 +97,30 @@ def test_marks_are_settled_of_what_has_ended_and_is_recorded(alpha: Tenant):
 
     assert result.settled == [ended.token]
     assert recording.Recorded().settled == []
+
+
+def test_an_outcome_whose_day_is_missing_is_read_again_and_not_set_aside(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
+    [said] = finished(alpha, 1)
+    long_ago = execution_id(uuid4(), NOW.replace(year=2001))
+    Execution.objects.filter(id=said.execution_id).update(id=long_ago)
+    said = said._replace(execution_id=long_ago)
+
+    with monkeypatch.context() as patched:
+        # The day leaves after the look at it.
+        patched.setattr(transitions, "ensure_days_of", lambda ids: None)
+        with pytest.raises(IntegrityError, match="no partition"), transaction.atomic():
+            record_in_batches([said])
+
+    assert client().llen(SIDE_LIST) == 0
+    assert record_in_batches([said]).done == 1
+    assert statuses() == ["SUCCEEDED"]
+
+
+def test_an_outcome_to_be_tried_again_ends_nothing_by_itself(alpha: Tenant):
+    [said] = finished(alpha, 1)
+    again = said._replace(status="RETRYING", outcome="FAILED")
+
+    assert rows("complete/finish", transitions._columns([again])) == []
+    assert statuses() == ["QUEUED"]
