@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tasks.models import Task
 
 _MINUTE = timedelta(minutes=1)
-#: Of each recurring task so many of its latest instants have not ended.
+#: The number of latest instants of each recurring task that have not ended.
 _OPEN = 2
 _RESOLUTIONS = ("", "", "retried", "fixed", "ignored")
 

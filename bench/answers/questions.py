@@ -69,7 +69,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "/v1/forecast": ("days=2&label=team:billing",),
 }
 #: Lists with questions about each task, executions about each parameter, would be thousands:
-#: of a placeholder's values so many are asked with every parameter, the rest without any.
+#: of a placeholder's values this many are asked with every parameter, the rest without any.
 _WITH_PARAMETERS = 6
 #: Refused parameters, by path.
 REFUSED = ("limit=0", "limit=x", "page=0", "status=NONE", "unknown=1", "ordering=none", "since=x")

@@ -52,7 +52,7 @@ class Zombie:
     refused: str
     #: How long it may take, once it is stopped, to turn out that it has something in hand.
     look_seconds: float = 1.0
-    #: Continued, it sends what the start guard let go just before it was stopped.
+    #: Once continued, it sends what the start guard admitted just before it was stopped.
     sends_on: bool = False
     counts: dict[str, int] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ T = TypeVar("T")
 #: Priorities in order, and since when the first of each is due.
 Heads = Sequence[tuple[int, datetime]]
 
-#: One place of so many.
+#: One place in this many goes to the oldest work.
 SHARE = 10
 #: From the urgent one down.
 ALL = tuple(range(len(BAND_NAMES)))
@@ -38,7 +38,7 @@ class Tenths:
         self._owed: dict[Hashable, int] = {}
 
     def of(self, key: Hashable, wanted: int) -> int:
-        """Return how many of so many places are for the oldest."""
+        """Return how many of the wanted places are for the oldest work."""
         if len(self._owed) >= _MOST_KEYS:
             self._owed.clear()
         places, self._owed[key] = divmod(self._owed.get(key, 0) + wanted, SHARE)

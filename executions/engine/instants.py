@@ -43,10 +43,9 @@ def insert(found: list[Row], owner: dict[str, object], now: datetime, ended: Set
         missing = ledger.missing_days(row.at for row in found)
         if missing:
             raise DaysMissing(missing)
-    by_id = dict(zip(ids, found, strict=True))
-    pending = {one: row for one, row in by_id.items() if row.status == Status.PENDING}
-    skipped = {one: row for one, row in by_id.items() if row.status != Status.PENDING}
-    to_run = {one: row for one, row in pending.items() if one not in ended}
+    new = {one: row for one, row in zip(ids, found, strict=True) if one not in ended}
+    to_run = {one: row for one, row in new.items() if row.status == Status.PENDING}
+    skipped = {one: row for one, row in new.items() if row.status != Status.PENDING}
     made = 0
     if to_run:
         made += rows("materialize/insert_open", {**owner, **_columns(to_run)})[0][0]

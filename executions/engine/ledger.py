@@ -40,10 +40,9 @@ def oldest_open() -> UUID | None:
 
 
 def oldest_of_last_hour(now: datetime) -> UUID:
-    """Return an id at or below that of every execution which is open or ended since an hour ago."""
+    """Return an id at or below that of every execution that ended since an hour ago."""
     found: list[UUID] = [row[0] for row in rows("materialize/oldest_of_last_hour")]
-    open_ = oldest_open()
-    return min([first_id_at(now - _LAST_HOURS), *found, *([open_] if open_ else [])])
+    return min([first_id_at(now - _LAST_HOURS), *found])
 
 
 def is_old(oldest: UUID, now: datetime) -> bool:

@@ -1,12 +1,12 @@
-"""Retention: days past it leave the history, and nobody has to wait for that (L2).
+"""Retention: days past it leave the history without making other sessions wait (L2).
 
 1. A day before which nothing is open has what it will ever have; its table is marked and detached
-   from its parent concurrently: that waits for whoever uses the parent, and nobody waits for it.
-2. The table, which nobody can write to any more, gets a name of its own.
+   from its parent concurrently: that waits for the parent's users, and no session waits for it.
+2. The table, which no statement can write to now, gets a name of its own.
 3. Where an archive is kept, the table is written to it and read back.
 4. The table is dropped, which locks nothing but itself.
 
-Each step shows in the catalogue, so that whoever comes after a crash goes on there. An end that is
+Each step shows in the catalogue, so that the next run continues there after a crash. An end that is
 recorded between the look at what is open and the detachment leaves with its day. Called by
 ``housekeeping.py``.
 """

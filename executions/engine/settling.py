@@ -1,4 +1,4 @@
-"""What executions that have moved say of their tasks, written in the same transaction."""
+"""What executions that have moved say of their tasks, their minute and the log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from executions.engine.final_log import Final
+from executions.engine.minute_stats import Ended
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from shared.sql_arrays import of_moments, of_texts, of_uuids
@@ -23,6 +25,46 @@ class Settled(NamedTuple):
     revision: int
     #: None while it is RETRYING.
     finished_at: datetime | None
+
+
+class Moved(NamedTuple):
+    """A row of the statements that record what came of an attempt, in their order."""
+
+    id: UUID
+    tenant_id: UUID
+    status: str
+    attempt: int
+    start_delay_ms: float | None
+    minute: datetime
+    task_id: UUID
+    trigger: str
+    revision: int
+    finished_at: datetime | None
+    #: The task whose place it took and has left.
+    freed: UUID | None
+    without_success: bool
+    reason: str
+    trace_context: str | None
+
+    @property
+    def ended(self) -> Ended:
+        """What its minute counts."""
+        return Ended(
+            self.id, self.tenant_id, self.status, self.attempt, self.start_delay_ms, self.minute
+        )
+
+    @property
+    def of_task(self) -> Settled:
+        """What it says of its task."""
+        return Settled(
+            self.id, self.task_id, self.status, self.trigger, self.revision, self.finished_at
+        )
+
+    @property
+    def final(self) -> Final:
+        """What the log says of an end without success."""
+        ids = (self.id, self.tenant_id, self.status, self.attempt, self.task_id)
+        return Final(*ids, self.reason, self.trace_context)
 
 
 def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:

@@ -1,6 +1,6 @@
 """The order in which due work starts in a worker: by band and priority, then by due time.
 
-One start in ten of each band is its oldest work, whatever its priority, so that nothing starves
+One start in ten of each band is its oldest work of any priority, so that nothing starves
 here either.
 """
 

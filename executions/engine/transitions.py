@@ -16,10 +16,8 @@ from uuid import UUID
 
 from executions.choices import Status
 from executions.engine import final_log, minute_stats, settling
-from executions.engine.final_log import Final
 from executions.engine.ledger import ensure_days_of
-from executions.engine.minute_stats import Ended
-from executions.engine.settling import Settled
+from executions.engine.settling import Moved, Settled
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
 from shared.sql import rows, run
@@ -210,19 +208,14 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
         left = [entry for entry in finishes if entry.execution_id not in retrying]
         found += rows("complete/finish", _columns(left))
     run("complete/plan_freely")
-    moved = [Ended(*row[:6]) for row in found]
+    moved = [Moved._make(row) for row in found]
     failed = [row.id for row in moved if row.status == Status.FAILED]
     if failed:
         _insert_dead_letters(failed, finishes)
     if moved:
-        settling.settle(
-            [Settled._make((row[0], row[6], row[2], *row[7:10])) for row in found],
-            freed=[row[10] for row in found if row[10]],
-        )
-        minute_stats.count(moved)
-        final_log.note_ended(
-            [Final._make((*row[:4], row[6], *row[12:])) for row in found if row[11]], finishes
-        )
+        settling.settle([row.of_task for row in moved], [row.freed for row in moved if row.freed])
+        minute_stats.count([row.ended for row in moved])
+        final_log.note_ended([row.final for row in moved if row.without_success], finishes)
     return [row.id for row in moved]
 
 

@@ -1,10 +1,10 @@
 -- name: lock_open_of_task
 -- A task's prepared and released work, locked against dispatch and the recorder until the
--- change commits. Index executions_of_task_idx; the floor bounds the days.
+-- change commits. Index
+-- open_executions_of_task_idx.
 SELECT e.id, e.status, e.fencing_token, e.scheduled_for, e.attempt, e.trigger, e.revision
 FROM open_executions e
 WHERE e.task_id = %(task)s
-  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: remove_prepared
@@ -63,11 +63,10 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
 -- name: count_open
 -- What is under way takes a place of a task that has got a policy or a limit, whatever made it;
 -- a bulk job has places of its own, and
--- a replay into another place takes none. Index executions_of_task_idx.
+-- a replay into another place takes none. Index open_executions_of_task_idx.
 UPDATE open_executions e SET counted = true
 FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
-  AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
   AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
   AND e.revision < %(redirected)s
   AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
@@ -96,7 +95,6 @@ WHERE t.id = ANY(%(tasks)s)
 -- mark holds the retry that it may come to. What waits for the gate stays with it.
 UPDATE open_executions e SET held = %(held)s OR e.gated
 WHERE e.task_id = ANY(%(tasks)s)
-  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 
 -- name: settle_resumed
 -- The state of resumed tasks that have no instant ahead: what their unfinished work or else
@@ -107,12 +105,12 @@ SET status = CASE
     WHEN EXISTS (
         SELECT 1 FROM open_executions e
         WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
-          AND e.revision < %(redirected)s AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+          AND e.revision < %(redirected)s)
     THEN CASE WHEN t.type = 'ONE_TIME' AND EXISTS (
              SELECT 1 FROM open_executions e
              WHERE e.task_id = t.id AND e.attempt > 0
                AND e.revision < %(redirected)s
-               AND e.trigger IN ('schedule', 'retry') AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+               AND e.trigger IN ('schedule', 'retry'))
          THEN 'RUNNING' ELSE t.status END
     WHEN t.type = 'RECURRING' THEN 'COMPLETED'
     ELSE coalesce((

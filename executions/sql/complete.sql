@@ -107,7 +107,7 @@ SELECT id, tenant_id, final, number,
        date_trunc('minute', least(ended_at, now()), 'UTC'),
        task_id, trigger, revision, ended_at,
        CASE WHEN counted THEN task_id END,
-       CASE WHEN final <> 'SUCCEEDED' THEN task_id END, why, trace_context
+       final <> 'SUCCEEDED', why, trace_context
 FROM ended
 
 -- name: try_again
@@ -162,7 +162,7 @@ WITH outcomes AS (
 SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
        CASE WHEN m.pool NOT LIKE 'pull.%%' THEN m.start_delay_ms END,
        date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC'),
-       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, NULL::uuid, NULL, NULL
+       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, false, '', NULL
 FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free

@@ -24,8 +24,7 @@ LIMIT %(limit)s
 
 -- name: work
 -- How much of each host's work is in flight and how much is parked, the latter counted up to a
--- limit. Indexes open_executions_leased_idx and open_executions_parked_idx; ids are bounded so that only
--- days with unfinished work are touched.
+-- limit. Indexes open_executions_leased_idx and open_executions_parked_idx.
 SELECT w.host, coalesce(f.running, 0), p.parked
 FROM unnest(%(hosts)s::text[]) AS w (host)
 LEFT JOIN (

@@ -27,10 +27,10 @@ SELECT ARRAY(
 -- same order and with ``old_rooms`` for its oldest; what is due beyond the room is parked, so that
 -- the next claim does not meet it. Skips rows that are being changed in this moment. Indexes
 -- open_executions_due_idx and open_executions_parked_idx. A first row without id when nothing
--- moved; the last column counts the parked. Rows are updated by arrays of their ids: of a table that
--- was empty the planner expects a handful of rows, and would compare each of it with each that is
--- chosen. The partitions are asked by their place in an array, which planning does not weigh one by
--- one. VALUES and arrays are visited in their order, and no further than to the limit.
+-- moved; the last column counts the parked. Rows are updated by arrays of their ids: of a table
+-- that was empty the planner expects a handful of rows, and would compare each of it with each that
+-- is chosen. The partitions are asked by their place in an array, which planning does not weigh one
+-- by one. VALUES and arrays are visited in their order, and no further than to the limit.
 WITH held AS MATERIALIZED (
     SELECT ARRAY(
         SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
@@ -220,7 +220,7 @@ WHERE destination <> '' AND (leased >= %(many)s OR (tenant_id, destination) IN (
 
 -- name: parked_destinations
 -- Destinations that have parked work, behind one, so many: jumps from one to the next. Index
--- open_executions_parked_idx; ids are bounded so that only days with unfinished work are touched.
+-- open_executions_parked_idx.
 WITH RECURSIVE found AS (
     (SELECT e.tenant_id, e.destination FROM open_executions e
      WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked

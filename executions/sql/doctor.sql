@@ -20,8 +20,7 @@ ORDER BY a.xact_start LIMIT 1
 
 -- name: oldest_due
 -- The oldest work that is due and has not started, by what it waits for, without what a tenant's
--- own workers are to lease. Indexes open_executions_due_idx and open_executions_leased_idx; ids are bounded
--- so that only days with unfinished work are touched.
+-- own workers are to lease. Indexes open_executions_due_idx and open_executions_leased_idx.
 SELECT w.status, w.id, extract(epoch FROM clock_timestamp() - w.due_at)::float8
 FROM (
     (SELECT e.status, e.id, e.due_at
@@ -44,8 +43,7 @@ ORDER BY w.due_at LIMIT 1
 
 -- name: pull_pools
 -- Due work that no worker has leased: how much, of how many pools of all tenants, and for how many
--- seconds the oldest waits. Index open_executions_pull_idx; ids are bounded so that only days with
--- unfinished work are touched.
+-- seconds the oldest waits. Index open_executions_pull_idx.
 SELECT count(*), count(DISTINCT (e.tenant_id, e.pool)),
        extract(epoch FROM now() - min(e.due_at))::float8
 FROM open_executions e

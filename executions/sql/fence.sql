@@ -39,7 +39,8 @@ FROM partition_leases l WHERE l.partition = 0
 
 -- name: overdue_tasks
 -- By misfire policy: tasks with an instant in the past that nobody has started, and how many such
--- instants are prepared. Indexes tasks_due_idx, open_executions_due_idx and open_executions_gated_idx.
+-- instants are prepared. Indexes tasks_due_idx, open_executions_due_idx and
+-- open_executions_gated_idx.
 WITH overdue AS (
     SELECT t.id, t.schedule, 0 AS prepared FROM tasks t
     WHERE t.status = 'SCHEDULED' AND t.next_run_at < statement_timestamp()
@@ -71,7 +72,6 @@ CROSS JOIN LATERAL (
            e.attempt = 0 AND (e.trigger <> 'schedule' OR e.reason <> '')
            AND e.status IN ('PENDING', 'QUEUED') AS asked
 ) AS kind
-WHERE e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
 
 -- name: bulk_jobs_open
 -- Bulk jobs that have not ended: they go on where they were. Index bulk_jobs_due_idx.

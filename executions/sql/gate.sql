@@ -1,8 +1,7 @@
 -- name: groups
 -- The groups that have gated work in the held partitions, behind a task: when the first and the
 -- next of it are due, how much is due, and how many rows that are. So many rows are read: the
--- last task may have more. Index open_executions_gated_idx in its own order; ids are bounded so that
--- only days with unfinished work are touched.
+-- last task may have more. Index open_executions_gated_idx in its own order.
 SELECT w.task_id, w.series_id, min(w.due_at), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
        count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
 FROM (
@@ -69,12 +68,10 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM open_executions e
     WHERE e.counted
-      AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
       AND e.task_id = g.task_id AND e.series_id IS NULL AND g.series_id IS NULL
     UNION ALL
     SELECT e.id, e.status, e.fencing_token, e.cancel_requested_at FROM open_executions e
     WHERE e.counted
-      AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
       AND e.task_id = g.task_id AND e.series_id = g.series_id
 ) AS a ON true
 ORDER BY g.task_id, g.series_id, a.id
@@ -125,7 +122,6 @@ ORDER BY task_id, series_id, due_at, id
 -- moment is left for the next look.
 SELECT e.id, e.status, e.fencing_token FROM open_executions e
 WHERE e.id = ANY(%(ids)s)
-  AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING')
 ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: admit
@@ -159,7 +155,8 @@ SELECT (e).id, (e).task_id FROM gone
 
 -- name: end_tasks
 -- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
--- run. What a replay, of a version from 2^30 on, does in another place is not theirs. Locks in order of id, as the recorder does.
+-- run. What a replay, of a version from 2^30 on, does in another place is not theirs. Locks in
+-- order of id, as the recorder does.
 WITH locked AS (
     SELECT t.id FROM tasks t
     WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
@@ -171,7 +168,7 @@ FROM locked
 WHERE t.id = locked.id AND NOT EXISTS (
     SELECT 1 FROM open_executions e
     WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
-      AND e.revision < 1073741824 AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+      AND e.revision < 1073741824)
 
 -- name: somebody_waits
 -- Whether gated work of these tasks waits for a place, or will in a moment: a scheduler that

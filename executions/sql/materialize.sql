@@ -146,8 +146,7 @@ SET next_run_at = p.next_run_at,
     status = CASE WHEN p.next_run_at IS NULL AND NOT p.open AND NOT EXISTS (
                  SELECT 1 FROM open_executions e
                  WHERE e.task_id = t.id
-                   AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824
-                   AND e.status IN ('PENDING', 'QUEUED', 'RUNNING', 'RETRYING'))
+                   AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
              THEN 'COMPLETED' ELSE t.status END
 FROM unnest(
     %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
@@ -196,7 +195,7 @@ WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
 -- of both tables are locked without waiting, so that an edit or pause in this moment keeps its
 -- rows and nobody deadlocks. What waits for the gate is treated alike. Rows that stay behind, since
 -- they were started, are planned once more and met by their ids, so they leave the count, too.
--- Indexes open_executions_due_idx, open_executions_gated_idx and executions_of_task_idx.
+-- Indexes open_executions_due_idx, open_executions_gated_idx and those of tasks in both parts.
 WITH late AS (
     SELECT e.task_id, e.due_at, e.scheduled_for, n.until
     FROM open_executions e

@@ -1,11 +1,10 @@
 -- name: lock_work
 -- All unfinished work of many tasks, locked against dispatch and the recorder until the pause
 -- commits, in order of ids; answers what is released and has to be voided. Index
--- executions_of_task_idx; the floor bounds the days.
+-- open_executions_of_task_idx.
 WITH locked AS (
     SELECT e.id, e.status, e.fencing_token FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s)
-      AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
     ORDER BY e.id FOR NO KEY UPDATE
 )
 SELECT id, fencing_token FROM locked WHERE status = 'QUEUED'
@@ -20,7 +19,7 @@ ORDER BY t.id FOR NO KEY UPDATE
 -- name: unplan
 -- Expectations of the schedule that lie ahead leave the ledger, and each cursor goes back before
 -- them: the scheduler meets those instants again and what it counts again is taken back. The
--- rows are locked. Index executions_of_task_idx; no such row has an id below that of now.
+-- rows are locked. Index open_executions_of_task_idx; no such row has an id below that of now.
 WITH first AS (
     SELECT e.task_id, min(e.scheduled_for) AS scheduled_for FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
@@ -125,27 +124,10 @@ WHERE t.id = %(tenant)s FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: lock_tenant_work
 -- All unfinished work of a tenant, locked in order of ids before any of its tasks, as the recorder
--- does: its later parts would else be waited for with the earlier ones locked. Indexes
--- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and open_executions_leased_idx; the
--- floor bounds the days.
-WITH open AS MATERIALIZED (
-    SELECT e.id FROM open_executions e
-    WHERE e.tenant_id = %(tenant)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-    UNION ALL
-    SELECT e.id FROM open_executions e
-    WHERE e.tenant_id = %(tenant)s
-      AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
-    UNION ALL
-    SELECT e.id FROM open_executions e
-    WHERE e.tenant_id = %(tenant)s
-      AND e.status IN ('PENDING', 'RETRYING') AND e.held
-    UNION ALL
-    SELECT e.id FROM open_executions e
-    WHERE e.tenant_id = %(tenant)s AND e.status IN ('QUEUED', 'RUNNING')
-)
+-- does: its later parts would else be waited for with the earlier ones locked. Index
+-- open_executions_of_tenant_idx.
 SELECT e.id FROM open_executions e
-WHERE e.id = ANY(ARRAY(SELECT id FROM open))
+WHERE e.tenant_id = %(tenant)s
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: other_work
@@ -155,7 +137,6 @@ ORDER BY e.id FOR NO KEY UPDATE
 SELECT e.id, CASE WHEN e.status = 'QUEUED' THEN e.fencing_token END
 FROM open_executions e JOIN tasks t ON t.id = e.task_id
 WHERE e.id = ANY(%(ids)s)
-  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
   AND (NOT e.held OR (e.gated AND t.status <> 'PAUSED'))
 
 -- name: hold_other_work
@@ -165,7 +146,6 @@ WHERE e.id = ANY(%(ids)s)
 UPDATE open_executions e
 SET held = true, gated = false, parked = false, reason = 'tenant_suspended'
 WHERE e.id = ANY(%(ids)s)
-  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')
 
 -- name: release_suspended_work
 -- Lets locked work go that the suspension of its tenant held by itself; what a backfill had not
@@ -175,4 +155,3 @@ SET reason = '',
     gated = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted,
     held = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted
 WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'tenant_suspended'
-  AND e.status IN ('PENDING', 'RETRYING', 'QUEUED', 'RUNNING')

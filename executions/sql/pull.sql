@@ -121,8 +121,8 @@ WHERE e.tenant_id = %(tenant)s
 GROUP BY e.pool
 
 -- name: in_flight
--- Per tenant, pool and worker: what is leased or runs; of one tenant, or of all where none is given.
--- Index open_executions_leased_idx.
+-- Per tenant, pool and worker: what is leased or runs; of one tenant, or of all where none is
+-- given. Index open_executions_leased_idx.
 SELECT e.tenant_id, e.pool, e.worker, count(*) FROM open_executions e
 WHERE e.status IN ('QUEUED', 'RUNNING')
   AND (%(tenant)s::uuid IS NULL OR e.tenant_id = %(tenant)s) AND e.pool LIKE 'pull.%%'

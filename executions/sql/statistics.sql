@@ -27,8 +27,8 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
 -- What a tenant has open at this moment: due, late (queued work too), queued, running, RETRYING
 -- (held work too), seconds that the oldest due work waits. Of each kind a limited number of rows of
 -- all tenants is looked at; the last column says whether those were all. What waits for its
--- destination is due. Indexes open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and
--- open_executions_leased_idx; ids are bounded so that only days with unfinished work are touched.
+-- destination is due. Indexes open_executions_due_idx, open_executions_parked_idx,
+-- open_executions_held_idx and open_executions_leased_idx.
 WITH due AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING')
@@ -78,8 +78,8 @@ SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s)
                 (SELECT count(*) FROM leased)) < %(scan)s
 
 -- name: running_now
--- What a tenant runs, the longest first. Index open_executions_leased_idx; as many rows as all workers
--- have in hand.
+-- What a tenant runs, the longest first. Index open_executions_leased_idx; as many rows as all
+-- workers have in hand.
 SELECT r.id, r.task_id, t.name, r.started_at, extract(epoch FROM now() - r.started_at)::float8,
        r.timeout_seconds, r.attempt, r.max_attempts, r.worker, r.cancel_requested_at IS NOT NULL
 FROM (
@@ -105,8 +105,8 @@ ORDER BY t.next_run_at, t.id LIMIT %(limit)s
 -- name: next_prepared
 -- The soonest instants of a tenant that are in the ledger and have not come: those whose time is
 -- ahead, by index executions_of_tenant_idx from now on, and those whose time has passed and that
--- wait for their share of a jitter, among the first of all tenants by index open_executions_due_idx,
--- and with a worker by index open_executions_leased_idx.
+-- wait for their share of a jitter, among the first of all tenants by index
+-- open_executions_due_idx, and with a worker by index open_executions_leased_idx.
 WITH ahead AS (
     SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM open_executions e
     WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s

@@ -1,8 +1,8 @@
 -- name: open_work
 -- How much work is due, late, queued, running or RETRYING (held work too); what waits for its
 -- destination is due. What a tenant's own workers are to lease is due, but never late. Indexes
--- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and open_executions_leased_idx; ids are bounded so that only
--- days with unfinished work are touched.
+-- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and
+-- open_executions_leased_idx.
 WITH parked AS MATERIALIZED (
     SELECT e.status, e.due_at FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING')

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from shared.sql import statement
@@ -17,4 +19,4 @@ def test_a_redirected_version_names_its_place_and_no_other_does():
 
 @pytest.mark.parametrize("name", ["gate/end_tasks", "materialize/advance_tasks"])
 def test_the_statements_that_end_tasks_have_the_same_number(name):
-    assert f".revision < {FIRST_REDIRECTED} " in " ".join(statement(name).split())
+    assert re.search(rf"\.revision < {FIRST_REDIRECTED}\b", statement(name))
