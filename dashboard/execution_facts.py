@@ -16,7 +16,7 @@ from typing import Any
 from dashboard.pictures.attempt_phases import AttemptFacts
 from dashboard.pictures.state_path import Visit
 from events.models import Event
-from executions.attempts import queued_moments
+from executions.attempts import moments_of
 from executions.choices import LEASED, Status
 from executions.engine.transitions import CANCEL_GRACE_SECONDS
 from executions.models import Execution
@@ -90,11 +90,12 @@ def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:
     ]
 
 
-def state_visits(execution: Execution, attempts: Sequence[AttemptFacts]) -> list[Visit]:
+def state_visits(execution: Execution) -> list[Visit]:
     """Return the states that the execution entered, in the order in which it did."""
+    attempts = moments_of(execution.pk)
     events = Event.objects.filter(tenant_id=execution.tenant_id, subject_id=execution.pk)
     rows = list(events.order_by("id").values_list("name", "at", "data")[:_MOST_MOVES])
-    handed = [*queued_moments(execution.pk), execution.queued_at]
+    handed = [*(attempt.queued_at for attempt in attempts), execution.queued_at]
     handed += [_undone(data) for name, _, data in rows if name in _UNDOES_A_HANDOUT]
     # What happened at one moment keeps this order.
     visits = [
@@ -102,15 +103,15 @@ def state_visits(execution: Execution, attempts: Sequence[AttemptFacts]) -> list
         *(Visit(Status.QUEUED.value, at) for at in handed if at is not None),
     ]
     # An attempt ends when its worker says so; the event is written some milliseconds later.
-    known_ends = [one.finished_at for one in attempts if one.finished_at is not None]
-    ends = iter(known_ends)
+    ends = iter(attempts)
     for state, at in ((_STATE_OF_EVENT.get(name), at) for name, at, _ in rows):
         if state is not None and state != Status.RUNNING:
-            end = next(ends, None) if state in _ENDS_AN_ATTEMPT else None
-            visits.append(Visit(state.value, end or at))
+            ended = next(ends, None) if state in _ENDS_AN_ATTEMPT else None
+            visits.append(Visit(state.value, ended.finished_at if ended else at))
     if execution.finished_at is not None and execution.status not in {one.state for one in visits}:
-        ended = execution.status in _ENDS_AN_ATTEMPT and known_ends
-        visits.append(Visit(execution.status, known_ends[-1] if ended else execution.finished_at))
+        by_attempt = execution.status in _ENDS_AN_ATTEMPT and attempts
+        end = attempts[-1].finished_at if by_attempt else execution.finished_at
+        visits.append(Visit(execution.status, end))
     starts = [one.started_at for one in attempts if one.started_at is not None]
     if execution.status == Status.RUNNING and execution.started_at is not None:
         starts.append(max(execution.started_at, *starts) if starts else execution.started_at)

@@ -163,13 +163,15 @@ def start(claimed: Sequence[Claimed], worker: str = WORKER) -> None:
 
 
 def finish(row: Claimed, status: str = "SUCCEEDED", **parts: Any) -> None:
-    """Record what came of a released or running execution's attempt."""
+    """Record what came of a released or running execution's attempt, which began in time."""
     now = database_now()
+    queued_at = Execution.objects.values_list("queued_at", flat=True).get(pk=row.id)
+    earliest = now - timedelta(milliseconds=20)
     outcome = "SUCCEEDED" if status == "SUCCEEDED" else "FAILED"
     defaults: dict[str, Any] = {
         "outcome": "CANCELLED" if status == "CANCELLED" else outcome,
         "worker": WORKER,
-        "started_at": now - timedelta(milliseconds=20),
+        "started_at": earliest if queued_at is None else max(earliest, queued_at),
         "finished_at": now,
         "response_status": 200 if status == "SUCCEEDED" else 500,
     }

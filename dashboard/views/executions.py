@@ -123,7 +123,7 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
             "is_final": found.status in FINAL,
             "now": now,
             "attempts": attempts,
-            "visits": state_visits(found, attempts),
+            "visits": state_visits(found),
             "letter": letter,
             "called": describe_target(target, found.destination),
             "payload_text": pretty(_payload(found, shown)),

@@ -8,6 +8,7 @@ import pytest
 
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from events.models import Event
+from executions.attempts import Moments, moments_of
 from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.models import Attempt, Execution
@@ -39,7 +40,7 @@ def facts_of(execution):
 def test_the_states_come_in_the_order_in_which_they_were_entered(alpha, status):
     execution = make_execution(alpha, status)
 
-    visits = state_visits(execution, facts_of(execution))
+    visits = state_visits(execution)
 
     assert [visit.state for visit in visits if visit.state != "RUNNING"] == [
         state for state in PATHS[status] if state != "RUNNING"
@@ -52,7 +53,7 @@ def test_without_events_the_row_tells_its_own_times(alpha):
     execution = make_execution(alpha, "FAILED")
     Event.objects.all().delete()
 
-    states = {visit.state for visit in state_visits(execution, facts_of(execution))}
+    states = {visit.state for visit in state_visits(execution)}
 
     assert states == {"PENDING", "QUEUED", "RUNNING", "FAILED"}
 
@@ -72,7 +73,22 @@ def test_every_hand_out_keeps_its_time(alpha):
     assert [visit.at for visit in visits if visit.state == "QUEUED"] == times
     assert len(set(times)) == 2
     assert visits[0].at == execution.created_at
-    assert visits[-1].at == facts_of(execution)[-1].finished_at
+    assert visits[-1].at == moments_of(execution.pk)[-1].finished_at
+
+
+def test_what_happens_within_a_millisecond_keeps_its_order(alpha):
+    execution = make_execution(alpha, "RETRYING")
+    hand_out(execution)
+    created = execution.created_at.replace(microsecond=831_100) - timedelta(minutes=1)
+    Execution.objects.filter(pk=execution.pk).update(created_at=created)
+    attempt = Attempt.objects.filter(execution_id=execution.pk)
+    times = [created + timedelta(microseconds=step) for step in (100, 200, 300)]
+    attempt.update(**dict(zip(Moments._fields, times, strict=True)))
+
+    visits = visits_of(execution)
+
+    assert [visit.state for visit in visits[:4]] == ["PENDING", "QUEUED", "RUNNING", "RETRYING"]
+    assert [visit.at for visit in visits[:4]] == [created, *times]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -123,8 +139,7 @@ def reload(execution):
 
 
 def visits_of(execution):
-    found = reload(execution)
-    return state_visits(found, facts_of(found))
+    return state_visits(reload(execution))
 
 
 def hand_out(execution):
@@ -148,7 +163,7 @@ def test_another_executions_events_are_not_mixed_in(alpha):
     make_execution(alpha, "FAILED")
     execution = make_execution(alpha, "PENDING")
 
-    assert [visit.state for visit in state_visits(execution, [])] == ["PENDING"]
+    assert [visit.state for visit in state_visits(execution)] == ["PENDING"]
 
 
 def test_an_attempt_is_taken_with_its_times_and_its_error(alpha):

@@ -76,9 +76,12 @@ def test_a_finished_execution_shows_what_was_sent_and_got(client: ApiClient, alp
 
 def test_every_attempt_is_shown_in_order(client: ApiClient, alpha: Tenant):
     execution = make_execution(alpha)
+    ended = database_now()
     deliver(
         execution,
         "RETRYING",
+        started_at=ended - timedelta(milliseconds=20),
+        finished_at=ended,
         outcome="TIMED_OUT",
         error_code="timeout_total",
         error_message="No answer within 30 seconds.",
