@@ -69,6 +69,11 @@ def note_cancelled(ids: Sequence[UUID], reason: str) -> None:
         transaction.on_commit(partial(_write_cancelled, ids, reason), robust=True)
 
 
+def note_ended_before(ids: Sequence[UUID]) -> None:
+    """Log one line for open executions that the history had as ended, when it commits."""
+    transaction.on_commit(partial(_write_ended_before, ids), robust=True)
+
+
 def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> None:
     for one in finals:
         attempt = last[one.id]
@@ -87,6 +92,11 @@ def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> N
             log.warning("execution_failed", extra=fields)
         else:
             log.info("execution_cancelled", extra=fields)
+
+
+def _write_ended_before(ids: Sequence[UUID]) -> None:
+    shown = [str(one) for one in ids[:_MOST_IDS]]
+    log.error("executions_ended_before", extra={"count": len(ids), "execution_ids": shown})
 
 
 def _write_cancelled(ids: Sequence[UUID], reason: str) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
+from executions.engine import final_log
 from executions.engine.final_log import Final
 from executions.engine.minute_stats import Ended
 from shared.notify import wake_schedulers_in
@@ -45,6 +46,8 @@ class Moved(NamedTuple):
     without_success: bool
     reason: str
     trace_context: str | None
+    #: False where it had ended before; see first_ends.
+    first: bool
 
     @property
     def ended(self) -> Ended:
@@ -65,6 +68,20 @@ class Moved(NamedTuple):
         """What the log says of an end without success."""
         ids = (self.id, self.tenant_id, self.status, self.attempt, self.task_id)
         return Final(*ids, self.reason, self.trace_context)
+
+
+def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that ends executions without those that had ended before.
+
+    Their last column says which; ``task_at`` is the column of the task. Nothing of a second end
+    counts: the log tells it when the transaction commits, and its task may be over with it.
+    """
+    again = [row for row in moved if not row[-1]]
+    if not again:
+        return moved
+    final_log.note_ended_before([row[0] for row in again])
+    run("gate/end_tasks", {"task_ids": list({row[task_at] for row in again})})
+    return [row for row in moved if row[-1]]
 
 
 def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:

@@ -24,6 +24,7 @@ from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 
 _CANCEL_AT_ONCE = 5000
+_TASK = Moved._fields.index("task_id")
 #: How long work that goes on without a worker of ours may, once it is to be cancelled.
 CANCEL_GRACE_SECONDS = 30.0
 
@@ -193,8 +194,9 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     """Move each execution to what came of its attempt, with attempt, event and dead letter.
 
     This is succeed, schedule_retry, dead_letter and the end of a cancel in one batch; return
-    the executions that moved. A stale token is missing from the answer. The rows of the minute
-    stay locked until the commit: it should be the last write of its transaction.
+    the executions that moved. A stale token is missing from the answer, as is what had ended
+    before. The rows of the minute stay locked until the commit: it should be the last write of
+    its transaction.
     """
     if not finishes:
         return []
@@ -208,7 +210,7 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
         left = [entry for entry in finishes if entry.execution_id not in retrying]
         found += rows("complete/finish", _columns(left))
     run("complete/plan_freely")
-    moved = [Moved._make(row) for row in found]
+    moved = [Moved._make(row) for row in settling.first_ends(found, _TASK)]
     failed = [row.id for row in moved if row.status == Status.FAILED]
     if failed:
         _insert_dead_letters(failed, finishes)
@@ -252,7 +254,7 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
     moved: list[tuple[Any, ...]] = []
     for start in range(0, len(rows_), _CANCEL_AT_ONCE):
         part = rows_[start : start + _CANCEL_AT_ONCE]
-        moved += rows(
+        ends = rows(
             "complete/cancel",
             {
                 "ids": [row[0] for row in part],
@@ -260,6 +262,7 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
                 "reason": reason,
             },
         )
+        moved += settling.first_ends(ends, task_at=1)
     ids = [row[0] for row in moved]
     if ids:
         settling.settle(
@@ -290,7 +293,8 @@ def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
     if not ids:
         return []
     ensure_days_of(ids)
-    moved = rows("gate/skip", {"ids": list(ids), "reason": reason})
+    ends = rows("gate/skip", {"ids": list(ids), "reason": reason})
+    moved = settling.first_ends(ends, task_at=1)
     if moved:
         tasks = list({row[1] for row in moved})
         run("gate/end_tasks", {"task_ids": tasks})

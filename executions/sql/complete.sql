@@ -36,7 +36,7 @@ SET LOCAL enable_nestloop TO DEFAULT
 -- name: finish
 -- QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written to the
 -- history, with its attempt and its event. Exactly one outcome per attempt: a stale token moves
--- nothing. What was to be tried again and is asked to be cancelled ends CANCELLED: try_again, which
+-- nothing. Of what has ended before the row goes all the same, and the last column is false. What was to be tried again and is asked to be cancelled ends CANCELLED: try_again, which
 -- runs first, leaves it.
 WITH outcomes AS (
     SELECT * FROM unnest(
@@ -84,7 +84,7 @@ WITH outcomes AS (
            accepted_at, sealed_payload, sealed_progress, coalesce(result, sealed_result), parent_id,
            trace_context, created_at
     FROM ended
-    ON CONFLICT (id) DO NOTHING
+    ON CONFLICT (id) DO NOTHING RETURNING id
 ), tried AS (
     INSERT INTO attempts (
         id, execution_id, tenant_id, number, fencing_token, worker, due_at, queued_at, started_at,
@@ -107,7 +107,7 @@ SELECT id, tenant_id, final, number,
        date_trunc('minute', least(ended_at, now()), 'UTC'),
        task_id, trigger, revision, ended_at,
        CASE WHEN counted THEN task_id END,
-       final <> 'SUCCEEDED', why, trace_context
+       final <> 'SUCCEEDED', why, trace_context, id IN (SELECT id FROM kept)
 FROM ended
 
 -- name: try_again
@@ -162,7 +162,7 @@ WITH outcomes AS (
 SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
        CASE WHEN m.pool NOT LIKE 'pull.%%' THEN m.start_delay_ms END,
        date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC'),
-       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, false, '', NULL
+       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, false, '', NULL, true
 FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free
@@ -227,7 +227,7 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: cancel
--- PENDING, RETRYING or (voided) QUEUED to CANCELLED, in the history.
+-- PENDING, RETRYING or (voided) QUEUED to CANCELLED, in the history; the last column as of finish.
 WITH gone AS (
     DELETE FROM open_executions e
     USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
@@ -241,13 +241,13 @@ WITH gone AS (
         'status', 'CANCELLED', 'reason', %(reason)s::text, 'finished_at', now(),
         'lease_expires_at', NULL, 'gated', false,
         'cancel_requested_at', coalesce((g.e).cancel_requested_at, now()))) AS r
-    ON CONFLICT (id) DO NOTHING
+    ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT (e).tenant_id, 'execution.cancelled', (e).id, (e).task_id FROM gone
 )
 SELECT (e).id, (e).task_id, (e).trigger, (e).revision, now(),
-       CASE WHEN (e).counted THEN (e).task_id END
+       CASE WHEN (e).counted THEN (e).task_id END, (e).id IN (SELECT id FROM kept)
 FROM gone
 
 -- name: request_cancel

@@ -137,6 +137,7 @@ WHERE e.id = o.id AND e.status = 'PENDING' AND e.gated
 
 -- name: skip
 -- Gated PENDING to SKIPPED, in the history: its instant came while there was no place for it.
+-- The last column as of complete/finish.
 WITH gone AS (
     DELETE FROM open_executions e
     WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.gated
@@ -146,12 +147,12 @@ WITH gone AS (
     SELECT r.* FROM gone g CROSS JOIN LATERAL jsonb_populate_record(g.e, jsonb_build_object(
         'status', 'SKIPPED', 'reason', %(reason)s::text, 'finished_at', now(), 'gated', false,
         'held', false)) AS r
-    ON CONFLICT (id) DO NOTHING
+    ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT (e).tenant_id, 'execution.skipped', (e).id, (e).task_id FROM gone
 )
-SELECT (e).id, (e).task_id FROM gone
+SELECT (e).id, (e).task_id, (e).id IN (SELECT id FROM kept) FROM gone
 
 -- name: end_tasks
 -- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
