@@ -16,6 +16,7 @@ from executions.stats import (
     run_strips,
     running_now,
 )
+from shared.conf import conf
 from tasks.forecast_groups import Scope, computed_tasks
 from tasks.models import Task
 from tenants.models import Tenant
@@ -98,7 +99,7 @@ def test_strips_of_runs_are_found_by_task(plans: Any, full: Tenant):
 
     assert all(strips.values())
     near, far = found.found["statistics/latest_runs"]
-    assert len(near.days("executions")) <= 4
+    assert len(near.days("executions")) <= 2 + conf().partition_days_ahead
     assert len(far.days("executions")) <= 37
     for plan in (near, far):
         assert "tasks" not in plan.touched
