@@ -165,13 +165,13 @@ def start(claimed: Sequence[Claimed], worker: str = WORKER) -> None:
 def finish(row: Claimed, status: str = "SUCCEEDED", **parts: Any) -> None:
     """Record what came of a released or running execution's attempt, which began in time."""
     now = database_now()
-    queued_at = Execution.objects.values_list("queued_at", flat=True).get(pk=row.id)
-    earliest = now - timedelta(milliseconds=20)
+    handed = Execution.objects.filter(pk=row.id).values_list("queued_at", flat=True)
+    begins = [now - timedelta(milliseconds=20), *filter(None, handed)]
     outcome = "SUCCEEDED" if status == "SUCCEEDED" else "FAILED"
     defaults: dict[str, Any] = {
         "outcome": "CANCELLED" if status == "CANCELLED" else outcome,
         "worker": WORKER,
-        "started_at": earliest if queued_at is None else max(earliest, queued_at),
+        "started_at": max(begins),
         "finished_at": now,
         "response_status": 200 if status == "SUCCEEDED" else 500,
     }
