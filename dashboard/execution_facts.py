@@ -16,7 +16,7 @@ from typing import Any
 from dashboard.pictures.attempt_phases import AttemptFacts
 from dashboard.pictures.state_path import Visit
 from events.models import Event
-from executions.attempts import moments_of
+from executions.attempts import attempts_of
 from executions.choices import LEASED, Status
 from executions.engine.transitions import CANCEL_GRACE_SECONDS
 from executions.models import Execution
@@ -92,7 +92,7 @@ def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:
 
 def state_visits(execution: Execution) -> list[Visit]:
     """Return the states that the execution entered, in the order in which it did."""
-    attempts = moments_of(execution.pk)
+    attempts = attempts_of([execution.pk])[execution.pk]
     events = Event.objects.filter(tenant_id=execution.tenant_id, subject_id=execution.pk)
     rows = list(events.order_by("id").values_list("name", "at", "data")[:_MOST_MOVES])
     handed = [*(attempt.queued_at for attempt in attempts), execution.queued_at]

@@ -95,11 +95,12 @@ def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> N
 
 
 def _write_ended_before(ids: Sequence[UUID]) -> None:
-    shown = [str(one) for one in ids[:_MOST_IDS]]
-    log.error("executions_ended_before", extra={"count": len(ids), "execution_ids": shown})
+    log.error("executions_ended_before", extra=_named(ids))
 
 
 def _write_cancelled(ids: Sequence[UUID], reason: str) -> None:
-    shown = [str(one) for one in ids[:_MOST_IDS]]
-    fields = {"count": len(ids), "reason": reason, "execution_ids": shown}
-    log.info("executions_cancelled", extra=fields)
+    log.info("executions_cancelled", extra={"reason": reason, **_named(ids)})
+
+
+def _named(ids: Sequence[UUID]) -> dict[str, object]:
+    return {"count": len(ids), "execution_ids": [str(one) for one in ids[:_MOST_IDS]]}

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from events.models import Event
-from executions.attempts import Moments, moments_of
+from executions.attempts import attempts_of
 from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.models import Attempt, Execution
@@ -73,7 +73,7 @@ def test_every_hand_out_keeps_its_time(alpha):
     assert [visit.at for visit in visits if visit.state == "QUEUED"] == times
     assert len(set(times)) == 2
     assert visits[0].at == execution.created_at
-    assert visits[-1].at == moments_of(execution.pk)[-1].finished_at
+    assert visits[-1].at == attempts_of([execution.pk])[execution.pk][-1].finished_at
 
 
 def test_what_happens_within_a_millisecond_keeps_its_order(alpha):
@@ -83,7 +83,8 @@ def test_what_happens_within_a_millisecond_keeps_its_order(alpha):
     Execution.objects.filter(pk=execution.pk).update(created_at=created)
     attempt = Attempt.objects.filter(execution_id=execution.pk)
     times = [created + timedelta(microseconds=step) for step in (100, 200, 300)]
-    attempt.update(**dict(zip(Moments._fields, times, strict=True)))
+    queued_at, started_at, finished_at = times
+    attempt.update(queued_at=queued_at, started_at=started_at, finished_at=finished_at)
 
     visits = visits_of(execution)
 
