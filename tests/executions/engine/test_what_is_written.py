@@ -15,7 +15,7 @@ from tests.factories import finish, make_task, once, prepare, release
 pytestmark = pytest.mark.django_db
 
 PAGE = Path(__file__).parents[3] / "docs/architecture/costs.md"
-#: Tables, and the column that finds the one row of the test; days are counted as one table.
+#: Tables, and the condition that finds the one row of the test, days by their pattern.
 TABLES = {
     r"tasks": "id = %(task)s",
     r"open_executions": "task_id = %(task)s",
