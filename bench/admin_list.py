@@ -27,9 +27,9 @@ _TASKS = 2000
 
 _TASK_ROWS = """
 INSERT INTO tasks (id, tenant_id, name, type, status, version, partition, priority, schedule,
-    labels, occurrence_count, pause_note, on_resume, last_execution_status)
+    labels, pause_note, on_resume, last_execution_status)
 SELECT uuidv7(), %(tenant)s, 'Report ' || n, 'RECURRING', 'COMPLETED', 1, n %% 256, 5,
-    '{"every": "PT1H"}', '{}', 0, '', 'skip', ''
+    '{"every": "PT1H"}', '{}', '', 'skip', ''
 FROM generate_series(1, %(count)s) AS n
 """
 _EXECUTION_ROWS = """

@@ -20,7 +20,7 @@ from bench.installation import InstallationError
 
 #: The size that is projected from what was measured.
 PROJECTED = 100_000_000
-_TABLES = ("tasks", "task_revisions")
+_TABLES = ("tasks", "task_cursors", "task_revisions")
 _CHUNK = 100_000
 #: A key of 16 bytes and its pointer take 28; inner pages of 8 KiB are about two thirds full.
 _PER_INNER_PAGE = 200
@@ -37,14 +37,17 @@ WITH made AS MATERIALIZED (
       ON s.place = n %% cardinality(%(samples)s::uuid[]) + 1
 ), rested AS (
     INSERT INTO tasks (id, tenant_id, name, type, status, version, partition, priority, schedule,
-        labels, pool, destination, next_run_at, occurrence_count, pause_note, on_resume,
-        failure_streak, pause_after_failures, last_execution_status, created_at, updated_at)
+        labels, pool, destination, pause_note, on_resume, failure_streak,
+        pause_after_failures, last_execution_status, created_at, updated_at)
     SELECT m.id, m.tenant_id, 'at rest ' || m.n, t.type, 'SCHEDULED', 1, m.n / 7 %% 256,
            t.priority, t.schedule, jsonb_build_object('team', 'team-' || m.n %% 50), t.pool,
-           t.destination,
-           now() + interval '30 days' + (m.n * 7919 %% 31536000) * interval '1 second',
-           0, '', 'skip', 0, t.pause_after_failures, '', m.created_at, m.created_at
+           t.destination, '', 'skip', 0, t.pause_after_failures, '', m.created_at, m.created_at
     FROM made m JOIN tasks t ON t.id = m.sample
+), ahead AS (
+    INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
+    SELECT m.id, m.tenant_id, m.n / 7 %% 256,
+           now() + interval '30 days' + (m.n * 7919 %% 31536000) * interval '1 second', 0, false
+    FROM made m
 )
 INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by, created_at)
 SELECT m.id, 1, r.definition, r.sealed, 'bench', m.created_at

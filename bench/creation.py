@@ -38,10 +38,9 @@ _RAW_ROWS = 1000
 _COUNT = "SELECT count(*) FROM tasks WHERE name LIKE 'creation %'"
 _RAW = """
 INSERT INTO tasks (id, tenant_id, name, type, status, version, partition, priority, schedule,
-    labels, next_run_at, occurrence_count, pause_note, on_resume, last_execution_status)
+    labels, pause_note, on_resume, last_execution_status)
 SELECT overlay(id::text placing '8' from 15)::uuid, tenant_id, 'raw', type, status, version,
-    partition, priority, schedule, labels, next_run_at, occurrence_count, pause_note, on_resume,
-    last_execution_status
+    partition, priority, schedule, labels, pause_note, on_resume, last_execution_status
 FROM tasks WHERE name LIKE 'creation %%' ORDER BY id LIMIT %s OFFSET %s
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.mutation import one
 
 _ENGINE = "tests/executions/engine"
+_CURSORS = "tests/concurrency/test_cursor_race.py"
 _PARTS = "tests/concurrency/test_parts_race.py"
 _SQL = "executions/sql"
 
@@ -22,8 +23,59 @@ LEDGER = (
         "materialize moves a cursor that an edit has moved",
         (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
         f"{_SQL}/materialize.sql",
-        "t.next_run_at = p.cursor AND ",
+        "k.next_run_at = p.cursor AND ",
         "",
+        "-- name: advance_tasks",
+    ),
+    one(
+        "cursor-taken-unchecked",
+        "materialize takes the cursor of a one-time task that an edit has moved",
+        (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
+        f"{_SQL}/materialize.sql",
+        "k.next_run_at = p.cursor AND ",
+        "",
+        "-- name: take_cursors",
+    ),
+    one(
+        "cursor-not-held",
+        "the cursor of a task that a pause holds stays due",
+        ("tests/concurrency/test_pairs.py",),
+        f"{_SQL}/pausing.sql",
+        "    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)\n",
+        "    SELECT 1\n",
+    ),
+    one(
+        "settled-beside-cursor",
+        "an end closes a task that has got another instant meanwhile",
+        (_CURSORS,),
+        "executions/engine/settling.py",
+        '        run("complete/lock_tasks", {"task_ids": parameters["task_ids"]})\n',
+        "",
+    ),
+    one(
+        "ended-beside-cursor",
+        "a task that has got another instant meanwhile is taken to be at its end",
+        (_CURSORS,),
+        "executions/engine/settling.py",
+        '    run("complete/lock_tasks", {"task_ids": task_ids})\n',
+        "",
+    ),
+    one(
+        "begun-beside-cursor",
+        "a one-time task that has got another instant meanwhile is RUNNING and never due",
+        (_CURSORS,),
+        "executions/engine/settling.py",
+        '[row[0] for row in rows("complete/lock_one_time_tasks", {"task_ids": task_ids})]',
+        "task_ids",
+    ),
+    one(
+        "locked-and-joined",
+        "a change goes on with the cursor as it was before it waited for the task",
+        (_CURSORS,),
+        "tasks/querysets.py",
+        'alone = self.select_related(None).order_by("id")\n'
+        '        return alone.select_for_update(no_key=True).prefetch_related("cursor")',
+        'return self.order_by("id").select_for_update(no_key=True, of=("self",))',
     ),
     one(
         "ended-again",

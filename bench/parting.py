@@ -1,7 +1,7 @@
-"""How long an installation of the version before takes to part its executions, and back.
+"""How long an installation of the version before takes to part its ledger and tasks, and back.
 
 A PostgreSQL of its own gets a million tasks, ten million ended executions of thirty days and 50,000
-unfinished ones, by SQL, on the schema before. Then: the migration is killed in the middle and
+unfinished ones, by SQL, on the schema before. Then: each migration is killed in the middle and
 nothing has changed; it runs to its end; the way back; and forward again. Each time every row is
 counted and summed. Run: ``python -m bench.parting`` (about half an hour).
 """
@@ -24,8 +24,11 @@ from bench import command_line, report
 from bench.installation import CHECKOUT, InstallationError
 from shared.ids import first_id_at
 
-_BEFORE, _AFTER = "0014_queued_attempts", "0015_queue_and_history"
-_KILLED_AFTER_SECONDS = 4.0
+#: App, the migration before, and the one that parts; in the order of the way there.
+_STEPS = (
+    ("executions", "0014_queued_attempts", "0015_queue_and_history"),
+    ("tasks", "0019_name_zone_rules", "0020_cursors_apart"),
+)
 _TENANT = "0199b6f0-0000-7000-8000-000000000001"
 _TASKS = """
 INSERT INTO tasks (id, tenant_id, name, type, status, version, partition, priority, schedule,
@@ -77,6 +80,14 @@ SELECT status, count(*), sum(hashtextextended(id::text || status || coalesce(wor
     || coalesce(finished_at::text, ''), 0)::numeric)::text
 FROM executions GROUP BY status ORDER BY status
 """
+_SUM_OF_TASKS = """
+SELECT count(*), sum(hashtextextended(t.id::text || coalesce(c.next_run_at::text, '')
+    || coalesce(c.occurrence_count, 0)::text, 0)::numeric)::text
+FROM tasks t {cursors}
+"""
+#: Where the cursors are: in their table, or in the tasks.
+_APART = "LEFT JOIN task_cursors c ON c.task_id = t.id"
+_TOGETHER = "JOIN tasks c ON c.id = t.id"
 
 
 def main(arguments: list[str]) -> int:
@@ -120,23 +131,40 @@ def _measure(chosen: argparse.Namespace, scratch: Path) -> int:
 
 def _figures(chosen: argparse.Namespace, url: str) -> dict[str, Any]:
     _migrate(url, "", app="")
-    _migrate(url, _BEFORE)
+    for app, before, _ in reversed(_STEPS):
+        _migrate(url, before, app)
     with psycopg.connect(url, autocommit=True) as session:
         _fill(session, chosen)
-        before = session.execute(_SUM).fetchall()
-    killed = _killed(url)
-    with psycopg.connect(url, autocommit=True) as session:
-        same = [session.execute(_SUM).fetchall() == before]
-    rows = sum(row[1] for row in before)
-    figures: dict[str, Any] = {"killed_after_s": round(killed, 1), "rows": rows}
-    for name, target in (("forward_s", _AFTER), ("back_s", _BEFORE), ("again_s", _AFTER)):
-        began = time.monotonic()
-        said = _migrate(url, target)
-        figures[name] = round(time.monotonic() - began, 1)
-        figures[name.replace("_s", "_said")] = said[-3:]
-        with psycopg.connect(url, autocommit=True) as session:
-            same.append(session.execute(_SUM).fetchall() == before)
+    first = _sums(url)
+    figures: dict[str, Any] = {"rows": sum(row[1] for row in first[0])}
+    same = []
+    for app, _, after in _STEPS:
+        figures[f"{app}_killed_after_s"] = round(_killed(url, app, after), 1)
+        same.append(_sums(url) == first)
+        _take(figures, f"{app}_forward", url, app, after)
+        same.append(_sums(url) == first)
+    for app, before, _ in reversed(_STEPS):
+        _take(figures, f"{app}_back", url, app, before)
+        same.append(_sums(url) == first)
+    for app, _, after in _STEPS:
+        _take(figures, f"{app}_again", url, app, after)
+        same.append(_sums(url) == first)
     return {**figures, "same_after_each": same, "kept": all(same)}
+
+
+def _take(figures: dict[str, Any], name: str, url: str, app: str, target: str) -> None:
+    began = time.monotonic()
+    said = _migrate(url, target, app)
+    figures[f"{name}_s"] = round(time.monotonic() - began, 1)
+    figures[f"{name}_said"] = said[-3:]
+
+
+def _sums(url: str) -> list[Any]:
+    """Return what stands in executions and tasks, whichever form they have."""
+    with psycopg.connect(url, autocommit=True) as session:
+        [(apart,)] = session.execute("SELECT to_regclass('task_cursors') IS NOT NULL").fetchall()
+        of_tasks = _SUM_OF_TASKS.format(cursors=_APART if apart else _TOGETHER)
+        return [session.execute(_SUM).fetchall(), session.execute(of_tasks).fetchall()]
 
 
 def _fill(session: psycopg.Connection[Any], chosen: argparse.Namespace) -> None:
@@ -156,7 +184,7 @@ def _fill(session: psycopg.Connection[Any], chosen: argparse.Namespace) -> None:
     session.execute("VACUUM ANALYZE")
 
 
-def _migrate(url: str, target: str, app: str = "executions") -> list[str]:
+def _migrate(url: str, target: str, app: str) -> list[str]:
     done = subprocess.run(
         _command(app, target),
         cwd=CHECKOUT,
@@ -170,15 +198,20 @@ def _migrate(url: str, target: str, app: str = "executions") -> list[str]:
     return [line.strip() for line in done.stdout.splitlines() if " s  " in line]
 
 
-def _killed(url: str) -> float:
-    began = time.monotonic()
-    process = subprocess.Popen(_command("executions", _AFTER), cwd=CHECKOUT, env=_environment(url))
-    try:
-        process.wait(_KILLED_AFTER_SECONDS)
+def _killed(url: str, app: str, target: str) -> float:
+    """Kill the migration as soon as it says how far it is, which is before its end."""
+    read, write = os.pipe()
+    process = subprocess.Popen(
+        _command(app, target), cwd=CHECKOUT, env=_environment(url), stdout=write
+    )
+    os.close(write)
+    began, said = time.monotonic(), b""
+    while b" s  " not in said and (more := os.read(read, 4096)):
+        said += more
+    process.kill()
+    os.close(read)
+    if process.wait() == 0:
         raise InstallationError("the migration ended before it could be killed")
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
     return time.monotonic() - began
 
 

@@ -24,12 +24,14 @@ class TenantQuerySet(models.QuerySet[Row]):
         """Return the tenant's rows."""
         return self.filter(tenant_id=tenant_id)
 
+    def locked(self) -> Self:
+        """Return the rows locked for a change, in order of their keys."""
+        return self.select_for_update(no_key=True).order_by("pk")
+
     def get_for_tenant(self, tenant_id: UUID, row_id: UUID, *, lock: bool = False) -> Row:
         """Return one row of the tenant, locked for a change if asked; raise NotFound."""
         found = self.for_tenant(tenant_id).filter(pk=row_id)
-        if lock:
-            found = found.select_for_update(no_key=True)
-        row = found.first()
+        row = (found.locked() if lock else found).first()
         if row is None:
             raise NotFound(f"There is no such {self.called}.")
         return row

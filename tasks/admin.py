@@ -9,7 +9,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from shared.admin import ProductAdmin
-from tasks.models import TaskRevision, ZoneMove, ZoneRules
+from tasks.models import TaskCursor, TaskRevision, ZoneMove, ZoneRules
 
 
 @admin.register(TaskRevision)
@@ -17,6 +17,17 @@ class TaskRevisionAdmin(ProductAdmin):
     """A task's definition as it stood; payload, headers and authentication are sealed."""
 
     list_display = ("task", "version", "changed_by", "created_at")
+    list_prefetch = ("task",)
+    list_scopes = {"task__id__exact": "task_id"}
+    search_fields = ("=task__id",)
+    search_help_text = "Id of the task."
+
+
+@admin.register(TaskCursor)
+class TaskCursorAdmin(ProductAdmin):
+    """Where a task's schedule goes on; only to look at."""
+
+    list_display = ("task", "next_run_at", "occurrence_count", "held", "partition")
     list_prefetch = ("task",)
     list_scopes = {"task__id__exact": "task_id"}
     search_fields = ("=task__id",)

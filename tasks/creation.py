@@ -24,7 +24,7 @@ from tasks import standing_pauses
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
-from tasks.models import Task
+from tasks.models import Task, TaskCursor
 from tasks.revisions import stored_parts
 from tasks.services import Pause, columns_of, facts_of, first_instant, take_pause
 from tenants.suspension import require_active
@@ -185,6 +185,7 @@ def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> N
     Task.objects.bulk_update(
         held, ["status", "paused_at", "paused_until", "pause_note", "on_resume", "pause_id"]
     )
+    TaskCursor.objects.filter(task_id__in=[task.id for task in held]).update(held=True)
 
 
 def _insertion_of(

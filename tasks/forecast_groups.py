@@ -14,12 +14,12 @@ from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Q
+from django.db.models import F, Q
 from psycopg import sql
 
 from shared.sql import json_value, statement
 from tasks.calendars import SpecOf, spec_reader
-from tasks.choices import TaskStatus, TaskType
+from tasks.choices import TaskType
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
 from tasks.schedules.base import Spec
@@ -37,9 +37,11 @@ _COLUMNS = (
     "schedule",
     "destination",
     "created_at",
-    "next_run_at",
-    "occurrence_count",
 )
+_CURSOR = {
+    "next_run_at": F("cursor__next_run_at"),
+    "occurrence_count": F("cursor__occurrence_count"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +174,9 @@ def count_tasks(scope: Scope, limit: int) -> int:
 
 
 def _scheduled(scope: Scope) -> TaskQuerySet:
-    found: TaskQuerySet = Task.objects.for_tenant(scope.tenant_id).filter(
-        status=TaskStatus.SCHEDULED, next_run_at__isnull=False, next_run_at__lt=scope.until
-    )
-    if scope.partitions is not None:  # tasks_due_idx
-        found = found.filter(partition__in=scope.partitions)
+    found = Task.objects.ahead(scope.tenant_id).filter(cursor__next_run_at__lt=scope.until)
+    if scope.partitions is not None:  # task_cursors_due_idx
+        found = found.filter(cursor__partition__in=scope.partitions)
     if scope.destination is not None:
         found = found.filter(destination=scope.destination)
     return found if scope.label is None else found.labelled(scope.label)
@@ -185,7 +185,7 @@ def _scheduled(scope: Scope) -> TaskQuerySet:
 def _ask(asked: str, tasks: TaskQuerySet, parameters: list[Any]) -> list[tuple[Any, ...]]:
     """Run a statement over a query of tasks, so that lists and forecasts filter by the same."""
     try:
-        text, inner = tasks.order_by().values(*_COLUMNS).query.sql_with_params()
+        text, inner = tasks.order_by().values(*_COLUMNS, **_CURSOR).query.sql_with_params()
     except EmptyResultSet:
         return []
     chosen = sql.SQL(text)

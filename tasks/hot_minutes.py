@@ -65,7 +65,7 @@ def find_meeting(tenant_id: UUID, at: datetime, *, now: datetime) -> Meeting:
     scope = Scope(tenant_id, minute + MINUTE)
     found = _recurring(scope, minute)
     ids = ids_of(scope, found.groups, MOST_TASKS + 1) if found.groups else []
-    once = plain_tasks(scope).filter(next_run_at__gte=minute)
+    once = plain_tasks(scope).filter(cursor__next_run_at__gte=minute)
     unspread = once.filter(schedule__jitter_seconds=0)
     left_out = found.left_out + once.count() - unspread.count()
     ids += unspread.order_by("id").values_list("id", flat=True)[: MOST_TASKS + 1 - len(ids)]

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
+from django.db import models
 from django.db.models import Q
 
 from shared.hosts import HostError
 from shared.querysets import TenantQuerySet
-from tasks.choices import SUSPENSION
+from tasks.choices import SUSPENSION, TaskStatus
 from tasks.destination_names import read_name
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ class TaskQuerySet(TenantQuerySet["Task"]):
 
     called = "task"
     found_by_key = True  # tasks_listed_idx
+
+    def locked(self) -> TaskQuerySet:
+        """Return the tasks locked, in order of their ids; each is the lock of its cursor too.
+
+        The cursors are read when the locks are held: joined, they would be as they were before
+        this session waited.
+        """
+        alone = self.select_related(None).order_by("id")
+        return alone.select_for_update(no_key=True).prefetch_related("cursor")
 
     def for_tenant(self, tenant_id: UUID) -> TaskQuerySet:
         """Return the tenant's tasks that are not deleted."""
@@ -75,6 +85,30 @@ class TaskQuerySet(TenantQuerySet["Task"]):
     def with_labels(self) -> TaskQuerySet:
         """Return tasks that have labels; a part of the index tasks_labelled_idx."""
         return self.exclude(labels={})
+
+    def ahead(self, tenant_id: UUID) -> TaskQuerySet:
+        """Return the tenant's tasks that have an instant ahead and are not held, soonest first.
+
+        Index task_cursors_of_tenant_idx.
+        """
+        found = self.for_tenant(tenant_id).filter(
+            status=TaskStatus.SCHEDULED,
+            cursor__tenant_id=tenant_id,
+            cursor__held=False,
+            cursor__next_run_at__isnull=False,
+        )
+        return found.order_by("cursor__next_run_at", "id")
+
+
+_Tasks = models.Manager.from_queryset(TaskQuerySet)
+
+
+class TaskManager(_Tasks["Task"]):
+    """Tasks with their cursors, read in one statement."""
+
+    def get_queryset(self) -> TaskQuerySet:
+        """Return all tasks."""
+        return TaskQuerySet(self.model, using=self._db).select_related("cursor")
 
 
 class PauseQuerySet(TenantQuerySet["Pause"]):

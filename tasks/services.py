@@ -149,7 +149,7 @@ def restate_task(task: Task, standing: Standing, *, now: datetime) -> None:
     """Let a locked task go on from now on, its calendars having changed; its version stays."""
     task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
     _restate(task, standing, now)
-    task.save(update_fields=["occurrence_count", "next_run_at", "status"])
+    task.save(update_fields=["status"])
     wake_schedulers_on_commit(task.next_run_at, now)
 
 

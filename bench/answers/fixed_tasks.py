@@ -204,4 +204,7 @@ def settle(task_id: UUID, columns: Mapping[str, Any]) -> None:
     """Write what became of a task: its state, its next instant, its last run."""
     from tasks.models import Task
 
-    Task.objects.filter(pk=task_id).update(**columns)
+    task = Task.objects.get(pk=task_id)
+    for name, value in columns.items():
+        setattr(task, name, value)
+    task.save()

@@ -174,6 +174,7 @@ def _calendar_page(
     status: int = 200,
 ) -> HttpResponse:
     naming = services.tasks_naming(found.tenant_id, found.name)
+    named = naming.select_related(None)
     windows = [
         {**one, "start": parse_instant(one["start"]), "end": parse_instant(one["end"])}
         for one in found.windows[-_DAYS:]
@@ -184,7 +185,7 @@ def _calendar_page(
         "days_off": _weekend(found.weekend),
         "dates": found.dates[-_DAYS:],
         "windows": windows,
-        "tasks": list(naming.order_by("name", "id").only("id", "name", "status")[:_TASKS]),
+        "tasks": list(named.order_by("name", "id").only("id", "name", "status")[:_TASKS]),
         "task_count": naming.count(),
         "report": report,
         "imported_at": parse_instant(report["at"]) if report else None,

@@ -111,7 +111,7 @@ class TaskAdmin(ProductAdmin):
         """Return the task's state; a deleted one is deleted, whatever it was before."""
         return "Deleted" if task.deleted_at else task.status.capitalize()
 
-    @admin.display(description="Next run", ordering="next_run_at", empty_value="-")
+    @admin.display(description="Next run", ordering="cursor__next_run_at", empty_value="-")
     def next_run(self, task: Task) -> datetime | None:
         """Return when the task runs next; nothing of a paused or deleted one."""
         return None if task.deleted_at else next_moment(task, task.next_run_at)

@@ -117,21 +117,31 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended:
     made = instants.insert(found, owner, now, ended) if found else 0
     # What was there already, because of a repeat, may have ended.
     began = {row.task for row in found if row.status == Status.PENDING and made == len(found)}
-    moved = [entry for entry in planned if entry.readable]
+    readable = [entry for entry in planned if entry.readable]
+    over = [entry for entry in readable if entry.one_time and entry.next_run_at is None]
+    if over:
+        run("materialize/take_cursors", {**owner, **_cursors(over, began)})
+    moved = [entry for entry in readable if not entry.one_time or entry.next_run_at is not None]
     if moved:
         run(
             "materialize/advance_tasks",
             {
                 **owner,
-                "task_ids": of_uuids([entry.task for entry in moved]),
-                "cursors": of_moments([entry.cursor for entry in moved]),
+                **_cursors(moved, began),
                 "next_run_at": of_moments([entry.next_run_at for entry in moved]),
                 "occurrences": of_integers([entry.occurrences for entry in moved]),
                 "replayed_until": of_moments([entry.replayed_until for entry in moved]),
-                "open": of_flags([entry.task in began for entry in moved]),
             },
         )
     _pause([entry.task for entry in planned if not entry.readable])
+
+
+def _cursors(moved: list[Planned], began: Set[UUID]) -> dict[str, object]:
+    return {
+        "task_ids": of_uuids([entry.task for entry in moved]),
+        "cursors": of_moments([entry.cursor for entry in moved]),
+        "open": of_flags([entry.task in began for entry in moved]),
+    }
 
 
 def _pause(tasks: list[UUID]) -> None:

@@ -97,6 +97,7 @@ class Planned:
     rows: Sequence[Row] = ()
     readable: bool = True
     replayed_until: datetime | None = None
+    one_time: bool = False
 
 
 def plan_tasks(
@@ -124,7 +125,9 @@ def plan_tasks(
         outage_end = _end_of_outage(task, unowned.get(task.partition))
         if schedule is not None and outage_end is None and _is_plain(task, schedule):
             run = Row(task.id, task.next_run_at, task.next_run_at, Status.PENDING, "")
-            planned.append(Planned(task.id, task.next_run_at, occurrences=1, rows=[run]))
+            planned.append(
+                Planned(task.id, task.next_run_at, occurrences=1, rows=[run], one_time=True)
+            )
         else:
             until = (now, horizon, outage_end)
             planned.append(_plan_or_complain(task, schedule, until, spec_of))
@@ -208,6 +211,7 @@ def _plan_task(task: Due, schedule: Mapping[str, Any], spec: Spec, until: _Until
         found,
         # The next look knows by its own cursor that the one run has been chosen.
         replayed_until=planned.next_run_at if planned.caught_up else replay.until,
+        one_time=task.type == TaskType.ONE_TIME,
     )
 
 

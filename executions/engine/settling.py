@@ -80,8 +80,21 @@ def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ..
     if not again:
         return moved
     final_log.note_ended_before([row[0] for row in again])
-    run("gate/end_tasks", {"task_ids": list({row[task_at] for row in again})})
+    end_tasks(list({row[task_at] for row in again}))
     return [row for row in moved if row[-1]]
+
+
+def end_tasks(task_ids: list[UUID]) -> None:
+    """End those tasks of whose schedule nothing is left to run."""
+    run("complete/lock_tasks", {"task_ids": task_ids})
+    run("gate/end_tasks", {"task_ids": task_ids})
+
+
+def begin_tasks(task_ids: list[UUID]) -> None:
+    """Note of one-time tasks whose executions are under way that they are RUNNING."""
+    waiting = [row[0] for row in rows("complete/lock_one_time_tasks", {"task_ids": task_ids})]
+    if waiting:
+        run("complete/run_one_time_tasks", {"task_ids": waiting})
 
 
 def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
@@ -97,9 +110,11 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
         "triggers": of_texts([row.trigger for row in own]),
         "finished_at": of_moments([row.finished_at for row in own]),
     }
-    over = [row[0] for row in rows("complete/settle_tasks", parameters)] if own else []
-    if over:
-        run("gate/end_tasks", {"task_ids": over})
+    if own:
+        run("complete/lock_tasks", {"task_ids": parameters["task_ids"]})
+        over = [row[0] for row in rows("complete/settle_tasks", parameters)]
+        if over:
+            run("gate/end_tasks", {"task_ids": over})
     if freed:
         wanted = {"task_ids": list(set(freed))}
         if rows("gate/somebody_waits", wanted)[0][0]:

@@ -138,7 +138,7 @@ def mark_running(
             "margin": conf().lease_margin_seconds,
         },
     )
-    run("complete/run_one_time_tasks", {"task_ids": [row[1] for row in moved]})
+    settling.begin_tasks([row[1] for row in moved])
     return [row[0] for row in moved]
 
 
@@ -161,7 +161,7 @@ def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> lis
             "grace": CANCEL_GRACE_SECONDS,
         },
     )
-    run("complete/run_one_time_tasks", {"task_ids": [row[1] for row in moved]})
+    settling.begin_tasks([row[1] for row in moved])
     return [row[0] for row in moved]
 
 
@@ -186,7 +186,7 @@ def heartbeat(
         return None
     beaten = Beaten(*found[0])
     if beaten.began:
-        run("complete/run_one_time_tasks", {"task_ids": [beaten.task_id]})
+        settling.begin_tasks([beaten.task_id])
     return beaten
 
 
@@ -296,8 +296,7 @@ def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
     ends = rows("gate/skip", {"ids": list(ids), "reason": reason})
     moved = settling.first_ends(ends, task_at=1)
     if moved:
-        tasks = list({row[1] for row in moved})
-        run("gate/end_tasks", {"task_ids": tasks})
+        settling.end_tasks(list({row[1] for row in moved}))
     return [row[0] for row in moved]
 
 

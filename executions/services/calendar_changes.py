@@ -151,7 +151,7 @@ def _recompute(ids: Sequence[UUID]) -> None:
     for task_id in ids:
         withdrawal.take_back(task_id, now)
     locked = Task.objects.filter(id__in=ids, deleted_at__isnull=True, status__in=_LIVE)
-    tasks = list(locked.select_for_update(no_key=True).order_by("id"))
+    tasks = list(locked.locked())
     read = calendars.spec_reader((task.tenant_id, task.schedule) for task in tasks)
     for task in tasks:
         spec = read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)

@@ -101,8 +101,8 @@ def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
     """Lock tasks, deleted ones too; return them by id."""
     # The race: the recorder settles the tasks of its batch. Two that lock more than one in
     # different orders would each hold what the other wants; everybody goes by id.
-    tasks = Task.objects.filter(pk__in=set(task_ids)).order_by("id")
-    return {task.id: task for task in tasks.select_for_update(no_key=True)}
+    tasks = Task.objects.filter(pk__in=set(task_ids))
+    return {task.id: task for task in tasks.locked()}
 
 
 def begin_run(task: Task, override: Override | None, now: datetime, actor: Actor) -> Made:

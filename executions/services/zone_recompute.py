@@ -142,7 +142,7 @@ def _take_back(task: Task) -> tuple[Task, Spec, datetime]:
     """Take back and lock the task's unfinished work, then its row: the order of an edit."""
     now = database_now()
     withdrawal.take_back(task.id, now)
-    locked = Task.objects.select_for_update(no_key=True).get(pk=task.id)
+    locked = Task.objects.locked().get(pk=task.id)
     return locked, task_services.spec_of(locked), now
 
 
@@ -164,7 +164,7 @@ def _replan(task: Task, spec: Spec, change: ZoneChange, now: datetime) -> None:
     if passed is not None:
         # The misfire policy decides about it, as about any instant that nobody prepared.
         task.next_run_at = passed
-        task.save(update_fields=["next_run_at"])
+        task.save_cursor()
 
 
 def _passed(task: Task, spec: Spec, since: datetime, now: datetime) -> datetime | None:

@@ -80,10 +80,18 @@ WHERE e.task_id = ANY(%(tasks)s) AND e.status IN ('PENDING', 'RETRYING')
 
 -- name: cancel_tasks
 -- Ends the future of locked tasks. By primary key.
-UPDATE tasks t
-SET status = 'CANCELLED', next_run_at = NULL, paused_at = NULL, paused_until = NULL,
-    pause_id = NULL, updated_at = %(now)s
-WHERE t.id = ANY(%(tasks)s)
+WITH ended AS (
+    UPDATE tasks t
+    SET status = 'CANCELLED', paused_at = NULL, paused_until = NULL, pause_id = NULL,
+        updated_at = %(now)s
+    WHERE t.id = ANY(%(tasks)s)
+    RETURNING t.id, t.type
+), stopped AS (
+    UPDATE task_cursors k SET next_run_at = NULL, held = true
+    WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type = 'RECURRING'))
+)
+DELETE FROM task_cursors k
+WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type = 'ONE_TIME'))
 
 -- name: delete_tasks
 -- Takes locked tasks out of every list. By primary key.
@@ -120,7 +128,8 @@ SET status = CASE
         WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
           AND e.revision < %(redirected)s
         ORDER BY e.id DESC LIMIT 1), 'COMPLETED') END
-WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.next_run_at IS NULL
+WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND NOT EXISTS (
+    SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
 
 -- name: insert_manual
 -- An execution outside the schedule: run now, retry. It does not wait for the gate, but takes a

@@ -279,11 +279,17 @@ JOIN ended_executions e
   ON e.id = d.execution_id AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
 ON CONFLICT (execution_id) DO NOTHING
 
+-- name: lock_tasks
+-- Locks tasks in order of id, which closes the deadlock of two sessions that share tasks, and the
+-- race with a change of one. A statement of its own, so that the next one reads cursors and open
+-- work as they are once the locks are held.
+SELECT t.id FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
+ORDER BY t.id FOR NO KEY UPDATE
+
 -- name: settle_tasks
--- Notes the last execution of each task, and ends one-time tasks with their execution's result;
+-- After lock_tasks: notes the last execution of each task, and ends one-time tasks with their execution's result;
 -- answers the recurring tasks that may have had their last occurrence, which stay locked. Counts
--- the failures since the last success, by when they ended. Locks in order of id, which closes
--- the deadlock of two recorders that share tasks. One row per task before tasks are read: lists
+-- the failures since the last success, by when they ended. One row per task before tasks are read: lists
 -- that are joined with each other would be compared row by row.
 WITH batch AS (
     SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
@@ -305,10 +311,11 @@ WITH batch AS (
                WHERE status = 'FAILED' AND (succeeded_at IS NULL OR finished_at > succeeded_at)
            ) AS streak
     FROM batch GROUP BY task_id
-), locked AS MATERIALIZED (
-    SELECT s.* FROM (SELECT * FROM ended ORDER BY task_id) AS s CROSS JOIN LATERAL (
-        SELECT FROM tasks t WHERE t.id = s.task_id FOR NO KEY UPDATE
-    ) AS t
+), placed AS MATERIALIZED (
+    SELECT s.*, EXISTS (
+        SELECT 1 FROM task_cursors k WHERE k.task_id = s.task_id AND k.next_run_at IS NOT NULL
+    ) AS ahead
+    FROM ended s
 ), settled AS (
     UPDATE tasks t
     SET last_execution_id = s.execution_id, last_execution_status = s.status,
@@ -318,23 +325,29 @@ WITH batch AS (
         status = CASE
             WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
                  AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
-            WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR t.next_run_at IS NOT NULL
+            WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR s.ahead
                  OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
             WHEN t.type = 'ONE_TIME' THEN CASE s.status
                 WHEN 'SUCCEEDED' THEN 'COMPLETED'
                 WHEN 'CANCELLED' THEN 'CANCELLED'
                 ELSE 'FAILED' END
             ELSE t.status END
-    FROM locked s
-    WHERE t.id = s.task_id AND t.id = ANY(ARRAY(SELECT task_id FROM locked))
+    FROM placed s
+    WHERE t.id = s.task_id AND t.id = ANY(ARRAY(SELECT task_id FROM placed))
     RETURNING t.id, t.type = 'RECURRING' AND t.status IN ('SCHEDULED', 'RUNNING')
-        AND t.next_run_at IS NULL AND s.status <> 'RETRYING'
+        AND NOT s.ahead AND s.status <> 'RETRYING'
         AND s.trigger IN ('schedule', 'retry') AS may_be_over
 )
 SELECT id FROM settled WHERE may_be_over
 
+-- name: lock_one_time_tasks
+-- The one-time tasks among these that wait, locked as by lock_tasks.
+SELECT t.id FROM tasks t
+WHERE t.id = ANY(%(task_ids)s::uuid[]) AND t.type = 'ONE_TIME' AND t.status = 'SCHEDULED'
+ORDER BY t.id FOR NO KEY UPDATE
+
 -- name: run_one_time_tasks
--- A one-time task whose execution is under way is RUNNING.
-UPDATE tasks SET status = 'RUNNING'
-WHERE id = ANY(%(task_ids)s) AND type = 'ONE_TIME' AND status = 'SCHEDULED'
-  AND next_run_at IS NULL
+-- After lock_one_time_tasks: a one-time task whose execution is under way is RUNNING.
+UPDATE tasks t SET status = 'RUNNING'
+WHERE t.id = ANY(%(task_ids)s) AND NOT EXISTS (
+      SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)

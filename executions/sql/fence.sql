@@ -39,11 +39,11 @@ FROM partition_leases l WHERE l.partition = 0
 
 -- name: overdue_tasks
 -- By misfire policy: tasks with an instant in the past that nobody has started, and how many such
--- instants are prepared. Indexes tasks_due_idx, open_executions_due_idx and
+-- instants are prepared. Indexes task_cursors_due_idx, open_executions_due_idx and
 -- open_executions_gated_idx.
 WITH overdue AS (
-    SELECT t.id, t.schedule, 0 AS prepared FROM tasks t
-    WHERE t.status = 'SCHEDULED' AND t.next_run_at < statement_timestamp()
+    SELECT t.id, t.schedule, 0 AS prepared FROM task_cursors k JOIN tasks t ON t.id = k.task_id
+    WHERE NOT k.held AND k.next_run_at < statement_timestamp() AND t.status = 'SCHEDULED'
     UNION ALL
     SELECT t.id, t.schedule, 1 FROM open_executions e JOIN tasks t ON t.id = e.task_id
     WHERE t.status = 'SCHEDULED'

@@ -156,20 +156,16 @@ SELECT (e).id, (e).task_id, (e).id IN (SELECT id FROM kept) FROM gone
 
 -- name: end_tasks
 -- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
--- run. What a replay, of a version from 2^30 on, does in another place is not theirs. Locks in
--- order of id, as the recorder does.
-WITH locked AS (
-    SELECT t.id FROM tasks t
-    WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
-      AND t.next_run_at IS NULL
-    ORDER BY t.id FOR NO KEY UPDATE
-)
+-- run. What a replay, of a version from 2^30 on, does in another place is not theirs. After
+-- complete/lock_tasks, by primary key.
 UPDATE tasks t SET status = 'COMPLETED'
-FROM locked
-WHERE t.id = locked.id AND NOT EXISTS (
-    SELECT 1 FROM open_executions e
-    WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
-      AND e.revision < 1073741824)
+WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
+  AND NOT EXISTS (
+      SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
+  AND NOT EXISTS (
+      SELECT 1 FROM open_executions e
+      WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
+        AND e.revision < 1073741824)
 
 -- name: somebody_waits
 -- Whether gated work of these tasks waits for a place, or will in a moment: a scheduler that

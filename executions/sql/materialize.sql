@@ -1,8 +1,8 @@
 -- name: lock_due_tasks
 -- Tasks of the held partitions whose next instant falls within the horizon, soonest first; of each
--- partition its first few, so that a pass does not read all that is due. The row lock closes the
--- race with an edit, pause or delete of the same task; another scheduler's lock is skipped, not
--- waited for. Index tasks_due_idx. A lease that has run out gives nothing: whoever plans must own
+-- partition its first few, so that a pass does not read all that is due. Task and cursor are locked,
+-- which closes the race with an edit, pause or delete; another session's lock is skipped, not
+-- waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans must own
 -- when the transaction begins. (What the lease must be is one expression: taken apart, a table of
 -- leases without statistics counts as one row, and each is compared with each.)
 SELECT d.*
@@ -11,12 +11,12 @@ JOIN partition_leases l
   ON l.partition = held.partition AND l.epoch = held.epoch
      AND CASE WHEN l.owner = %(node)s AND l.expires_at > now() THEN true ELSE false END
 CROSS JOIN LATERAL (
-    SELECT t.id, t.tenant_id, t.type, t.schedule, t.next_run_at, t.occurrence_count,
-           t.created_at, t.resumed_at, t.on_resume, t.replayed_until, t.partition
-    FROM tasks t
-    WHERE t.partition = held.partition AND t.status = 'SCHEDULED'
-      AND t.next_run_at <= %(horizon)s
-    ORDER BY t.next_run_at
+    SELECT t.id, t.tenant_id, t.type, t.schedule, k.next_run_at, k.occurrence_count,
+           t.created_at, t.resumed_at, t.on_resume, k.replayed_until, k.partition
+    FROM task_cursors k JOIN tasks t ON t.id = k.task_id
+    WHERE k.partition = held.partition AND NOT k.held AND k.next_run_at <= %(horizon)s
+      AND t.status = 'SCHEDULED'
+    ORDER BY k.next_run_at
     LIMIT %(each)s
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS d
@@ -25,8 +25,8 @@ LIMIT %(limit)s
 
 -- name: insert_open
 -- One PENDING row per instant, at most once whatever the number of schedulers: the id is derived
--- and unique, and the partition must still be this owner's under this epoch. The same test as in
--- advance_tasks, and once it fails it fails for good: no cursor passes a row that was refused.
+-- and unique, and the partition must still be this owner's under this epoch. The same test as where
+-- cursors move, and once it fails it fails for good: no cursor passes a row that was refused.
 -- What the policy or the limit of its task may hold back is written for the gate to decide on.
 -- Skips a row that this statement sees, instead of meeting its key: a session that ends or takes
 -- back that row waits for the task, which this one has locked, and the insert would wait for it.
@@ -133,43 +133,66 @@ SELECT d.id FROM ended_executions d
 WHERE d.id = ANY(%(ids)s::uuid[]) AND d.id >= %(low)s AND d.id <= %(high)s
 
 -- name: advance_tasks
--- Moves the cursor of each task past what was written, only where nobody moved it since and
+-- Moves the cursor of each locked task past what was written, only where nobody moved it since and
 -- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end,
--- whatever a replay, of a version from 2^30 on, still does in another place;
--- for a one-time task that means that its only instant was skipped. ``open`` says of a task that
--- unfinished work has just been written. What is being replayed or coalesced goes on at the next
--- look from replayed_until.
-UPDATE tasks t
-SET next_run_at = p.next_run_at,
-    occurrence_count = t.occurrence_count + p.occurrences,
-    replayed_until = p.replayed_until,
-    status = CASE WHEN p.next_run_at IS NULL AND NOT p.open AND NOT EXISTS (
-                 SELECT 1 FROM open_executions e
-                 WHERE e.task_id = t.id
-                   AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
-             THEN 'COMPLETED' ELSE t.status END
-FROM unnest(
-    %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
-    %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[], %(open)s::boolean[]
-) AS p (task_id, cursor, next_run_at, occurrences, replayed_until, open)
--- By their ids, which are few: joined alone, tasks would be read from end to end.
-WHERE t.id = p.task_id AND t.id = ANY(%(task_ids)s::uuid[])
-  -- In one expression: through the index of due tasks every task that waits in these partitions
-  -- would be read.
-  AND CASE WHEN t.next_run_at = p.cursor AND t.status = 'SCHEDULED' AND t.partition = ANY(ARRAY(
-      SELECT l.partition FROM partition_leases l
-      JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-        ON held.partition = l.partition AND held.epoch = l.epoch
-      WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
+-- whatever a replay, of a version from 2^30 on, still does in another place. ``open`` says of a
+-- task that unfinished work has just been written. What is being replayed or coalesced goes on at
+-- the next look from replayed_until.
+WITH moved AS (
+    UPDATE task_cursors k
+    SET next_run_at = p.next_run_at, occurrence_count = k.occurrence_count + p.occurrences,
+        replayed_until = p.replayed_until
+    FROM unnest(
+        %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
+        %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[], %(open)s::boolean[]
+    ) AS p (task_id, cursor, next_run_at, occurrences, replayed_until, open)
+    -- By their ids, which are few: joined alone, cursors would be read from end to end.
+    WHERE k.task_id = p.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
+      -- In one expression: through the index of what is due every task that waits in these
+      -- partitions would be read.
+      AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
+          SELECT l.partition FROM partition_leases l
+          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+            ON held.partition = l.partition AND held.epoch = l.epoch
+          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
+    RETURNING k.task_id, p.next_run_at IS NULL AND NOT p.open AS may_be_over
+)
+UPDATE tasks t SET status = 'COMPLETED'
+WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM moved m WHERE m.may_be_over)) AND NOT EXISTS (
+    SELECT 1 FROM open_executions e
+    WHERE e.task_id = t.id
+      AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
+
+-- name: take_cursors
+-- The same for one-time tasks, whose cursor goes with its only instant. Where that was skipped, the
+-- task is at its end.
+WITH taken AS (
+    DELETE FROM task_cursors k
+    USING unnest(%(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(open)s::boolean[])
+        AS p (task_id, cursor, open)
+    WHERE k.task_id = p.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
+      AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
+          SELECT l.partition FROM partition_leases l
+          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+            ON held.partition = l.partition AND held.epoch = l.epoch
+          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
+    RETURNING k.task_id, NOT p.open AS may_be_over
+)
+UPDATE tasks t SET status = 'COMPLETED'
+WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM taken m WHERE m.may_be_over)) AND NOT EXISTS (
+    SELECT 1 FROM open_executions e
+    WHERE e.task_id = t.id
+      AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
 
 -- name: next_due_task
 -- The soonest instant that the held partitions wait for, or the time given where none is before
--- that: the scheduler sleeps no longer, so what is due later is not read. Index tasks_due_idx.
+-- that: the scheduler sleeps no longer, so what is due later is not read. Index
+-- task_cursors_due_idx.
 SELECT coalesce(min(soonest), %(until)s) FROM (
     SELECT (
-        SELECT t.next_run_at FROM tasks t
-        WHERE t.partition = p AND t.status = 'SCHEDULED' AND t.next_run_at <= %(until)s
-        ORDER BY t.next_run_at LIMIT 1
+        SELECT k.next_run_at FROM task_cursors k
+        WHERE k.partition = p AND NOT k.held AND k.next_run_at <= %(until)s
+        ORDER BY k.next_run_at LIMIT 1
     ) AS soonest
     FROM unnest(%(partitions)s::smallint[]) AS p
 ) AS per_partition
@@ -182,9 +205,13 @@ ORDER BY paused_until LIMIT %(limit)s
 
 -- name: fail_unreadable_tasks
 -- Stops a task whose stored schedule cannot be read, so that it does not hold up its partition.
-UPDATE tasks SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
-       pause_note = %(note)s
-WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
+WITH paused AS (
+    UPDATE tasks SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
+           pause_note = %(note)s
+    WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
+    RETURNING id
+)
+UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
 
 -- name: unprepare_neglected
 -- Tasks whose prepared instants came due in a time without a scheduler: those with an instant that
@@ -217,7 +244,7 @@ WITH late AS (
            max(until) AS until
     FROM late GROUP BY task_id
 ), judged AS MATERIALIZED (
-    SELECT t.id, l.first, l.until FROM late_tasks l
+    SELECT t.id, t.tenant_id, t.partition, l.first, l.until FROM late_tasks l
     JOIN tasks t ON t.id = l.task_id
     WHERE t.status = 'SCHEDULED' AND (
         t.type = 'RECURRING'
@@ -244,20 +271,30 @@ WITH late AS (
     RETURNING e.id, e.task_id, e.scheduled_for
 ), prepared AS (
     SELECT * FROM waiting UNION ALL SELECT * FROM passed
-), moved AS (
-    UPDATE tasks t
-    SET next_run_at = least(t.next_run_at, o.first),
-        occurrence_count = greatest(0, t.occurrence_count - (
-            SELECT coalesce(sum(coalesce(e.span_count, 1)), 0) FROM executions e
-            WHERE e.task_id = o.task_id AND e.id >= o.first_id
-              AND e.id >= %(low)s AND e.id < %(high)s
-              AND e.trigger = 'schedule' AND e.scheduled_for >= o.first))
+), taken_back AS (
+    SELECT o.task_id, o.first, (
+        SELECT coalesce(sum(coalesce(e.span_count, 1)), 0) FROM executions e
+        WHERE e.task_id = o.task_id AND e.id >= o.first_id
+          AND e.id >= %(low)s AND e.id < %(high)s
+          AND e.trigger = 'schedule' AND e.scheduled_for >= o.first) AS instants
     FROM (
         SELECT task_id, min(scheduled_for) AS first,
                (array_agg(id ORDER BY id))[1] AS first_id
         FROM prepared GROUP BY task_id
     ) AS o
-    WHERE t.id = o.task_id
+), moved AS (
+    UPDATE task_cursors k
+    SET next_run_at = least(k.next_run_at, b.first),
+        occurrence_count = greatest(0, k.occurrence_count - b.instants)
+    FROM taken_back b
+    WHERE k.task_id = b.task_id
+    RETURNING k.task_id
+), come_back AS (
+    -- One-time tasks had theirs taken.
+    INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
+    SELECT j.id, j.tenant_id, j.partition, b.first, 0, false
+    FROM taken_back b JOIN judged j ON j.id = b.task_id
+    WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = b.task_id)
 )
 SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared)
 

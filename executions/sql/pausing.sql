@@ -29,25 +29,35 @@ WITH first AS (
     -- Rows beyond the cursor stayed through an edit and are counted when it meets them.
     SELECT f.task_id, f.scheduled_for, count(*) AS instants
     FROM first f
-    JOIN tasks t ON t.id = f.task_id
+    LEFT JOIN task_cursors k ON k.task_id = f.task_id
     JOIN executions e ON e.task_id = f.task_id AND e.id >= %(ahead)s
     WHERE e.trigger = 'schedule' AND e.scheduled_for >= f.scheduled_for
-      AND (t.next_run_at IS NULL OR e.scheduled_for < t.next_run_at)
+      AND (k.next_run_at IS NULL OR e.scheduled_for < k.next_run_at)
     GROUP BY f.task_id, f.scheduled_for
 ), removed AS (
     DELETE FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
+), moved AS (
+    UPDATE task_cursors k
+    SET next_run_at = least(k.next_run_at, c.scheduled_for),
+        occurrence_count = greatest(0, k.occurrence_count - c.instants)
+    FROM counted c
+    WHERE k.task_id = c.task_id
+    RETURNING k.task_id
 )
-UPDATE tasks t
-SET next_run_at = least(t.next_run_at, c.scheduled_for),
-    occurrence_count = greatest(0, t.occurrence_count - c.instants)
-FROM counted c
-WHERE t.id = c.task_id
+-- One-time tasks had theirs taken.
+INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
+SELECT t.id, t.tenant_id, t.partition, c.scheduled_for, 0, true
+FROM counted c JOIN tasks t ON t.id = c.task_id
+WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
 
 -- name: pause_tasks
 -- Locked tasks go under a standing pause, or into one of their own where none is given; one that
 -- is paused keeps the time since when. By primary key.
+WITH held AS (
+    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)
+)
 UPDATE tasks t
 SET status = 'PAUSED',
     paused_at = CASE WHEN t.status = 'PAUSED' THEN t.paused_at ELSE %(now)s END, paused_until = NULL, pause_note = %(note)s,
@@ -76,6 +86,9 @@ WHERE t.id = ANY(%(tasks)s)
 -- name: resume_tasks
 -- Locked tasks are let go by the pause that has ended; what fell into it, from the cursor to
 -- now, is decided by on_resume, which stays. By primary key.
+WITH let_go AS (
+    UPDATE task_cursors k SET held = false WHERE k.task_id = ANY(%(tasks)s)
+)
 UPDATE tasks t
 SET status = 'SCHEDULED', resumed_at = %(now)s, paused_at = NULL, paused_until = NULL,
     pause_id = NULL, updated_at = %(now)s

@@ -95,12 +95,17 @@ ORDER BY r.started_at, r.id
 -- The soonest coming instants of a tenant's tasks that are not in the ledger yet, one per task. An
 -- instant that has passed waits for its scheduler and comes no more; tasks with calendars are
 -- looked at one by one, since a calendar may exclude their next instant. Index
--- tasks_next_of_tenant_idx.
-SELECT t.id, t.name, t.next_run_at, t.type, t.schedule, t.created_at FROM tasks t
-WHERE t.tenant_id = %(tenant)s AND t.status = 'SCHEDULED' AND t.next_run_at >= now()
-  AND t.deleted_at IS NULL
-  AND coalesce(t.schedule -> 'calendars', '[]'::jsonb) = '[]'::jsonb
-ORDER BY t.next_run_at, t.id LIMIT %(limit)s
+-- task_cursors_of_tenant_idx, in its order: the planner believes that few tasks have no calendar.
+SELECT t.id, t.name, k.next_run_at, t.type, t.schedule, t.created_at
+FROM task_cursors k
+CROSS JOIN LATERAL (
+    SELECT t.* FROM tasks t
+    WHERE t.id = k.task_id AND t.status = 'SCHEDULED' AND t.deleted_at IS NULL
+      AND coalesce(t.schedule -> 'calendars', '[]'::jsonb) = '[]'::jsonb
+    OFFSET 0
+) AS t
+WHERE k.tenant_id = %(tenant)s AND NOT k.held AND k.next_run_at >= now()
+ORDER BY k.next_run_at, k.task_id LIMIT %(limit)s
 
 -- name: next_prepared
 -- The soonest instants of a tenant that are in the ledger and have not come: those whose time is

@@ -15,7 +15,6 @@ from shared.exceptions import InvalidInput
 from shared.ids import first_id_at
 from shared.sql import json_value, rows
 from tasks.calendars import spec_reader
-from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND
 from tasks.schedules.jitter import due_at, jitter_of
@@ -84,9 +83,8 @@ def _of_tasks(tenant_id: UUID, limit: int) -> Iterator[NextFire]:
 def _of_tasks_with_calendars(tenant_id: UUID, now: datetime) -> Iterator[NextFire]:
     """Yield the next instant of each that no calendar excludes; a cursor may stand at one."""
     # In the words of the index tasks_with_calendars_idx.
-    named: Any = Task.objects.for_tenant(tenant_id).filter(~Q(schedule__calendars=[]))
-    coming = named.filter(status=TaskStatus.SCHEDULED, next_run_at__isnull=False)
-    tasks = list(coming.order_by("next_run_at", "id")[:_MOST_WITH_CALENDARS])
+    named: Any = Task.objects.ahead(tenant_id).filter(~Q(schedule__calendars=[]))
+    tasks = list(named[:_MOST_WITH_CALENDARS])
     read = spec_reader((task.tenant_id, task.schedule) for task in tasks)
     for task in tasks:
         try:

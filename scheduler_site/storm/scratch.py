@@ -121,7 +121,7 @@ def tenants_with_due_work(within: timedelta) -> int:
 
 
 def _due_tenants(now: datetime, until: datetime) -> set[UUID]:
-    scheduled = Task.objects.filter(status=TaskStatus.SCHEDULED, next_run_at__lte=until)
+    scheduled = Task.objects.filter(status=TaskStatus.SCHEDULED, cursor__next_run_at__lte=until)
     unfinished = Execution.objects.filter(status__in=_OPEN)
     return {
         *scheduled.values_list("tenant_id", flat=True).distinct(),

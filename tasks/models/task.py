@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
 from django.contrib.postgres.indexes import GinIndex
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from shared.ids import new_id
 from shared.trace_context import MAX_LENGTH
-from tasks.querysets import TaskQuerySet
+from tasks.choices import TaskStatus, TaskType
+from tasks.models.task_cursor import TaskCursor
+from tasks.querysets import TaskManager
 
 
 class Task(models.Model):
     """A definition's living part; its content of each version is a :class:`TaskRevision`.
 
-    ``next_run_at`` is the next instant that is not in the ledger yet. ``version`` rises with
-    every change. Instants from ``next_run_at`` to ``resumed_at`` fell into a pause and are
+    ``next_run_at``, ``occurrence_count`` and ``replayed_until`` are those of its
+    :class:`TaskCursor`, and are saved with the task. ``version`` rises with every change. Instants
+    from ``next_run_at`` to ``resumed_at`` fell into a pause and are
     decided by ``on_resume``. Priority: the lower number goes first. ``owner`` is an e-mail address
     or the name of an API key, empty for none. ``pool`` and ``destination``
     (the host and port that it calls) say where its work goes. ``pause_id`` names the standing
     pause that holds the task, null when it was paused by itself. ``failure_streak`` counts the
-    failures since the last success. ``replayed_until`` is the due time of the last missed instant
-    that is being made up for, so that a replay keeps its rate from one pass to the next; while it
-    equals ``next_run_at``, the one run of a long coalesced stretch is chosen already.
-    ``export_key`` is set for a task that was created from an export.
+    failures since the last success. ``export_key`` is set for a task that was created from an
+    export.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -42,8 +47,6 @@ class Task(models.Model):
     destination = models.CharField(max_length=260, db_default="", default="")
     #: Only of a one-time task whose caller named a trace: its executions continue it.
     trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
-    next_run_at = models.DateTimeField(null=True)
-    occurrence_count = models.PositiveBigIntegerField(default=0)
     paused_at = models.DateTimeField(null=True)
     paused_until = models.DateTimeField(null=True)
     pause_note = models.CharField(max_length=1000, default="")
@@ -52,7 +55,6 @@ class Task(models.Model):
     pause_id = models.UUIDField(null=True)
     failure_streak = models.PositiveIntegerField(db_default=0, default=0)
     pause_after_failures = models.PositiveIntegerField(null=True)
-    replayed_until = models.DateTimeField(null=True)
     last_execution_id = models.UUIDField(null=True)
     last_execution_status = models.CharField(max_length=9, default="")
     last_execution_at = models.DateTimeField(null=True)
@@ -62,16 +64,11 @@ class Task(models.Model):
     deleted_at = models.DateTimeField(null=True)
     export_key = models.UUIDField(null=True)
 
-    objects = TaskQuerySet.as_manager()
+    objects = TaskManager()
 
     class Meta:
         db_table = "tasks"
         indexes = [
-            models.Index(
-                fields=["partition", "next_run_at"],
-                name="tasks_due_idx",
-                condition=Q(status="SCHEDULED", next_run_at__isnull=False),
-            ),
             models.Index(
                 fields=["paused_until"],
                 name="tasks_resume_due_idx",
@@ -89,11 +86,6 @@ class Task(models.Model):
                 include=["type", "status"],
                 name="tasks_listed_idx",
                 condition=Q(deleted_at__isnull=True),
-            ),
-            models.Index(
-                fields=["tenant", "next_run_at", "id"],
-                name="tasks_next_of_tenant_idx",
-                condition=Q(status="SCHEDULED", next_run_at__isnull=False, deleted_at__isnull=True),
             ),
             models.Index(
                 fields=["partition"],
@@ -158,3 +150,65 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def next_run_at(self) -> datetime | None:
+        """The next instant that is not in the ledger yet."""
+        return self._own_cursor().next_run_at
+
+    @next_run_at.setter
+    def next_run_at(self, value: datetime | None) -> None:
+        self._own_cursor().next_run_at = value
+
+    @property
+    def occurrence_count(self) -> int:
+        """How many instants count towards ``max_occurrences``."""
+        return self._own_cursor().occurrence_count
+
+    @occurrence_count.setter
+    def occurrence_count(self, value: int) -> None:
+        self._own_cursor().occurrence_count = value
+
+    @property
+    def replayed_until(self) -> datetime | None:
+        """How far missed instants have been made up for."""
+        return self._own_cursor().replayed_until
+
+    @replayed_until.setter
+    def replayed_until(self, value: datetime | None) -> None:
+        self._own_cursor().replayed_until = value
+
+    def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
+        """Save the task; its cursor too, where all of it or its status is saved."""
+        with transaction.atomic(savepoint=False):
+            super().save(*args, update_fields=update_fields, **kwargs)
+            if update_fields is None or "status" in update_fields:
+                self.save_cursor()
+
+    def save_cursor(self) -> None:
+        """Write the cursor as it stands here, on hold while the task is not SCHEDULED.
+
+        A one-time task without an instant ahead has none. The caller has locked the task.
+        """
+        cursor = self._own_cursor()
+        if self.type == TaskType.ONE_TIME and cursor.next_run_at is None:
+            TaskCursor.objects.filter(task_id=self.id).delete()
+            return
+        cursor.task_id, cursor.tenant_id, cursor.partition = self.id, self.tenant_id, self.partition
+        cursor.held = self.status != TaskStatus.SCHEDULED
+        TaskCursor.objects.bulk_create(
+            [cursor],
+            update_conflicts=True,
+            unique_fields=["task"],
+            update_fields=["next_run_at", "occurrence_count", "replayed_until", "held"],
+        )
+
+    def _own_cursor(self) -> TaskCursor:
+        """Return the cursor, read once; a blank one where there is none."""
+        known = self._state.fields_cache
+        if "cursor" not in known and not self._state.adding:
+            known["cursor"] = TaskCursor.objects.filter(task_id=self.id).first()
+        found: TaskCursor | None = known.get("cursor")
+        if found is None:
+            found = known["cursor"] = TaskCursor()
+        return found

@@ -1,5 +1,5 @@
 -- name: insert_tasks
--- Inserts new tasks of a tenant, each with its first revision; whether the tenant has an open
+-- Inserts new tasks of a tenant, each with its cursor and first revision; whether the tenant has an open
 -- pause that may cover them. The caller shares the tenant's pauses, so that none begins until it
 -- commits.
 WITH given AS (
@@ -15,14 +15,18 @@ WITH given AS (
 ), made AS (
     INSERT INTO tasks (
         id, tenant_id, name, type, status, version, partition, priority, schedule, labels, pool,
-        destination, next_run_at, occurrence_count, pause_note, on_resume, failure_streak,
+        destination, pause_note, on_resume, failure_streak,
         pause_after_failures, last_execution_status, trace_context, created_at, updated_at,
         owner
     )
     SELECT id, %(tenant)s, name, type, status, 1, partition, priority, schedule::jsonb,
-           labels::jsonb, pool, destination, next_run_at, 0, '', 'skip', 0,
+           labels::jsonb, pool, destination, '', 'skip', 0,
            pause_after_failures, '', nullif(trace, ''), %(now)s, %(now)s, owner
     FROM given
+), ahead AS (
+    INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
+    SELECT id, %(tenant)s, partition, next_run_at, 0, status <> 'SCHEDULED'
+    FROM given WHERE type <> 'ONE_TIME' OR next_run_at IS NOT NULL
 ), revised AS (
     INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by, created_at)
     SELECT id, 1, definition::jsonb, sealed, changed_by, %(now)s FROM given

@@ -36,7 +36,7 @@ CROSS JOIN LATERAL (
 
 -- name: groups
 -- Which tasks have the same instants, the largest groups first: a row for each key,
--- step within its jitter and destination. Index tasks_next_of_tenant_idx, all of the tenant's
+-- step within its jitter and destination. Index task_cursors_of_tenant_idx, all of the tenant's
 -- tasks that are due in time. The last column counts all tasks, also beyond the limit.
 SELECT k.schedule, k.phase, k.seed, k.remaining, k.cursor, k.steps, k.step, k.destination,
        count(*), (array_agg(k.id))[1:3], sum(count(*)) OVER ()
@@ -56,7 +56,7 @@ LIMIT %s
 
 -- name: one_time
 -- How many one-time tasks are due in each minute, by destination; inside is the query of the
--- tasks (index tasks_next_of_tenant_idx). The last column counts all tasks, also beyond the limit.
+-- tasks (index task_cursors_of_tenant_idx). The last column counts all tasks, also beyond the limit.
 SELECT date_trunc('minute', d.due), d.destination, count(*), (array_agg(d.id))[1:3],
        sum(count(*)) OVER ()
 FROM (

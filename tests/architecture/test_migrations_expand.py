@@ -28,9 +28,14 @@ PREVIOUS_RELEASE = {
 RELEASE_BREAKS = {
     "executions 0015_queue_and_history": "unfinished work and history part ways",
     "executions 0016_priority": "claims order by priority, and bands are no longer written",
+    "tasks 0020_cursors_apart": "the scheduler moves cursors in a table of their own",
 }
 #: Models that went with a break.
 GONE = {"executions.LedgerFloor"}
+#: Columns that went with a break.
+GONE_COLUMNS = {
+    "tasks.Task": {"next_run_at", "occurrence_count", "replayed_until"},
+}
 # Migration -> its steps that are no additions, and why old code survives them all the same.
 ACCEPTED: dict[str, dict[str, str]] = {
     "executions 0004_gate_and_series": {
@@ -185,7 +190,10 @@ def test_what_the_release_before_knows_is_still_there_and_of_its_type():
             continue
         new = now.get_model(old._meta.label)
         columns = {field.column: field for field in new._meta.local_concrete_fields}
+        gone = GONE_COLUMNS.get(old._meta.label, set())
         for field in old._meta.local_concrete_fields:
+            if field.column in gone:
+                continue
             same = columns.get(field.column)
             if same is None or same.db_type(connection) != field.db_type(connection):
                 found.append(f"{old._meta.label}.{field.name} is gone or of another type")
@@ -194,7 +202,7 @@ def test_what_the_release_before_knows_is_still_there_and_of_its_type():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("label", ["tenants.Tenant", "tasks.Task", "executions.DeadLetter"])
+@pytest.mark.parametrize("label", ["tenants.Tenant", "executions.DeadLetter"])
 def test_code_of_the_release_before_writes_and_reads_on_the_new_schema(label: str):
     make_dead_letter(make_tenant("Alpha"))
     apps = MigrationLoader(None).project_state(list(PREVIOUS_RELEASE.items())).apps

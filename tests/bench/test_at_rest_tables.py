@@ -74,5 +74,5 @@ def test_copies_wait_for_every_tenant_with_a_revision_each():
     assert copies.filter(tenant=beta).count() == 5
     assert copies.filter(type="ONE_TIME").count() == 5
     soonest = database_now() + timedelta(days=29)
-    assert not copies.filter(next_run_at__lt=soonest).exists()
+    assert not copies.filter(cursor__next_run_at__lt=soonest).exists()
     assert TaskRevision.objects.filter(task__in=copies, version=1).count() == 10

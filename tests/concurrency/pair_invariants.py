@@ -12,7 +12,7 @@ from django.db import connection
 from events.models import AuditEntry
 from executions.choices import FINAL
 from executions.models import Attempt, DeadLetter, Execution
-from tasks.models import Pause, Task
+from tasks.models import Pause, Task, TaskCursor
 from tests.concurrency.pair_world import EVERY_STEP, STEP, World
 
 _ENDS = {f"execution.{status.lower()}" for status in FINAL}
@@ -40,6 +40,7 @@ def check(world: World) -> None:
         own = [row for row in executions if row.task_id == task.id]
         stored = Task.objects.get(pk=task.id)
         _check_task(stored, own)
+        _check_cursor(stored)
         _check_audit(stored)
     _check_schedule(world, Task.objects.get(pk=world.series.id), executions)
     pauses = Pause.objects.values_list("id", flat=True)
@@ -87,6 +88,18 @@ def _check_letters(executions: list[Execution]) -> None:
     failed = Counter(row.id for row in executions if row.status == "FAILED")
     letters = DeadLetter.objects.values_list("execution_id", flat=True)
     assert Counter(letters) == failed
+
+
+def _check_cursor(task: Task) -> None:
+    cursor = TaskCursor.objects.filter(task_id=task.id).first()
+    if cursor is None:
+        assert task.type == "ONE_TIME"
+        return
+    assert (cursor.tenant_id, cursor.partition) == (task.tenant_id, task.partition)
+    if cursor.next_run_at is not None:
+        assert cursor.held == (task.status != "SCHEDULED")
+    else:
+        assert task.type == "RECURRING"
 
 
 def _check_task(task: Task, own: list[Execution]) -> None:

@@ -26,6 +26,7 @@ from tests.executions.services.bulk import make_job
 from tests.executions.workers.test_registry import beat
 from tests.executions.workers.test_registry import silence as silent
 from tests.factories import WORKER, make_task, once, pass_guard, release, start
+from tests.support.cursors import change_task
 
 LABELS = {"team": "billing"}
 #: Seconds between two instants of the recurring task.
@@ -104,7 +105,7 @@ def _make_tasks(world: World) -> None:
     world.single = make_task(world.tenant, once(name="Single", labels=LABELS, **target))
     now = database_now().replace(microsecond=0)
     world.first_at = now - timedelta(seconds=now.second % STEP)
-    Task.objects.filter(id=world.series.id).update(next_run_at=world.first_at)
+    change_task(world.series.id, next_run_at=world.first_at)
 
 
 def _claim(world: World) -> None:
@@ -135,8 +136,8 @@ def _set_cursors_back(world: World) -> None:
     """Let the scheduler meet again what it has prepared, as after an edit."""
     for task in (world.series, world.single):
         first = Execution.objects.get(id=world.first[task.id])
-        Task.objects.filter(id=task.id).update(
-            status="SCHEDULED", next_run_at=first.scheduled_for, occurrence_count=0
+        change_task(
+            task.id, status="SCHEDULED", next_run_at=first.scheduled_for, occurrence_count=0
         )
 
 

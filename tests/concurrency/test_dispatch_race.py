@@ -58,7 +58,7 @@ def test_neglected_work_of_a_task_that_is_being_paused_stays_with_the_pause(
     partitions.neglected = dict.fromkeys(partitions.held, Unowned(now.replace(year=2019), now))
 
     with transaction.atomic():
-        Task.objects.select_for_update(no_key=True).get(pk=task.id)
+        Task.objects.locked().get(pk=task.id)
         beside(lambda: neglected.take_up(partitions)).join()
 
     # Neither the rows nor the cursor have moved without each other.

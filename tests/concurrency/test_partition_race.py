@@ -108,7 +108,7 @@ def test_a_task_that_somebody_edits_is_left_for_the_next_pass(alpha: Tenant, bes
     partitions.run_once()
 
     with transaction.atomic():
-        Task.objects.select_for_update(no_key=True).get(pk=task.id)
+        Task.objects.locked().get(pk=task.id)
         counts = beside(lambda: materialize.run_once(partitions)).join()
 
     assert counts.done == 0

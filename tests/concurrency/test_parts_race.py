@@ -22,6 +22,7 @@ from shared.sql import rows
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import ACTOR, executions_of, make_task, once, prepare, release, start
+from tests.support.cursors import change_task
 
 Beside = Callable[[Callable[[], Any]], Any]
 
@@ -39,8 +40,8 @@ def running(alpha: Tenant) -> Any:
 def set_back(task_id: Any) -> Task:
     """Let the scheduler meet the task's only instant once more, as after an edit."""
     execution = Execution.objects.get(task_id=task_id)
-    Task.objects.filter(id=task_id).update(
-        status="SCHEDULED", next_run_at=execution.scheduled_for, occurrence_count=0
+    change_task(
+        task_id, status="SCHEDULED", next_run_at=execution.scheduled_for, occurrence_count=0
     )
     return Task.objects.get(id=task_id)
 

@@ -31,7 +31,7 @@ def test_a_locked_row_holds_up_nothing_but_itself(alpha: Tenant, beside: Beside,
     locked = execution.id if model is Execution else execution.task_id
 
     with transaction.atomic():
-        model.objects.select_for_update().get(id=locked)
+        model.objects.select_for_update(of=("self",)).get(id=locked)
         result = beside(lambda: record_impatiently([held, *others])).join()
 
     assert (result.done, result.locked) == (2, {held.execution_id})

@@ -19,6 +19,7 @@ from tasks.services import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, ApiClient, daily, make_task, prepare, reload
 from tests.support.command_calls import call
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +45,7 @@ def waiting(tenant: Tenant) -> tuple[Task, Execution]:
     task = spread(tenant)
     at = (database_now() - timedelta(seconds=2)).replace(microsecond=0)
     schedule = {**task.schedule, "cron_expression": f"{at:%S %M %H} * * *"}
-    Task.objects.filter(pk=task.pk).update(schedule=schedule, next_run_at=at)
+    change_task(task.pk, schedule=schedule, next_run_at=at)
     prepare()
     return reload(task), Execution.objects.get(task_id=task.id)
 

@@ -10,7 +10,6 @@ from executions import querysets
 from executions.engine.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution
 from shared.exceptions import NotFound
-from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.services.bulk import make_job, run_job
 from tests.factories import (
@@ -22,6 +21,7 @@ from tests.factories import (
     once,
     prepare,
 )
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 def span_of(tenant: Tenant) -> Execution:
     task = make_task(tenant, every_second())
     long_ago = database_now() - timedelta(hours=1)
-    Task.objects.filter(pk=task.pk).update(next_run_at=long_ago, created_at=long_ago)
+    change_task(task.pk, next_run_at=long_ago, created_at=long_ago)
     prepare()
     return Execution.objects.get(task_id=task.id, span_count__isnull=False)
 

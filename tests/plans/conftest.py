@@ -186,10 +186,15 @@ def _drop(cursor: Any, parent: str, day: datetime) -> None:
 
 _TASKS = """
 INSERT INTO tasks (id, tenant_id, name, type, status, version, partition, priority, schedule,
-    labels, next_run_at, occurrence_count, pause_note, on_resume, last_execution_status)
+    labels, pause_note, on_resume, last_execution_status)
 SELECT uuidv7(), %(tenant)s, 'task', 'RECURRING', 'SCHEDULED', 1, n %% 256, 5,
-    '{"every": "PT1H"}', '{}', now() + (60 + n) * interval '1 minute', 0, '', 'skip', ''
+    '{"every": "PT1H"}', '{}', '', 'skip', ''
 FROM generate_series(1, 30000) AS n
+"""
+_CURSORS = """
+INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
+SELECT id, tenant_id, partition, now() + (60 + row_number() OVER ()) * interval '1 minute', 0, false
+FROM tasks WHERE tenant_id = %(tenant)s
 """
 _REVISIONS = """
 INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by)
@@ -225,13 +230,14 @@ def _fill(tenant: Any, days: list[datetime]) -> None:
         # In the gaps that rolled back rows have left, rows would lie in no order of their ids.
         cursor.execute(f"TRUNCATE {', '.join(_recent(days))}")
         cursor.execute(_TASKS, {"tenant": tenant})
+        cursor.execute(_CURSORS, {"tenant": tenant})
         cursor.execute(_REVISIONS, {"tenant": tenant})
         for ago, day in enumerate(days):
             start = day.replace(hour=0, minute=0, second=0, microsecond=0)
             count = _MANY if ago < 2 else _FEW
             cursor.execute(_EXECUTIONS, {"tenant": tenant, "start": start, "count": count})
         cursor.execute(_ATTEMPTS, {"tenant": tenant})
-        for table in ("tasks", "task_revisions", *_recent(days)):
+        for table in ("tasks", "task_cursors", "task_revisions", *_recent(days)):
             cursor.execute(f"ANALYZE {table}")
 
 
@@ -241,5 +247,7 @@ def _recent(days: list[datetime]) -> list[str]:
 
 def _empty() -> None:
     with connection.cursor() as cursor:
-        for table in ("attempts", "executions", "task_revisions", "tasks", "dead_letters"):
+        for table in (
+            "attempts", "executions", "task_revisions", "task_cursors", "tasks", "dead_letters",
+        ):  # fmt: skip
             cursor.execute(f"DELETE FROM {table}")

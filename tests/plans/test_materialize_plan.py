@@ -8,7 +8,7 @@ import pytest
 from executions.engine import materialize, neglected
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions, Unowned
-from tests.factories import every_second, make_task, make_tenant
+from tests.factories import every_second, make_task, make_tenant, once
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +38,17 @@ def test_due_tasks_are_found_and_advanced_by_their_index(plans: Any, partitions:
         "materialize/advance_tasks",
         "materialize/next_due_task",
     )
+
+
+def test_cursors_of_one_time_tasks_are_taken_by_their_key(plans: Any, partitions: Partitions):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+
+    with plans() as found:
+        assert materialize.run_once(partitions).done == 30
+
+    found.check("materialize/lock_due_tasks", "materialize/take_cursors")
 
 
 def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions):

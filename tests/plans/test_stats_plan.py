@@ -53,7 +53,7 @@ def test_the_coming_hour_is_counted_by_what_starts_in_it(full: Tenant):
 
     for scope in (whole, sample):
         plan = computed_tasks(scope).order_by().explain()
-        assert re.search("tasks_next_of_tenant_idx|tasks_due_idx", plan), plan
+        assert re.search("task_cursors_(of_tenant|due)_idx", plan), plan
         assert "Seq Scan" not in plan
 
 

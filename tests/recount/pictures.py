@@ -80,7 +80,8 @@ def fires(world: World, node: Node) -> Iterator[str]:
     minutes = _minutes(minute_of(world.at))
     counts = [0] * 60
     tasks = ask(
-        "SELECT schedule ->> 'cron_expression', next_run_at FROM tasks WHERE tenant_id = %s"
+        "SELECT schedule ->> 'cron_expression', next_run_at FROM tasks"
+        " JOIN task_cursors ON task_id = id WHERE tasks.tenant_id = %s"
         " AND status = 'SCHEDULED' AND deleted_at IS NULL AND next_run_at IS NOT NULL",
         world.tenant.pk,
     )

@@ -38,7 +38,16 @@ from tasks.models import Calendar, Pause, ZoneMove, ZoneRules
 from tenants.models import IdempotencyRecord
 from tenants.services import set_member
 from tests.architecture import tree
-from tests.factories import ACTOR, make_dead_letter, make_execution, make_key, make_tenant, once
+from tests.factories import (
+    ACTOR,
+    daily,
+    make_dead_letter,
+    make_execution,
+    make_key,
+    make_task,
+    make_tenant,
+    once,
+)
 from tests.support.admin import AdminBrowser, make_admin
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +104,7 @@ def full(browser: AdminBrowser) -> None:
     Calendar.objects.create(tenant=alpha, name="holidays")
     _fill_delivery(alpha, now)
     Pause.objects.create(tenant=alpha, scope="label", value="team:billing", created_by="test")
+    make_task(alpha, daily())  # with a cursor
     ZoneRules.objects.update_or_create(
         name="Europe/Berlin", defaults={"release": "2026a", "transitions": [[0, 3600]]}
     )

@@ -9,6 +9,7 @@ from tasks import forecast as module
 from tasks.forecast import Forecast, forecast, present_forecast
 from tasks.models import Task
 from tests.factories import TARGET, daily, make_task, next_minute, once
+from tests.support.cursors import change_task
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_what_calls_no_host_counts_without_a_destination(alpha, now, when):
 def test_it_ends_with_max_occurrences_and_end_at(alpha, now):
     make_task(alpha, recurring(cron_expression="0 0 * * *", max_occurrences=3))
     task = make_task(alpha, recurring(cron_expression="30 0 * * *", max_occurrences=10**6))
-    Task.objects.filter(pk=task.pk).update(occurrence_count=10**6 - 1)
+    change_task(task.pk, occurrence_count=10**6 - 1)
 
     assert sum(look(alpha, now).starts.values()) == 4
 

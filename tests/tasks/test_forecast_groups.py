@@ -12,6 +12,7 @@ from tasks.models import Task
 from tasks.schedules.jitter import jitter_ms
 from tasks.services import Pause, spec_of
 from tests.factories import ACTOR, TARGET, daily, make_task, once
+from tests.support.cursors import change_task
 
 WEEK = timedelta(days=7)
 
@@ -53,7 +54,7 @@ def test_what_does_not_start_is_in_no_group(alpha):
 @pytest.mark.parametrize("every", ["PT1H", "PT90S", "pt5m", "P1W2D", "PT2,0S", "P1DT1H1M1S"])
 def test_a_fixed_rate_keeps_the_minute_in_which_it_begins(alpha, every):
     task = make_task(alpha, recurring(every=every))
-    Task.objects.filter(pk=task.pk).update(next_run_at=database_now())
+    change_task(task.pk, next_run_at=database_now())
     task.refresh_from_db()
 
     [group] = groups(alpha)
@@ -88,7 +89,7 @@ def test_a_hashed_expression_is_decided_by_the_id(alpha):
 
 def test_what_max_occurrences_leaves_is_told(alpha):
     task = make_task(alpha, recurring(cron_expression="0 * * * *", max_occurrences=5))
-    Task.objects.filter(pk=task.pk).update(occurrence_count=3)
+    change_task(task.pk, occurrence_count=3)
 
     [group] = groups(alpha)
 

@@ -10,7 +10,7 @@ from executions.services import changing
 from tasks import forecast_hour as module
 from tasks.forecast import forecast
 from tasks.forecast_hour import HourAhead, hour_ahead
-from tasks.models import Task
+from tasks.models import TaskCursor
 from tasks.services import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, TARGET, daily, every_second, make_task, next_minute, once
@@ -69,7 +69,7 @@ def test_of_many_tasks_some_are_counted_and_the_numbers_are_estimates(
     monkeypatch.setattr(module, "MOST_TASKS", 4)
     tasks = [make_task(alpha, recurring(cron_expression="30 * * * *")) for _ in range(16)]
     for place, task in enumerate(tasks):
-        Task.objects.filter(pk=task.pk).update(partition=place * 16)
+        TaskCursor.objects.filter(pk=task.pk).update(partition=place * 16)
 
     found = hour_ahead(alpha.id, now)
 

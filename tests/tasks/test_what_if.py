@@ -15,6 +15,7 @@ from tasks.models import Task
 from tasks.services import first_instant
 from tasks.what_if import COUNT, preview_edit
 from tests.factories import ACTOR, TARGET, daily, make_task, once, reload
+from tests.support.cursors import change_task
 
 #: No clock of Europe/Berlin changes in the months after it.
 NOW = datetime(2026, 11, 20, 8, 0, 0, tzinfo=UTC)
@@ -108,7 +109,7 @@ def _type(schedule: dict[str, Any]) -> str:
 
 def test_max_occurrences_counts_what_has_run(alpha):
     task = task_with(alpha, cron_expression="0 8 * * *", max_occurrences=10)
-    Task.objects.filter(pk=task.pk).update(occurrence_count=4)
+    change_task(task.pk, occurrence_count=4)
 
     found = edit(reload(task), {"schedule": {"max_occurrences": 6}})
 

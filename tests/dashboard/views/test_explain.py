@@ -12,7 +12,6 @@ from django.urls import reverse
 from executions.engine.clocks import database_now
 from executions.services import changing
 from shared.instants import format_instant
-from tasks.models import Task
 from tasks.services import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
 from tests.factories import (
@@ -27,6 +26,7 @@ from tests.factories import (
     prepare,
     reload,
 )
+from tests.support.cursors import change_task
 
 STATES = ["PENDING", "QUEUED", "RUNNING", "RETRYING", "SUCCEEDED", "FAILED", "CANCELLED"]
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -135,7 +135,7 @@ def test_past_and_coming_instants_are_listed(browser, alpha):
 def test_a_long_stretch_is_one_line_unless_asked(browser, alpha):
     task = make_task(alpha, every_second(schedule={"cron_expression": "* * * * * *"}))
     missed = (database_now() - timedelta(seconds=300)).replace(microsecond=0)
-    Task.objects.filter(pk=task.pk).update(next_run_at=missed)
+    change_task(task.pk, next_run_at=missed)
     prepare()
     client, path = browser(alpha), f"/tasks/{task.pk}/occurrences"
 

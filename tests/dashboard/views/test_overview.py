@@ -10,7 +10,6 @@ import pytest
 from executions.engine.clocks import database_now
 from executions.services import changing
 from executions.services.pauses import Wanted, create_pause
-from tasks.models import Task
 from tasks.services import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
 from tests.factories import (
@@ -24,6 +23,7 @@ from tests.factories import (
     prepare,
     release,
 )
+from tests.support.cursors import change_task
 
 
 def test_a_new_tenant_is_shown_the_first_steps(browser, alpha):
@@ -90,7 +90,7 @@ def test_a_standing_pause_is_counted_and_linked(browser, alpha):
 
 def test_next_to_fire_never_counts_up(browser, alpha):
     task = make_task(alpha, daily(name="Overdue"))
-    Task.objects.filter(pk=task.pk).update(next_run_at=database_now() - timedelta(seconds=4))
+    change_task(task.pk, next_run_at=database_now() - timedelta(seconds=4))
     make_task(alpha, daily(name="Coming"))
 
     answer = browser(alpha).get("/")

@@ -22,6 +22,7 @@ from tests.factories import (
     prepare,
     reload,
 )
+from tests.support.cursors import change_task
 
 URL = "/v1/executions"
 FIELDS = {
@@ -65,7 +66,7 @@ def test_an_empty_list_is_an_answer(client: ApiClient):
 def test_rows_that_stand_for_long_stretches_are_not_executions(client: ApiClient, alpha: Tenant):
     task = make_task(alpha, every_second())
     long_ago = database_now() - timedelta(hours=1)
-    Task.objects.filter(pk=task.pk).update(next_run_at=long_ago, created_at=long_ago)
+    change_task(task.pk, next_run_at=long_ago, created_at=long_ago)
     prepare()
     spans = Execution.objects.filter(task_id=task.id, span_count__isnull=False)
     assert spans.exists()

@@ -6,7 +6,6 @@ import pytest
 
 from events.models import AuditEntry
 from executions.engine.clocks import database_now
-from tasks.models import Task
 from tests.factories import (
     every_second,
     executions_of,
@@ -20,6 +19,7 @@ from tests.factories import (
 )
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
+from tests.support.cursors import change_task
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_paused_task_has_no_next_execution_at_any_door(client, alpha, task):
     at_once = make_task(alpha, every_second(name="Each second"))
     prepare()
     for one in (task, at_once):
-        Task.objects.filter(pk=one.pk).update(next_run_at=database_now() - timedelta(hours=1))
+        change_task(one.pk, next_run_at=database_now() - timedelta(hours=1))
         shown = pause(client, one).json()
         assert (shown["next_execution"], shown["next_execution_local"]) == (None, None)
         assert client.get(f"/v1/tasks/{one.id}").json()["next_execution"] is None

@@ -17,6 +17,7 @@ from shared.ids import execution_id
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import every_second, executions_of, make_task, prepare, release, reload, start
+from tests.support.cursors import change_task
 
 Look = Callable[[], Counts]
 HOUR, AGO = timedelta(hours=1), timedelta(seconds=20)
@@ -78,7 +79,7 @@ def states(task: Task) -> list[str]:
 
 def prepare_more(task: Task) -> None:
     """Let one more instant of the task come due."""
-    Task.objects.filter(id=task.id).update(next_run_at=F("next_run_at") - timedelta(seconds=2))
+    change_task(task.id, next_run_at=F("next_run_at") - timedelta(seconds=2))
     prepare()
     first, *others = Execution.objects.filter(task_id=task.id, gated=True).order_by("id")
     Execution.objects.filter(id=first.id).update(due_at=database_now())

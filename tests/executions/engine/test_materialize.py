@@ -20,6 +20,7 @@ from shared.sql import json_value
 from tasks.models import Task, TaskRevision
 from tenants.models import Tenant
 from tests.factories import daily, every_second, executions_of, make_task, once, reload
+from tests.support.cursors import change_task
 from tests.support.events import names_of
 
 pytestmark = pytest.mark.django_db
@@ -56,12 +57,12 @@ def recurring(seconds: int = 1, **schedule: Any) -> dict[str, Any]:
 def outage(task: Task, length: timedelta) -> datetime:
     """Let nobody have looked at the task for so long; return its first missed instant."""
     since = database_now() - length
-    Task.objects.filter(id=task.id).update(created_at=since, next_run_at=since)
+    change_task(task.id, created_at=since, next_run_at=since)
     spec = task.schedule
     if "every" in spec and not spec.get("start_at"):
         # `every` counts from the creation.
         moved = since.replace(microsecond=since.microsecond // 1000 * 1000)
-        Task.objects.filter(id=task.id).update(created_at=moved, next_run_at=moved)
+        change_task(task.id, created_at=moved, next_run_at=moved)
         return moved
     return since
 
@@ -143,7 +144,7 @@ def test_a_repeat_after_a_crash_changes_nothing(alpha: Tenant, partitions: Parti
     written = {row.id for row in executions_of(task)}
 
     # The rows are there, and the cursor is where it was before.
-    Task.objects.filter(id=task.id).update(next_run_at=first, occurrence_count=0)
+    change_task(task.id, next_run_at=first, occurrence_count=0)
     drain(partitions)
 
     again = executions_of(task)
@@ -223,14 +224,15 @@ def test_a_lease_that_has_ended_plans_nothing(alpha: Tenant, partitions: Partiti
     assert reload(task).next_run_at == task.next_run_at
 
 
+@pytest.mark.parametrize("body", [every_second, once])
 def test_an_edit_that_moved_the_cursor_meanwhile_wins(
-    alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
+    body: Any, alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
 ):
-    task = make_task(alpha, every_second())
+    task = make_task(alpha, body())
     elsewhere = database_now() + timedelta(days=1)
 
     def edited(*arguments: Any) -> Any:
-        Task.objects.filter(id=task.id).update(next_run_at=elsewhere)
+        change_task(task.id, next_run_at=elsewhere)
         return plan_tasks(*arguments)
 
     monkeypatch.setattr(materialize, "plan_tasks", edited)
@@ -338,7 +340,7 @@ def test_a_replay_is_due_at_its_rate_from_one_pass_and_one_scheduler_to_the_next
 
 def test_the_end_of_a_replay_is_forgotten_when_it_is_over(alpha: Tenant, partitions: Partitions):
     task = make_task(alpha, every_second())
-    Task.objects.filter(id=task.id).update(replayed_until=database_now() - timedelta(seconds=9))
+    change_task(task.id, replayed_until=database_now() - timedelta(seconds=9))
 
     drain(partitions)
 
@@ -457,7 +459,8 @@ def test_a_fault_that_is_no_tasks_own_pauses_none(
     alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
 ):
     task = make_task(alpha, once(database_now() - timedelta(hours=20)))
-    Task.objects.filter(id=task.id).update(
+    change_task(
+        task.id,
         next_run_at=F("next_run_at") - timedelta(days=60),
         schedule={
             "run_at": format_instant(database_now() - timedelta(days=60)),

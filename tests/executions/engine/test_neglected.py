@@ -17,6 +17,7 @@ from tasks.models import Task
 from tasks.services import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, every_second, executions_of, make_task, once, prepare, reload
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -53,9 +54,7 @@ def rewind(task: Task) -> None:
         Execution.objects.filter(id=row.id).update(
             id=execution_id(task.id, at), scheduled_for=at, due_at=row.due_at - OUTAGE
         )
-    Task.objects.filter(id=task.id).update(
-        created_at=F("created_at") - OUTAGE, next_run_at=F("next_run_at") - OUTAGE
-    )
+    change_task(task.id, created_at=F("created_at") - OUTAGE, next_run_at=F("next_run_at") - OUTAGE)
 
 
 def drain(partitions: Partitions) -> None:

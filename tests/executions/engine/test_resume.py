@@ -13,6 +13,7 @@ from tasks.models import Task
 from tasks.services import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_task, once, prepare, reload
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +101,7 @@ def test_what_changed_meanwhile_is_left_alone(
 
     def changed(task_id: object) -> object:
         values = {name: value() if callable(value) else value for name, value in meanwhile.items()}
-        Task.objects.filter(id=task.id).update(**values)
+        change_task(task.id, **values)
         return lock(task.id)
 
     monkeypatch.setattr(withdrawal, "lock", changed)

@@ -21,7 +21,7 @@ from executions.engine.silence import Silence
 from executions.models import Execution, PartitionLease, SchedulerNode
 from shared.ids import execution_id
 from shared.instants import format_instant, parse_instant
-from tasks.models import Task
+from tasks.models import Task, TaskCursor
 from tasks.schedules.jitter import due_at
 from tasks.services import spec_of
 from tenants.models import Tenant
@@ -57,7 +57,8 @@ def stop(seconds: float) -> None:
             queued_at=row.queued_at and row.queued_at - ago,
             lease_expires_at=row.lease_expires_at and row.lease_expires_at - ago,
         )
-    Task.objects.update(created_at=F("created_at") - ago, next_run_at=F("next_run_at") - ago)
+    Task.objects.update(created_at=F("created_at") - ago)
+    TaskCursor.objects.update(next_run_at=F("next_run_at") - ago)
     for task in Task.objects.filter(type="ONE_TIME"):
         run_at = format_instant(parse_instant(task.schedule["run_at"]) - ago)
         Task.objects.filter(pk=task.pk).update(schedule={**task.schedule, "run_at": run_at})

@@ -10,7 +10,6 @@ import pytest
 
 from executions.engine.clocks import database_now
 from executions.models import Execution
-from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import (
     daily,
@@ -21,6 +20,7 @@ from tests.factories import (
     prepare,
     reload,
 )
+from tests.support.cursors import change_task
 from tests.support.suspending import resume, suspend
 
 
@@ -40,7 +40,7 @@ def after_seconds_of_suspension(tenant: Tenant, seconds: int, **schedule: Any) -
     task = make_task(tenant, body)
     suspend(tenant)
     since = (database_now() - timedelta(seconds=seconds)).replace(microsecond=0)
-    Task.objects.filter(pk=task.pk).update(next_run_at=since)
+    change_task(task.pk, next_run_at=since)
     resume(tenant)
     prepare()
     resumed_at = reload(task).resumed_at
@@ -104,7 +104,7 @@ def test_a_one_time_task_of_the_suspension_runs_on_resuming_unless_its_grace_is_
     suspend(alpha)
     late = database_now() - timedelta(minutes=10)
     schedule = {**task.schedule, "run_at": late.isoformat()}
-    Task.objects.filter(pk=task.pk).update(next_run_at=late, schedule=schedule)
+    change_task(task.pk, next_run_at=late, schedule=schedule)
 
     resume(alpha)
     prepare()

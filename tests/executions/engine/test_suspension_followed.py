@@ -11,11 +11,11 @@ from executions.engine import gate, suspension
 from executions.engine import resume as resuming
 from executions.engine.partitions import Partitions
 from executions.services import bulk_steps
-from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.services.backfills import HOUR, made_by, make_backfill, minutely
 from tests.factories import every_second, make_task, once, prepare, release, reload
 from tests.support.closed_redis import closed_redis
+from tests.support.cursors import change_task
 from tests.support.suspending import resume, suspend
 
 pytestmark = pytest.mark.django_db
@@ -70,7 +70,7 @@ def test_a_backfill_of_a_task_that_has_ended_waits_for_the_tenant_and_keeps_its_
     task = make_task(alpha, minutely())
     job = make_backfill(task, replace(HOUR, max_parallel=1))
     bulk_steps.run_some(job.id)
-    Task.objects.filter(pk=task.pk).update(status="COMPLETED", next_run_at=None)
+    change_task(task.pk, status="COMPLETED", next_run_at=None)
     suspend(alpha)
     partitions = Partitions()
     partitions.run_once()

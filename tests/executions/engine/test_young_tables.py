@@ -14,9 +14,10 @@ from psycopg import Cursor
 from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.engine.transitions import Claimed, Finish
+from shared.instants import format_instant
 from shared.sql import json_value, statement
 from tenants.models import Tenant
-from tests.factories import make_task, once, prepare, release
+from tests.factories import daily, make_task, once, prepare, release
 
 pytestmark = pytest.mark.django_db
 
@@ -26,10 +27,12 @@ _STATEMENTS = {
     for path in (
         "materialize/lock_due_tasks",
         "materialize/insert_open",
+        "materialize/take_cursors",
         "materialize/advance_tasks",
         "dispatch/claim_due",
         "complete/start",
         "complete/finish",
+        "complete/lock_tasks",
         "complete/settle_tasks",
     )
 }
@@ -95,6 +98,12 @@ def make_tasks(tenant: Tenant) -> None:
         make_task(tenant, once(at, name=str(number)))
 
 
+def make_series(tenant: Tenant) -> None:
+    at = format_instant(database_now() + timedelta(seconds=2))
+    for number in range(_COUNT):
+        make_task(tenant, daily(name=str(number), schedule={"every": "PT1H", "start_at": at}))
+
+
 def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant):
     believe(-1, 0)
     make_tasks(alpha)
@@ -107,6 +116,8 @@ def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant):
         now = database_now()
         transitions.mark_running([(row.id, row.token, "w", now) for row in half])
         assert len(transitions.finish([succeeded(row) for row in claimed])) == _COUNT
+        make_series(alpha)
+        prepare()
 
     assert set(found.of) == set(_STATEMENTS.values())
     # Each with each would be more than ten thousand.

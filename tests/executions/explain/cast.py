@@ -23,6 +23,7 @@ from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import daily, make_task
+from tests.support.cursors import change_task
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -52,7 +53,7 @@ def minutely(tenant: Tenant, schedule: dict[str, Any] | None = None, **fields: A
     task = make_task(tenant, body)
     aged(task, HOUR)
     defaults = {"next_run_at": this_minute(MINUTE)}
-    Task.objects.filter(pk=task.pk).update(**{**defaults, **fields})
+    change_task(task.pk, **{**defaults, **fields})
     task.refresh_from_db()
     return task
 

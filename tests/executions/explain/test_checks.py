@@ -33,6 +33,7 @@ from tests.executions.explain.cast import (
 )
 from tests.factories import ACTOR, daily, make_dead_letter, make_task, reload
 from tests.support.closed_redis import closed_redis
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -161,8 +162,8 @@ def max_occurrences_over(tenant: Tenant) -> Explanation:
 
 def edited_since(tenant: Tenant) -> Explanation:
     task = minutely(tenant, {"cron_expression": "30 4 1 1 *"}, next_run_at=None)
-    Task.objects.filter(pk=task.pk).update(
-        version=2, next_run_at=this_minute(MINUTE), schedule=minutely(tenant).schedule
+    change_task(
+        task.pk, version=2, next_run_at=this_minute(MINUTE), schedule=minutely(tenant).schedule
     )
     old = task.revisions.get()
     task.revisions.create(
@@ -547,7 +548,7 @@ def test_an_instant_of_the_next_seconds_without_a_scheduler_waits_for_one(alpha:
     task = minutely(alpha, {"cron_expression": "* * * * * *"})
     now = database_now()
     ahead = now.replace(microsecond=0) + 2 * SECOND
-    Task.objects.filter(pk=task.pk).update(next_run_at=ahead)
+    change_task(task.pk, next_run_at=ahead)
 
     found = explain_task(reload(task), ahead, now)
 

@@ -31,6 +31,7 @@ from tests.executions.explain.cast import (
     working,
 )
 from tests.factories import ACTOR, daily, make_execution, make_task, once, reload
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -270,7 +271,8 @@ def any_task(tenant: Tenant, draw: st.DataObject) -> Task:
     """Return a task in whatever state, of whatever schedule."""
     task, cursor = minutely(tenant), draw.draw(_MOMENTS)
     states = ["SCHEDULED", "PAUSED", "RUNNING", "COMPLETED", "CANCELLED"]
-    Task.objects.filter(pk=task.pk).update(
+    change_task(
+        task.pk,
         schedule={**task.schedule, **draw.draw(_SCHEDULES)},
         status=draw.draw(st.sampled_from(states)),
         paused_at=this_minute(),

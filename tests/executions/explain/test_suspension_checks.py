@@ -11,11 +11,11 @@ from executions.explain.waiting import waiting_for
 from executions.models import Execution
 from executions.services import triggering
 from executions.services.occurrences import place_of, read_occurrences
-from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.explain.cast import MINUTE, minutely, row, this_minute
 from tests.executions.services.changes import pause
 from tests.factories import ACTOR, executions_of, make_task, once, prepare, release, reload, start
+from tests.support.cursors import change_task
 from tests.support.suspending import resume, suspend
 
 pytestmark = pytest.mark.django_db
@@ -134,7 +134,7 @@ def test_an_instant_that_no_scheduler_has_decided_on_after_the_end_names_the_pol
     task = minutely(alpha)
     suspend(alpha)
     resume(alpha)
-    Task.objects.filter(pk=task.pk).update(next_run_at=this_minute(-MINUTE))
+    change_task(task.pk, next_run_at=this_minute(-MINUTE))
 
     found = explain_task(reload(task), this_minute(-MINUTE), database_now())
 

@@ -25,6 +25,7 @@ from tests.factories import (
     start,
 )
 from tests.support.calendars import make_calendar, under
+from tests.support.cursors import change_task
 
 
 def seconds(**schedule):
@@ -154,7 +155,7 @@ def test_a_task_that_moves_gets_its_new_instant(alpha, calendar):
 def test_a_task_whose_scheduler_was_away_keeps_its_place(alpha, calendar):
     task = make_task(alpha, under("Holidays"))
     behind = database_now() - timedelta(days=3)
-    type(task).objects.filter(pk=task.pk).update(next_run_at=behind)
+    change_task(task.pk, next_run_at=behind)
 
     change(calendar, dates=["2027-05-01"])
 

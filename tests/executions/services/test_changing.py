@@ -30,6 +30,7 @@ from tests.factories import (
     reload,
     start,
 )
+from tests.support.cursors import change_task
 from tests.support.waiting import until
 
 
@@ -199,7 +200,7 @@ def test_an_instant_that_passes_between_two_edits_is_counted(alpha):
     prepare()
     first = executions_of(task)[0]
     # As an edit leaves it: the rows stay, and are counted when the task meets them again.
-    Task.objects.filter(pk=task.pk).update(next_run_at=first.scheduled_for, occurrence_count=0)
+    change_task(task.pk, next_run_at=first.scheduled_for, occurrence_count=0)
     until(lambda: database_now() > first.scheduled_for)
 
     patch(task, {"schedule": {"misfire_grace_seconds": 1}})

@@ -13,6 +13,7 @@ from tasks.models import Task
 from tests.executions.services.changes import patch, resume
 from tests.executions.services.standing import end, stand
 from tests.factories import ACTOR, daily, finish, make_task, release, reload, start
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -139,7 +140,7 @@ def test_what_changed_meanwhile_is_left_alone(alpha, partitions, monkeypatch, me
     lock = withdrawal.lock
 
     def changed(task_id):
-        Task.objects.filter(pk=task.id).update(**meanwhile)
+        change_task(task.id, **meanwhile)
         return lock(task_id)
 
     monkeypatch.setattr(withdrawal, "lock", changed)

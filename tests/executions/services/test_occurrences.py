@@ -39,6 +39,7 @@ from tests.executions.explain.cast import (
     this_minute,
 )
 from tests.factories import ACTOR, every_second, executions_of, make_task, prepare, reload
+from tests.support.cursors import change_task
 
 __all__ = ["one_minute"]
 pytestmark = pytest.mark.django_db
@@ -68,7 +69,7 @@ def missed(tenant: Tenant, seconds: int, **schedule: Any) -> Task:
     task = make_task(tenant, every_second(schedule={"cron_expression": "* * * * * *", **schedule}))
     aged(task, 2 * HOUR)
     cursor = (database_now() - seconds * SECOND).replace(microsecond=0)
-    Task.objects.filter(pk=task.pk).update(next_run_at=cursor)
+    change_task(task.pk, next_run_at=cursor)
     prepare()
     return reload(task)
 

@@ -31,6 +31,7 @@ from tests.factories import (
     reload,
     start,
 )
+from tests.support.cursors import change_task
 
 LABELS = {"team": "billing"}
 
@@ -400,7 +401,7 @@ def test_what_fell_into_the_pause_is_decided_and_accounted_for(alpha, on_resume,
     now = database_now()
     since = now - timedelta(seconds=4)
     # As after four seconds of pause.
-    Task.objects.filter(pk=task.pk).update(next_run_at=since.replace(microsecond=0))
+    change_task(task.pk, next_run_at=since.replace(microsecond=0))
 
     assert end(made) == 1
     prepare()

@@ -28,6 +28,7 @@ from tests.factories import (
     release,
     start,
 )
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,8 @@ def hold() -> None:
 
 def backdate(task: Task) -> None:
     """Let the task have been planned up to two minutes ago, and no further."""
-    Task.objects.filter(pk=task.pk).update(
+    change_task(
+        task.pk,
         next_run_at=database_now() - timedelta(minutes=2),
         created_at=F("created_at") - timedelta(hours=1),
     )

@@ -26,6 +26,7 @@ from tests.factories import (
     reload,
 )
 from tests.factories import release as hand_out
+from tests.support.cursors import change_task
 from tests.support.old_zones import OLD, pretend_shifted, record_today
 
 ZONE = "Asia/Tokyo"
@@ -50,7 +51,7 @@ def computed_by_old_rules(task: Task, hours: float) -> None:
     pretend_shifted(ZONE, now, hours)
     assert task.next_run_at is not None
     task.next_run_at -= timedelta(hours=hours)
-    task.save(update_fields=["next_run_at"])
+    task.save_cursor()
 
 
 def test_the_first_check_records_the_rules_and_changes_nothing(alpha):
@@ -154,12 +155,12 @@ def test_prepared_and_released_instants_of_the_old_rules_do_not_start(alpha):
     task = make_task(alpha, tokyo(f"* * {local.hour} * * *"))
     record_today(now)
     task.next_run_at = now
-    task.save(update_fields=["next_run_at"])
+    task.save_cursor()
     planted = _as_old_rules_prepared(task, now)
     handed = hand_out()
     assert {row.id for row in handed} <= set(planted)
     pretend_shifted(ZONE, now, 1)
-    Task.objects.filter(pk=task.id).update(next_run_at=now + timedelta(seconds=15))
+    change_task(task.id, next_run_at=now + timedelta(seconds=15))
 
     check_zone_rules()
 
@@ -204,7 +205,7 @@ def test_an_instant_that_the_new_rules_put_just_before_now_is_not_forgotten(alph
     task.refresh_from_db()
     record_today(now)
     pretend_shifted(ZONE, now, -1.5)
-    Task.objects.filter(pk=task.id).update(next_run_at=now + timedelta(hours=1))
+    change_task(task.id, next_run_at=now + timedelta(hours=1))
 
     check_zone_rules()
 
@@ -231,7 +232,7 @@ def test_a_cursor_that_has_fallen_behind_is_left_to_the_scheduler(alpha):
     task = make_task(alpha, tokyo(at_hour(5)))
     computed_by_old_rules(task, 1)
     behind = database_now() - timedelta(minutes=5)
-    Task.objects.filter(pk=task.id).update(next_run_at=behind)
+    change_task(task.id, next_run_at=behind)
 
     check_zone_rules()
 

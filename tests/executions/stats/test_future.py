@@ -11,13 +11,14 @@ from tasks.models import Task
 from tasks.services import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, ApiClient, daily, every_second, make_task, once, prepare, reload
+from tests.support.cursors import change_task
 
 pytestmark = pytest.mark.django_db
 
 
 def at(task: Task, **ahead: float) -> Task:
     """Move the task's next instant to so far from now."""
-    Task.objects.filter(pk=task.pk).update(next_run_at=database_now() + timedelta(**ahead))
+    change_task(task.pk, next_run_at=database_now() + timedelta(**ahead))
     return reload(task)
 
 
@@ -71,8 +72,9 @@ def test_an_instant_that_a_calendar_excludes_does_not_fire(alpha: Tenant, client
     assert made.status_code == 201, made.json()
     schedule = {"cron_expression": "0 12 * * *", "calendars": ["free"]}
     task = make_task(alpha, daily(schedule=schedule))
-    Task.objects.filter(pk=task.pk).update(
-        next_run_at=now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    change_task(
+        task.pk,
+        next_run_at=now.replace(hour=12, minute=0, second=0, microsecond=0) + timedelta(days=1),
     )
 
     [found] = next_fires(alpha.id)

@@ -1,0 +1,50 @@
+"""Where a task's schedule goes on: the part of a task that the scheduler moves."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+
+class TaskCursor(models.Model):
+    """The next instant of a task that is not in the ledger yet, and what was counted before it.
+
+    A recurring task always has one, a one-time task until its instant is in the ledger. ``held``
+    while the task is not SCHEDULED: then nothing is due. ``replayed_until`` is the due time of the
+    last missed instant that is being made up for, so that a replay keeps its rate from one pass to
+    the next; while it equals ``next_run_at``, the one run of a long coalesced stretch is chosen
+    already. The lock is the task's row: whoever changes a cursor holds that. ``tenant_id`` and
+    ``partition`` are the task's, which never change.
+    """
+
+    task = models.OneToOneField(
+        "tasks.Task",
+        primary_key=True,
+        on_delete=models.CASCADE,
+        related_name="cursor",
+        db_constraint=False,
+    )
+    tenant_id = models.UUIDField()
+    partition = models.SmallIntegerField()
+    next_run_at = models.DateTimeField(null=True)
+    occurrence_count = models.PositiveBigIntegerField(default=0)
+    replayed_until = models.DateTimeField(null=True)
+    held = models.BooleanField(default=False)
+
+    class Meta:
+        db_table = "task_cursors"
+        indexes = [
+            models.Index(
+                fields=["partition", "next_run_at"],
+                name="task_cursors_due_idx",
+                condition=Q(held=False, next_run_at__isnull=False),
+            ),
+            models.Index(
+                fields=["tenant_id", "next_run_at", "task"],
+                name="task_cursors_of_tenant_idx",
+                condition=Q(held=False, next_run_at__isnull=False),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.task_id)
