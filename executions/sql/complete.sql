@@ -287,10 +287,10 @@ SELECT t.id FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
 ORDER BY t.id FOR NO KEY UPDATE
 
 -- name: settle_tasks
--- After lock_tasks: notes the last execution of each task, and ends one-time tasks with their execution's result;
--- answers the recurring tasks that may have had their last occurrence, which stay locked. Counts
--- the failures since the last success, by when they ended. One row per task before tasks are read: lists
--- that are joined with each other would be compared row by row.
+-- After lock_tasks: notes the last execution of each task, and ends one-time tasks with their
+-- execution's result; answers the recurring tasks that may have had their last occurrence, which
+-- stay locked. Counts the failures since the last success, by when they ended. One row per task
+-- before tasks are read: lists that are joined with each other would be compared row by row.
 WITH batch AS (
     SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
            max(e.finished_at) FILTER (WHERE e.status = 'SUCCEEDED')

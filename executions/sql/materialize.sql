@@ -1,10 +1,10 @@
 -- name: lock_due_tasks
 -- Tasks of the held partitions whose next instant falls within the horizon, soonest first; of each
--- partition its first few, so that a pass does not read all that is due. Task and cursor are locked,
--- which closes the race with an edit, pause or delete; another session's lock is skipped, not
--- waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans must own
--- when the transaction begins. (What the lease must be is one expression: taken apart, a table of
--- leases without statistics counts as one row, and each is compared with each.)
+-- partition its first few, so that a pass does not read all that is due. Task and cursor are
+-- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
+-- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
+-- must own when the transaction begins. (What the lease must be is one expression: taken apart, a
+-- table of leases without statistics counts as one row, and each is compared with each.)
 SELECT d.*
 FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
 JOIN partition_leases l
@@ -295,6 +295,9 @@ WITH late AS (
     SELECT j.id, j.tenant_id, j.partition, b.first, 0, false
     FROM taken_back b JOIN judged j ON j.id = b.task_id
     WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = b.task_id)
+    -- The race: an edit that gave the task a cursor between this snapshot and the lock of the task.
+    ON CONFLICT (task_id) DO UPDATE
+    SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at)
 )
 SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared)
 

@@ -36,14 +36,23 @@ CROSS JOIN LATERAL (
 
 -- name: groups
 -- Which tasks have the same instants, the largest groups first: a row for each key,
--- step within its jitter and destination. Index task_cursors_of_tenant_idx, all of the tenant's
--- tasks that are due in time. The last column counts all tasks, also beyond the limit.
-SELECT k.schedule, k.phase, k.seed, k.remaining, k.cursor, k.steps, k.step, k.destination,
-       count(*), (array_agg(k.id))[1:3], sum(count(*)) OVER ()
-FROM ({keyed}) AS k
-GROUP BY k.schedule, k.phase, k.seed, k.remaining, k.cursor, k.steps, k.step, k.destination
-ORDER BY count(*) DESC, k.schedule, k.phase, k.seed
-LIMIT %s
+-- step within its jitter and destination, with the first three of its tasks. Index
+-- task_cursors_of_tenant_idx, all of the tenant's tasks that are due in time. The last column
+-- counts all tasks, also beyond the limit. (The order of the three is made after the grouping:
+-- an ordered aggregate has no partial form, so the workers could not group in parallel.)
+SELECT g.schedule, g.phase, g.seed, g.remaining, g.cursor, g.steps, g.step, g.destination,
+       g.tasks, ARRAY(SELECT u.id FROM unnest(g.ids) AS u (id) ORDER BY u.id LIMIT 3), g.counted
+FROM (
+    SELECT k.schedule, k.phase, k.seed, k.remaining, k.cursor, k.steps, k.step, k.destination,
+           count(*) AS tasks, array_agg(k.id) AS ids, sum(count(*)) OVER () AS counted
+    FROM ({keyed}) AS k
+    GROUP BY k.schedule, k.phase, k.seed, k.remaining, k.cursor, k.steps, k.step, k.destination
+    ORDER BY count(*) DESC, k.schedule, k.phase, k.seed, k.remaining, k.cursor, k.steps, k.step,
+             k.destination
+    LIMIT %s
+) AS g
+ORDER BY g.tasks DESC, g.schedule, g.phase, g.seed, g.remaining, g.cursor, g.steps, g.step,
+         g.destination
 
 -- name: tasks_of_groups
 -- The tasks of some groups, by the keys that the statement above answered.
@@ -55,19 +64,25 @@ ORDER BY k.id
 LIMIT %s
 
 -- name: one_time
--- How many one-time tasks are due in each minute, by destination; inside is the query of the
--- tasks (index task_cursors_of_tenant_idx). The last column counts all tasks, also beyond the limit.
-SELECT date_trunc('minute', d.due), d.destination, count(*), (array_agg(d.id))[1:3],
-       sum(count(*)) OVER ()
+-- How many one-time tasks are due in each minute, by destination, with the first three of them;
+-- inside is the query of the tasks (index task_cursors_of_tenant_idx). The last column counts all
+-- tasks, also beyond the limit.
+SELECT g.minute, g.destination, g.tasks,
+       ARRAY(SELECT u.id FROM unnest(g.ids) AS u (id) ORDER BY u.id LIMIT 3), g.counted
 FROM (
-    SELECT t.id, t.destination,
-           t.next_run_at + coalesce((t.schedule->>'jitter_seconds')::float8, 0)
-           * (get_byte(j.digest, 0) * 256 + get_byte(j.digest, 1)) / 65536
-           * interval '1 second' AS due
-    FROM ({tasks}) AS t
-    CROSS JOIN LATERAL (SELECT sha256(convert_to('jitter:' || t.id, 'UTF8')) AS digest) AS j
-) AS d
-WHERE d.due >= %s AND d.due < %s
-GROUP BY 1, 2
-ORDER BY count(*) DESC, 1
-LIMIT %s
+    SELECT date_trunc('minute', d.due) AS minute, d.destination, count(*) AS tasks,
+           array_agg(d.id) AS ids, sum(count(*)) OVER () AS counted
+    FROM (
+        SELECT t.id, t.destination,
+               t.next_run_at + coalesce((t.schedule->>'jitter_seconds')::float8, 0)
+               * (get_byte(j.digest, 0) * 256 + get_byte(j.digest, 1)) / 65536
+               * interval '1 second' AS due
+        FROM ({tasks}) AS t
+        CROSS JOIN LATERAL (SELECT sha256(convert_to('jitter:' || t.id, 'UTF8')) AS digest) AS j
+    ) AS d
+    WHERE d.due >= %s AND d.due < %s
+    GROUP BY 1, 2
+    ORDER BY count(*) DESC, 1, 2
+    LIMIT %s
+) AS g
+ORDER BY g.tasks DESC, g.minute, g.destination

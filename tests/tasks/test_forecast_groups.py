@@ -42,6 +42,38 @@ def test_tasks_with_the_same_instants_are_one_group(alpha, beta):
     assert first.destinations == {tasks[0].destination: 3}
 
 
+def test_a_group_shows_its_first_tasks_however_the_rows_are_stored(alpha):
+    tasks = [make_task(alpha) for _ in range(5)]
+    for hours, task in enumerate(reversed(tasks)):  # Against the order of the cursors' index.
+        change_task(task.id, next_run_at=database_now() + timedelta(hours=hours))
+
+    [group] = groups(alpha)
+
+    assert group.sample == sorted(task.id for task in tasks)[:3]
+
+
+def test_groups_of_one_size_follow_their_schedules_and_destinations(alpha):
+    hosts = ["c.example.com", "a.example.com", "d.example.com", "b.example.com"]
+    bodies = [daily(target={**TARGET, "url": f"https://{host}/in"}) for host in hosts]
+    tasks = {host: make_task(alpha, body) for host, body in zip(hosts, bodies, strict=True)}
+
+    [group] = groups(alpha)
+
+    assert group.sample == [tasks[host].id for host in sorted(hosts)]
+
+
+def test_one_time_tasks_of_a_minute_are_shown_in_order(alpha):
+    now = database_now()
+    at = (now + timedelta(hours=2)).replace(second=0, microsecond=0)
+    tasks = [make_task(alpha, once(at)) for _ in range(5)]
+    for seconds, task in enumerate(reversed(tasks)):
+        change_task(task.id, next_run_at=at + timedelta(seconds=seconds))
+
+    [one] = read_one_time(scope(alpha), now)[0]
+
+    assert one.sample == sorted(task.id for task in tasks)[:3]
+
+
 def test_what_does_not_start_is_in_no_group(alpha):
     make_task(alpha, recurring(cron_expression="0 8 1 1 *", start_at="2199-01-01T00:00:00Z"))
     paused, deleted = make_task(alpha), make_task(alpha)
