@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from executions.engine.said import Progress
-from shared.sql import rows
+from executions.engine.transitions import joined
 
 
 def note(said: Iterable[object]) -> list[UUID]:
@@ -19,7 +19,7 @@ def note(said: Iterable[object]) -> list[UUID]:
     if not last:
         return []
     ids = [one.execution_id for one in last.values()]
-    stored = rows(
+    stored = joined(
         "complete/note_progress",
         {
             "ids": ids,

@@ -20,11 +20,13 @@ from executions.engine.ledger import ensure_days_of
 from executions.engine.settling import Moved, Settled
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
-from shared.sql import rows, run
+from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 
 _CANCEL_AT_ONCE = 5000
 _TASK = Moved._fields.index("task_id")
+_PLAN_HASHED: Asked = ("complete/plan_hashed", {})
+_PLAN_FREELY: Asked = ("complete/plan_freely", {})
 #: How long work that goes on without a worker of ours may, once it is to be cancelled.
 CANCEL_GRACE_SECONDS = 30.0
 
@@ -128,7 +130,7 @@ def mark_running(
     """QUEUED to RUNNING for (execution, token, worker, started at); return what moved."""
     if not started:
         return []
-    moved = rows(
+    moved = joined(
         "complete/start",
         {
             "ids": [row[0] for row in started],
@@ -150,7 +152,7 @@ def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> lis
     if not accepted:
         return []
     ids, tokens, workers, started_at, at = (list(column) for column in zip(*accepted, strict=True))
-    moved = rows(
+    moved = joined(
         "callback/accept",
         {
             "ids": ids,
@@ -240,7 +242,7 @@ def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
         "tokens": [row[1] for row in deferred],
         "reasons": [row[2] for row in deferred],
     }
-    return [row[0] for row in rows("complete/defer", parameters)]
+    return [row[0] for row in joined("complete/defer", parameters)]
 
 
 def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
@@ -254,7 +256,7 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
     moved: list[tuple[Any, ...]] = []
     for start in range(0, len(rows_), _CANCEL_AT_ONCE):
         part = rows_[start : start + _CANCEL_AT_ONCE]
-        ends = rows(
+        ends = joined(
             "complete/cancel",
             {
                 "ids": [row[0] for row in part],
@@ -312,10 +314,15 @@ def insert_series(parameters: dict[str, object]) -> int:
     return made
 
 
+def joined(path: str, parameters: dict[str, object]) -> list[tuple[Any, ...]]:
+    """Run a statement that joins a batch with the open rows, whatever their statistics say."""
+    return together(_PLAN_HASHED, (path, parameters), _PLAN_FREELY)[1].rows
+
+
 def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:
     if not returned:
         return []
-    moved = rows(
+    moved = joined(
         "complete/hand_back",
         {
             "ids": [row[0] for row in returned],

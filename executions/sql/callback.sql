@@ -23,8 +23,9 @@ WITH before AS (
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[],
         %(at)s::timestamptz[]
     ) AS o (id, token, worker, started_at, at), before b, task_revisions r
-    WHERE e.id = o.id AND b.id = o.id
-      AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s) AND b.id = o.id AND e.fencing_token = o.token
+      -- In an expression, as in finish.
+      AND CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END
       AND e.accepted_at IS NULL
       AND r.task_id = e.task_id AND r.version = e.revision
     RETURNING e.id, e.tenant_id, e.task_id

@@ -14,8 +14,8 @@ WITH moved AS (
     FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[]
     ) AS o (id, token, worker, started_at)
-    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[])
-      AND e.fencing_token = o.token AND e.status = 'QUEUED'
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token
+      AND CASE e.status WHEN 'QUEUED' THEN true ELSE false END  -- As in finish.
     RETURNING e.id, e.tenant_id, e.task_id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subjects, tasks)
@@ -25,12 +25,12 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: plan_hashed
--- Before finish: where the planner expects one row of the many, it would compare each outcome with
--- each execution. Ends with plan_freely, or with the transaction.
+-- Before a statement that joins a batch with the open rows: where the planner expects one row of the
+-- many, it would compare each with each. Ends with plan_freely, or with the transaction.
 SET LOCAL enable_nestloop = off
 
 -- name: plan_freely
--- After finish: what follows finds its rows one by one.
+-- After it: what follows finds its rows one by one.
 SET LOCAL enable_nestloop TO DEFAULT
 
 -- name: finish
@@ -187,8 +187,8 @@ WHERE e.id = ANY(%(ids)s)
 UPDATE open_executions e
 SET sealed_progress = o.sealed
 FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(sealed)s::bytea[]) AS o (id, token, sealed)
-WHERE e.id = o.id
-  AND e.fencing_token = o.token AND e.status IN ('QUEUED', 'RUNNING')
+WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token
+  AND CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END  -- As in finish.
 RETURNING e.id
 
 -- name: hand_back
@@ -198,8 +198,8 @@ WITH moved AS (
     UPDATE open_executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
-    WHERE e.id = o.id
-      AND e.fencing_token = o.token AND e.status = 'QUEUED'
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token
+      AND CASE e.status WHEN 'QUEUED' THEN true ELSE false END  -- As in finish.
     RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id, data)
@@ -216,8 +216,8 @@ WITH moved AS (
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = true,
         reason = CASE WHEN e.reason = '' THEN o.reason ELSE e.reason END
     FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(reasons)s::text[]) AS o (id, token, reason)
-    WHERE e.id = o.id
-      AND e.fencing_token = o.token AND e.status = 'QUEUED'
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token
+      AND CASE e.status WHEN 'QUEUED' THEN true ELSE false END  -- As in finish.
     RETURNING e.id, e.tenant_id, e.task_id, old.queued_at
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id, data)
@@ -231,7 +231,7 @@ SELECT id, task_id FROM moved
 WITH gone AS (
     DELETE FROM open_executions e
     USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
-    WHERE e.id = o.id
+    WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[])
       AND (e.status IN ('PENDING', 'RETRYING')
            OR (e.status = 'QUEUED' AND e.fencing_token = o.token))
     RETURNING e

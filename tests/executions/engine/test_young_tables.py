@@ -11,8 +11,9 @@ import pytest
 from django.db import connection, transaction
 from psycopg import Cursor
 
-from executions.engine import transitions
+from executions.engine import progress, transitions
 from executions.engine.clocks import database_now
+from executions.engine.said import Progress
 from executions.engine.transitions import Claimed, Finish
 from shared.instants import format_instant
 from shared.sql import json_value, statement
@@ -36,23 +37,38 @@ _STATEMENTS = {
         "complete/settle_tasks",
     )
 }
+_BY_TOKEN = {
+    statement(path): path
+    for path in (
+        "complete/start",
+        "complete/note_progress",
+        "complete/hand_back",
+        "complete/defer",
+        "complete/cancel",
+        "callback/accept",
+    )
+}
 
 
 class Compared:
-    """How many pairs of rows each statement has compared and dropped."""
+    """How many pairs of rows each statement has compared and dropped, and how it was planned."""
 
     def __init__(self) -> None:
         self.of: dict[str, int] = {}
+        self.loops: dict[str, str] = {}
+        self.indexes: dict[str, set[str]] = {}
 
     def explain(self, execute: Any, sql: Any, params: Any, many: bool, context: Any) -> Any:
-        path = _STATEMENTS.get(sql)
+        path = (_STATEMENTS | _BY_TOKEN).get(sql)
         if path is not None:
             session = context["connection"].connection
             with transaction.atomic(), Cursor(session) as cursor:
                 cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + sql, params)
                 [(answer,)] = cursor.fetchall()
+                [(self.loops[path],)] = cursor.execute("SHOW enable_nestloop").fetchall()
                 transaction.set_rollback(True)
             parsed = json_value(answer)
+            self.indexes[path] = indexes(parsed[0]["Plan"])
             self.of[path] = max(self.of.get(path, 0), _dropped(parsed[0]["Plan"]))
         return execute(sql, params, many, context)
 
@@ -72,6 +88,10 @@ def compared() -> Iterator[Compared]:
 def believe(rows: int, pages: int) -> None:
     """Tell the planner so of every table, whatever an earlier test or a vacuum left behind."""
     with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM pg_statistic WHERE starelid IN (SELECT oid FROM pg_class"
+            " WHERE relnamespace = 'public'::regnamespace)"
+        )
         cursor.execute(
             "UPDATE pg_class SET reltuples = %s, relpages = %s"
             " WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
@@ -122,6 +142,35 @@ def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant):
     assert set(found.of) == set(_STATEMENTS.values())
     # Each with each would be more than ten thousand.
     assert all(count <= _COUNT for count in found.of.values()), sorted(found.of.items())
+
+
+@pytest.mark.parametrize("path", sorted(_BY_TOKEN.values()))
+def test_no_statistics_make_a_batch_read_all_that_is_leased_or_compare_each(
+    alpha: Tenant, path: str
+):
+    make_tasks(alpha)
+    prepare()
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE open_executions")  # As if nothing were ever leased.
+    leased = release()
+    now = database_now()
+
+    with compared() as found:
+        if path == "complete/start":
+            transitions.mark_running([(row.id, row.token, "w", now) for row in leased])
+        elif path == "complete/note_progress":
+            progress.note(Progress(row.id, row.token, b"half") for row in leased)
+        elif path == "complete/hand_back":
+            transitions.release([(row.id, row.token) for row in leased])
+        elif path == "complete/defer":
+            transitions.defer([(row.id, row.token, "rate_limited", now) for row in leased])
+        elif path == "complete/cancel":
+            transitions.cancel([(row.id, row.token) for row in leased], "")
+        else:
+            transitions.accept([(row.id, row.token, "w", now, now) for row in leased])
+
+    assert (len(leased), found.of[path], found.loops[path]) == (_COUNT, 0, "off")
+    assert "open_executions_leased_idx" not in found.indexes[path]
 
 
 def test_no_claim_is_compared_with_each_revision_of_a_table_that_counts_as_empty(alpha: Tenant):
