@@ -3,7 +3,10 @@
 -- from here on, and no worker of ours. What a heartbeat has accepted before stays as it is. The
 -- attempt is counted once, here or by its start. ``grace`` is how long cancelled work may go on.
 WITH before AS (
-    SELECT e.id, e.status FROM open_executions e
+    -- The target in an expression: joined, all versions would be read.
+    SELECT e.id, e.status, (SELECT r.definition -> 'target' FROM task_revisions r
+        WHERE r.task_id = e.task_id AND r.version = e.revision) AS target
+    FROM open_executions e
     WHERE e.id = ANY(%(ids)s)
     ORDER BY e.id FOR NO KEY UPDATE
 ), moved AS (
@@ -15,19 +18,18 @@ WITH before AS (
         start_delay_ms = coalesce(e.start_delay_ms,
             extract(epoch FROM o.started_at - e.due_at)::float8 * 1000),
         lease_expires_at = least(
-            statement_timestamp() + (r.definition #>> '{target,heartbeat_timeout_seconds}')::float8
+            statement_timestamp() + (b.target ->> 'heartbeat_timeout_seconds')::float8
                 * interval '1 second',
-            o.at + (r.definition #>> '{target,max_runtime_seconds}')::float8 * interval '1 second',
+            o.at + (b.target ->> 'max_runtime_seconds')::float8 * interval '1 second',
             e.cancel_requested_at + %(grace)s * interval '1 second')
     FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(workers)s::text[], %(started_at)s::timestamptz[],
         %(at)s::timestamptz[]
-    ) AS o (id, token, worker, started_at, at), before b, task_revisions r
+    ) AS o (id, token, worker, started_at, at), before b
     WHERE e.id = o.id AND e.id = ANY(%(ids)s) AND b.id = o.id AND e.fencing_token = o.token
       -- In an expression, as in finish.
       AND CASE WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END
-      AND e.accepted_at IS NULL
-      AND r.task_id = e.task_id AND r.version = e.revision
+      AND e.accepted_at IS NULL AND b.target IS NOT NULL
     RETURNING e.id, e.tenant_id, e.task_id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
