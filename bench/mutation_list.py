@@ -18,7 +18,7 @@ _PARTITIONS = (f"{_ENGINE}/test_partitions.py",)
 _GUARD = (f"{_ENGINE}/test_guard.py", f"{_ENGINE}/test_guard_destinations.py")
 _SILENCE = (f"{_ENGINE}/test_silence.py",)
 _WITHDRAWAL = (f"{_ENGINE}/test_withdrawal.py",)
-_TOKEN = "e.fencing_token = o.token AND "  # noqa: S105 - a text of the statements
+_TOKEN = " AND e.fencing_token = o.token"  # noqa: S105 - a text of the statements
 
 
 def _unchecked(verb: str, block: str) -> Mutation:
@@ -32,7 +32,7 @@ def _unchecked_for(verb: str, status: str, block: str = "finish") -> Mutation:
     edit = Edit(
         "executions/sql/complete.sql",
         _TOKEN,
-        f"(e.fencing_token = o.token OR o.status = '{status}') AND ",
+        f" AND (e.fencing_token = o.token OR o.status = '{status}')",
         f"-- name: {block}\n",
     )
     return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
