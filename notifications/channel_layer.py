@@ -21,6 +21,7 @@ from redis.asyncio.client import PubSub
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from shared import cancelling
 from shared.redis_client import ConnectionFailed, async_client, client
 
 log = logging.getLogger(__name__)
@@ -177,8 +178,7 @@ class Hub:
         reader, pubsub = self._reader, self._pubsub
         self._reader = self._pubsub = None
         if reader is not None and reader is not asyncio.current_task():
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
+            await cancelling.end(reader)
         if pubsub is not None:
             await _close(pubsub)
 

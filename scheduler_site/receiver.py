@@ -126,7 +126,8 @@ class Receiver:
         for connection in list(self.connections):
             connection.close_when_idle()
         try:
-            await asyncio.wait_for(self.unconnected.wait(), STOP_SECONDS)
+            async with asyncio.timeout(STOP_SECONDS):
+                await self.unconnected.wait()
         except TimeoutError:
             logger.info("answers cut off at the stop: %d", len(self.connections))
             self._abort_all()

@@ -70,7 +70,8 @@ class _Road:
         held = _Held(steps)
         self.held.append(held)
         try:
-            await asyncio.wait_for(held.free.wait(), self.hold_seconds)
+            async with asyncio.timeout(self.hold_seconds):
+                await held.free.wait()
         except TimeoutError:
             pass  # nobody came
         finally:

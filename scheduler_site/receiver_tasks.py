@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from shared import cancelling
+
 
 class TasksBySegment:
     """Running tasks by the segment that they belong to."""
@@ -30,9 +32,7 @@ class TasksBySegment:
 
     async def cancel(self) -> None:
         """End everything that runs."""
-        for task in self._all():
-            task.cancel()
-        await self.settle()
+        await cancelling.end(*self._all())
 
     def _all(self) -> list[asyncio.Task[None]]:
         return [task for tasks in self._running.values() for task in tasks]

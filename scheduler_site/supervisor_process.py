@@ -63,7 +63,8 @@ class SupervisedProcess:
                 delay = self.backoff.delay(failures)
                 self.log(self.spec.name, f"{ending}; starting again in {delay:.1f} s")
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopping.wait(), delay)
+                    async with asyncio.timeout(delay):
+                        await self._stopping.wait()
                 if not self._stopping.is_set():
                     self.restarts += 1
         finally:
@@ -117,7 +118,8 @@ class SupervisedProcess:
         self._stopping.set()
         self._signal(self.spec.stop_signal, group=False)
         try:
-            await asyncio.wait_for(self._ended.wait(), self.spec.grace_seconds)
+            async with asyncio.timeout(self.spec.grace_seconds):
+                await self._ended.wait()
         except TimeoutError:
             self.log(self.spec.name, f"still runs after {self.spec.grace_seconds:g} s; killed")
             self.kill()

@@ -159,7 +159,8 @@ class Runner:
         self.stop_taking()
         if self.flying or self._asking:
             try:
-                await asyncio.wait_for(self._idle.wait(), timeout_seconds)
+                async with asyncio.timeout(timeout_seconds):
+                    await self._idle.wait()
             except TimeoutError:
                 log.warning("drain_left_requests", extra={"count": len(self.flying)})
         return len(self.flying)

@@ -106,7 +106,8 @@ class HandlerProcess:
             if self._writer is not None:
                 self._writer.close()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), _END_SECONDS)
+                async with asyncio.timeout(_END_SECONDS):
+                    await self._process.wait()
             self.kill()
             await self._process.wait()
         self._output.drain()

@@ -32,6 +32,7 @@ from executions.workers.registry import beat_script
 from executions.workers.reports import Reports
 from executions.workers.vitals import Vitals
 from executions.workers.watchdog import Watchdog, end_at_once, stop_process
+from shared import cancelling
 from shared.conf import conf
 from shared.redis_client import (
     CONTROL_CHANNEL,
@@ -283,17 +284,19 @@ class WorkerLoop:
             # Killed at the end of that; what is left after it cannot be ended.
             await self._runner.drain(2 * _INTERRUPT_SECONDS)
         left = max(_FLUSH_SECONDS, deadline - self._loop.time())
-        await self._tell(asyncio.wait_for(self._outbox.flushed(), left))
+        await self._tell(self._flushed(left))
         await self._tell(self._reports.flush())
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancelling.end(*self._tasks)
         # Behind the last beat: one in between would put its name back.
         await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
         await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
         await self._kinds.close()
         for connection in (self._redis, self._guard_redis):
             await self._tell(connection.aclose())
+
+    async def _flushed(self, seconds: float) -> None:
+        async with asyncio.timeout(seconds):
+            await self._outbox.flushed()
 
     @staticmethod
     async def _tell(saying: Awaitable[Any]) -> None:

@@ -1,4 +1,4 @@
-"""No test sleeps or asserts how long something took: it waits on a condition."""
+"""No test sleeps or asserts how long something took; nothing waits deaf to its cancellation."""
 
 from __future__ import annotations
 
@@ -73,3 +73,25 @@ def test_the_rule_finds_a_timed_assertion(code: str):
 )
 def test_the_rule_leaves_deadlines_and_stored_durations_alone(code: str):
     assert not waiting.timed_assertions(code)
+
+
+def test_the_product_waits_with_timeouts_that_keep_a_cancellation():
+    found = tree.breaches(tree.production(), waiting.deaf_waits)
+
+    assert not found, tree.report(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import asyncio\nasync def f(): await asyncio.wait_for(g(), 1)",
+        "import asyncio as a\nasync def f(): await a.wait_for(g(), 1)",
+        "from asyncio import wait_for\nasync def f(): await wait_for(g(), 1)",
+    ],
+)
+def test_the_rule_finds_a_deaf_wait_under_any_name(code: str):
+    assert waiting.deaf_waits(code)
+
+
+def test_the_rule_leaves_other_waits_alone():
+    assert not waiting.deaf_waits("from following import wait_for\nwait_for(1)")

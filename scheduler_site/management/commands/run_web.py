@@ -77,7 +77,8 @@ class _Server(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._signalled.wait(), _TICK_SECONDS)
+                async with asyncio.timeout(_TICK_SECONDS):
+                    await self._signalled.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End at the first signal without waiting for the next look."""

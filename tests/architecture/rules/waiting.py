@@ -18,8 +18,20 @@ def sleeps(source: str) -> list[str]:
         f"{node.lineno}: sleeps; wait on a condition or advance the clock"
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute | ast.Name)
-        and names.get(ast.unparse(node)) in _SLEEPERS
+        and _meaning(node, names) in _SLEEPERS
         and id(node) not in giving_way
+    ]
+
+
+def deaf_waits(source: str) -> list[str]:
+    """Refuse ``asyncio.wait_for``, which before Python 3.12 may drop a cancellation."""
+    tree = ast.parse(source)
+    names = _names(tree)
+    return [
+        f"{node.lineno}: asyncio.wait_for may drop a cancellation; use asyncio.timeout"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute | ast.Name)
+        and _meaning(node, names) == "asyncio.wait_for"
     ]
 
 
@@ -61,16 +73,22 @@ def _names_in(node: ast.AST) -> set[str]:
 
 
 def _names(tree: ast.Module) -> dict[str, str]:
-    """Return what the names of a module stand for, as far as sleeping goes."""
+    """Return what the imported names of a module stand for."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
-                names[f"{name.asname or name.name}.sleep"] = f"{name.name}.sleep"
+                names[name.asname or name.name] = name.name
         elif isinstance(node, ast.ImportFrom):
             for name in node.names:
                 names[name.asname or name.name] = f"{node.module}.{name.name}"
     return names
+
+
+def _meaning(node: ast.expr, names: dict[str, str]) -> str | None:
+    """Return what an imported name, or one in an imported module, stands for."""
+    first, *rest = ast.unparse(node).split(".")
+    return ".".join([names[first], *rest]) if first in names else None
 
 
 def _giving_way(tree: ast.Module) -> set[int]:

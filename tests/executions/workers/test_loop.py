@@ -6,6 +6,7 @@ import asyncio
 import base64
 import itertools
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -324,6 +325,29 @@ async def test_a_worker_says_that_it_drains_before_it_hands_anything_back(
         await outcomes(1)
 
         assert [worker.takes_work for worker in workers()] == [False]
+
+
+async def test_a_part_that_drops_its_cancellation_does_not_keep_the_worker(
+    valkey: KillableValkey,
+) -> None:
+    dropped = threading.Event()
+
+    async def stubborn() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            dropped.set()
+        await asyncio.Event().wait()
+
+    async def add_to(loop: WorkerLoop) -> None:
+        loop._tasks.append(asyncio.create_task(stubborn()))
+        await asyncio.sleep(0)
+
+    async with running() as loop:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(add_to(loop), loop._loop))
+
+    assert dropped.is_set()
+    assert workers() == []
 
 
 async def test_draining_without_redis_still_waits_for_what_flies(
