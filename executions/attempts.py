@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from executions.models import Attempt
 
 _LOW_BITS = (1 << 80) - 1
@@ -20,9 +22,23 @@ def attempts_of(execution_ids: Collection[UUID]) -> dict[UUID, list[Attempt]]:
     found: defaultdict[UUID, list[Attempt]] = defaultdict(list)
     if not execution_ids:
         return found
-    low = UUID(int=min(execution_ids).int & ~_LOW_BITS)
-    high = UUID(int=max(execution_ids).int | _LOW_BITS)
+    low, _ = _same_time(min(execution_ids))
+    _, high = _same_time(max(execution_ids))
     rows = Attempt.objects.filter(execution_id__in=execution_ids, id__gte=low, id__lte=high)
     for attempt in rows.order_by("execution_id", "number", "id"):
         found[attempt.execution_id].append(attempt)
     return found
+
+
+def of_id(rows: QuerySet[Attempt], attempt_id: UUID) -> QuerySet[Attempt]:
+    """Return the attempt of that id among ``rows``.
+
+    Index attempts_of_execution_idx: of the executions of its millisecond, which its id tells.
+    """
+    low, high = _same_time(attempt_id)
+    return rows.filter(id=attempt_id, execution_id__gte=low, execution_id__lte=high)
+
+
+def _same_time(key: UUID) -> tuple[UUID, UUID]:
+    """Return the bounds of the ids with the time prefix of this one."""
+    return UUID(int=key.int & ~_LOW_BITS), UUID(int=key.int | _LOW_BITS)

@@ -10,6 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from executions.admin.lookups import ErrorCodeFilter, found_by_task, task_link, task_name
+from executions.attempts import of_id
 from executions.choices import FINAL
 from executions.models import Attempt, Execution
 from executions.services.cancellation import cancel_execution
@@ -92,6 +93,14 @@ class AttemptAdmin(ProductAdmin):
     search_fields = ("=id",)
     search_help_text = "Id of an attempt or an execution."
     raw_id_fields = ("execution",)
+    list_key = ("execution_id", "id")
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Attempt | None:
+        """Find by id within its millisecond: no index begins with it."""
+        key = uuid_or_none(object_id)
+        return None if key is None else of_id(self.get_queryset(request), key).first()
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -104,4 +113,4 @@ class AttemptAdmin(ProductAdmin):
         if key is None:
             return queryset.none(), False
         of_execution = queryset.filter(execution_id=key)
-        return (of_execution if of_execution.exists() else queryset.filter(pk=key)), False
+        return (of_execution if of_execution.exists() else of_id(queryset, key)), False

@@ -14,7 +14,8 @@ class Attempt(models.Model):
 
     ``sealed_response`` holds the captured headers and body, encrypted. Timings are in
     milliseconds by phase (dns, connect, tls, first_byte, total). Partitioned by day on ``id``,
-    which carries the execution's time prefix.
+    which carries the execution's time prefix: :func:`executions.attempts.of_id` finds one by its
+    id alone.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -42,10 +43,9 @@ class Attempt(models.Model):
 
     class Meta:
         db_table = "attempts"
-        indexes = [
-            models.Index(fields=["execution", "number"], name="attempts_of_execution_idx"),
-        ]
         constraints = [
+            # The only index: an id is derived from its execution's, and found together with it.
+            models.UniqueConstraint(fields=["execution", "id"], name="attempts_of_execution_idx"),
             models.CheckConstraint(
                 name="attempt_outcome_is_known", condition=Q(outcome__in=AttemptOutcome.values)
             ),

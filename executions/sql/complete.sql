@@ -92,7 +92,7 @@ WITH outcomes AS (
     SELECT attempt_id, id, tenant_id, number, fencing_token, by_worker, due_at, queued_at, began_at,
            ended_at, outcome, code, message, answer, timings::jsonb, sealed
     FROM ended
-    ON CONFLICT (id) DO NOTHING
+    ON CONFLICT (execution_id, id) DO NOTHING
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id, subjects, tasks)
     SELECT tenant_id, 'execution.' || lower(final), id, task_id, NULL::uuid[], NULL::uuid[]
@@ -154,7 +154,7 @@ WITH outcomes AS (
            m.queued_at, o.started_at, coalesce(o.finished_at, now()), o.outcome, o.error_code,
            o.error_message, o.response_status, o.timings::jsonb, o.sealed
     FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
-    ON CONFLICT (id) DO NOTHING
+    ON CONFLICT (execution_id, id) DO NOTHING
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT tenant_id, 'execution.retrying', id, task_id FROM moved

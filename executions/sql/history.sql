@@ -38,7 +38,7 @@ FROM unnest(
     %(due_at)s::timestamptz[]
 ) AS a (id, execution_id, number, started_at, finished_at, outcome, code, message, answer, sealed,
         due_at)
-ON CONFLICT (id) DO NOTHING
+ON CONFLICT (execution_id, id) DO NOTHING
 
 -- name: insert_letters
 -- One dead letter for each of them that failed, of the time when it did.

@@ -1,12 +1,13 @@
 """Lists of the admin that cost the same on a thousand rows and on a hundred million.
 
-A page goes on from the last id (``?before=``), never by OFFSET, and nothing is counted. A page
+A page goes on from the last key (``?before=``), never by OFFSET, and nothing is counted. A page
 looks through a bounded number of rows (``WINDOW``): when a rare filter finds nothing among
 them, the page says how far it has looked and goes on from there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import QuerySet, prefetch_related_objects
+from django.db.models import Q, QuerySet, prefetch_related_objects
 from django.http import HttpRequest
 
 BEFORE = "before"
@@ -32,8 +33,8 @@ def uuid_or_none(text: str) -> UUID | None:
 
 def newest(rows: QuerySet[Any], size: int = WINDOW) -> QuerySet[Any]:
     """Return the rows bounded to the newest ``size`` of them by primary key."""
-    last = _key_at(rows, size)
-    return rows if last is None else rows.filter(pk__gte=last)
+    last = _key_at(rows, ("pk",), size)
+    return rows if last is None else rows.filter(pk__gte=last[0])
 
 
 class KeysetChangeList(ChangeList):
@@ -55,14 +56,21 @@ class KeysetChangeList(ChangeList):
         self.params.pop(BEFORE, None)
         # Links to another filter start at the newest row again.
         self.filter_params.pop(BEFORE, None)
-        found = super().get_queryset(request, exclude_parameters).order_by("-pk")
+        found = super().get_queryset(request, exclude_parameters)
+        found = found.order_by(*_newest_first(self._key))
         before = self._before(request)
         if before is not None:
-            found = found.filter(pk__lt=before)
+            found = found.filter(_beyond(self._key, before, "lt"))
         self._window_end = self._end_of_window(before)
         if self._window_end is not None:
-            found = found.filter(pk__gte=self._window_end)
+            end = dict(zip(self._key, self._window_end, strict=True))
+            found = found.filter(_beyond(self._key, self._window_end, "gt") | Q(**end))
         return found
+
+    @property
+    def _key(self) -> tuple[str, ...]:
+        key: tuple[str, ...] = self._door.list_key
+        return key
 
     def get_results(self, request: HttpRequest) -> None:
         """Read one page and one row more, which tells whether there are older ones."""
@@ -80,31 +88,60 @@ class KeysetChangeList(ChangeList):
         if self._before(request) is not None:
             self.newest_link = self.get_query_string()
         if more:
-            self.older = self.get_query_string({BEFORE: str(self.result_list[-1].pk)})
+            last = self.result_list[-1]
+            self.older = self._older_than(getattr(last, name) for name in self._key)
         elif self._window_end is not None:
             self.looked_at = WINDOW
-            self.older = self.get_query_string({BEFORE: str(self._window_end)})
+            self.older = self._older_than(self._window_end)
 
-    def _before(self, request: HttpRequest) -> Any:
+    def _older_than(self, key: Iterable[Any]) -> str:
+        return str(self.get_query_string({BEFORE: ",".join(map(str, key))}))
+
+    def _before(self, request: HttpRequest) -> tuple[Any, ...] | None:
         given = request.GET.get(BEFORE)
         if given is None:
             return None
         try:
-            return self.lookup_opts.pk.to_python(given)
-        except ValidationError as error:
+            return tuple(
+                field.to_python(text)
+                for field, text in zip(self._key_fields(), given.split(","), strict=True)
+            )
+        except (ValidationError, ValueError) as error:
             raise IncorrectLookupParameters(error) from error
 
-    def _end_of_window(self, before: Any) -> Any:
-        """Return the oldest id that this page looks at; None when it looks at all there are."""
+    def _key_fields(self) -> list[Any]:
+        opts = self.lookup_opts
+        return [opts.pk if name == "pk" else opts.get_field(name) for name in self._key]
+
+    def _end_of_window(self, before: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+        """Return the oldest key that this page looks at; None when it looks at all there are."""
         if self._door.search_by_key and uuid_or_none(self.query):
             return None
         asked = self.params
         columns = self._door.list_scopes
         scope = {columns[name]: asked[name] for name in columns if name in asked}
         rows = self.model._default_manager.filter(**scope)
-        return _key_at(rows if before is None else rows.filter(pk__lt=before), WINDOW)
+        if before is not None:
+            rows = rows.filter(_beyond(self._key, before, "lt"))
+        return _key_at(rows, self._key, WINDOW)
 
 
-def _key_at(rows: QuerySet[Any], place: int) -> Any:
-    keys = rows.order_by("-pk").values_list("pk", flat=True)
+def _key_at(rows: QuerySet[Any], key: tuple[str, ...], place: int) -> tuple[Any, ...] | None:
+    keys = rows.order_by(*_newest_first(key)).values_list(*key)
     return next(iter(keys[place - 1 : place]), None)
+
+
+def _newest_first(key: tuple[str, ...]) -> list[str]:
+    return [f"-{name}" for name in key]
+
+
+def _beyond(key: tuple[str, ...], values: tuple[Any, ...], way: str) -> Q:
+    """Return the condition that a key is less (``lt``) or greater (``gt``) than this one.
+
+    The first field bounds the whole, so that an index that begins with it is read from there.
+    """
+    (name, *names), (value, *others) = key, values
+    if not names:
+        return Q(**{f"{name}__{way}": value})
+    further = _beyond(tuple(names), tuple(others), way)
+    return Q(**{f"{name}__{way}e": value}) & (Q(**{f"{name}__{way}": value}) | further)

@@ -48,7 +48,8 @@ def link(path: str, text: Any) -> str:
 class ProductAdmin(_ModelAdmin):
     """A list and a page to look at; subclasses add actions, or open fields to editing.
 
-    ``list_scopes`` names the filters that an index serves (parameter -> column);
+    ``list_key`` names the fields by which the list goes, newest first, as an index has them;
+    ``list_scopes`` the filters that an index serves (parameter -> column);
     ``list_prefetch`` the related rows that a page reads in one query each; ``search_by_key``
     says that an index answers a search for an id, which then looks at every row.
     ``console_kind`` is which page of the console shows a row; ``noun`` the singular and plural,
@@ -61,6 +62,7 @@ class ProductAdmin(_ModelAdmin):
     list_max_show_all = 0
     sortable_by = ()
     change_list_template = "admin/keyset_change_list.html"
+    list_key: tuple[str, ...] = ("pk",)
     list_scopes: dict[str, str] = {}
     list_prefetch: Sequence[str] = ()
     console_kind = ""

@@ -28,6 +28,7 @@ PREVIOUS_RELEASE = {
 RELEASE_BREAKS = {
     "executions 0015_queue_and_history": "unfinished work and history part ways",
     "executions 0016_priority": "claims order by priority, and bands are no longer written",
+    "executions 0017_one_index_of_attempts": "the recorder's insert names the new key",
     "tasks 0020_cursors_apart": "the scheduler moves cursors in a table of their own",
 }
 #: Models that went with a break.

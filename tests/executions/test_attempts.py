@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from executions.attempts import attempts_of
+from executions.attempts import attempts_of, of_id
+from executions.models import Attempt
 from tenants.models import Tenant
 from tests.factories import finish, make_execution, release, start
 
@@ -33,3 +34,13 @@ def test_attempts_come_in_their_order_for_each_execution(
 def test_no_executions_cost_no_query(django_assert_num_queries: Any):
     with django_assert_num_queries(0):
         assert not attempts_of([])
+
+
+def test_an_attempt_is_found_by_its_id_alone(alpha: Tenant):
+    for _ in range(2):
+        make_execution(alpha, "FAILED")
+    wanted, other = Attempt.objects.all()
+
+    assert list(of_id(Attempt.objects.all(), wanted.id)) == [wanted]
+    assert not of_id(Attempt.objects.exclude(id=other.id), other.id).exists()
+    assert not of_id(Attempt.objects.all(), uuid4()).exists()

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from uuid import UUID, uuid4
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from executions.models import Attempt, Execution
-from tests.factories import make_execution, once
+from tests.factories import finish, make_execution, once, release, start
 from tests.support.admin import said, text_of
 
 pytestmark = pytest.mark.django_db
+
+_SOME = UUID(int=1)
 
 
 def test_executions_are_cancelled_after_a_question(browser, alpha):
@@ -93,3 +97,49 @@ def test_attempts_are_found_by_execution(browser, alpha):
     ):
         assert browser.list(Attempt, **query).context["cl"].result_list == [attempt]
     assert browser.list(Attempt, q="words").context["cl"].result_list == []
+
+
+def test_attempts_are_paged_by_execution_and_id(browser, alpha, monkeypatch):
+    from executions.admin import AttemptAdmin
+
+    monkeypatch.setattr(AttemptAdmin, "list_per_page", 2)
+    for _ in range(3):
+        make_execution(alpha, "FAILED")
+    twice = make_execution(alpha)
+    for status in ("RETRYING", "FAILED"):
+        [row] = release()
+        start([row])
+        finish(row, status)
+    expected = sorted(Attempt.objects.all(), key=lambda one: (one.execution_id, one.id))[::-1]
+
+    seen: list[Attempt] = []
+    query: dict[str, str] = {}
+    while True:
+        shown = browser.list(Attempt, **query).context["cl"]
+        seen += shown.result_list
+        if shown.older is None:
+            break
+        last = shown.result_list[-1]
+        query = {"before": f"{last.execution_id},{last.id}"}
+
+    assert seen == expected
+    assert [one.execution_id for one in seen].count(twice.id) == 2
+
+
+@pytest.mark.parametrize("before", ["", "words", f"{_SOME}", f"{_SOME},words", ",,"])
+def test_a_place_that_is_none_leads_back_to_the_newest(browser, alpha, before):
+    answer = browser.client.get("/admin/executions/attempt/", {"before": before})
+
+    assert (answer.status_code, answer["Location"]) == (302, "/admin/executions/attempt/?e=1")
+
+
+def test_an_attempt_has_a_page_of_its_own(browser, alpha):
+    make_execution(alpha, "FAILED")
+    attempt = Attempt.objects.get()
+
+    shown = browser.client.get(f"/admin/executions/attempt/{attempt.pk}/change/")
+    gone = browser.client.get(f"/admin/executions/attempt/{uuid4()}/change/")
+
+    assert shown.status_code == 200
+    assert shown.context["original"] == attempt
+    assert gone.status_code == 302

@@ -23,7 +23,7 @@ TABLES = {
     r"executions_\d+": "task_id = %(task)s",
     r"attempts_\d+": "execution_id IN (SELECT id FROM executions WHERE task_id = %(task)s)",
 }
-WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+WORDS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 def written() -> tuple[Counter[str], int]:
