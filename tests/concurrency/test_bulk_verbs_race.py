@@ -10,13 +10,13 @@ import pytest
 from django.db import transaction
 
 from events.audit import verify
-from executions.engine import materialize
-from executions.engine.partitions import Partitions
+from executions.engine.transitions import Claimed
 from executions.models import Execution
 from executions.services import bulk_steps, triggering
 from executions.services.bulk_jobs import run_some
 from tasks.models import Task
 from tenants.models import Tenant
+from tests.concurrency.scheduler_beside import prepare_and_hand_out
 from tests.executions.services.bulk import counts, make_job, outcomes, run_job
 from tests.executions.services.changes import cancel, delete, patch, pause, resume
 from tests.factories import (
@@ -87,23 +87,12 @@ def test_what_is_claimed_before_the_tasks_are_locked_is_taken_back(
     alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch, worker: str, verb: str
 ):
     tasks = [make_task(alpha, once()) for _ in range(3)]
-    lock, handed = triggering.lock_tasks, []
-
-    def scheduler_at_work() -> None:
-        partitions = Partitions()
-        partitions.run_once()
-        materialize.run_once(partitions)
-        partitions.release_all()
-        handed.extend(release())
-        if worker != "waits":
-            pass_guard(handed[:1])
-        if worker == "ends":
-            start(handed[:1])
-            finish(handed[0], "RETRYING", retry_in=0.0)
+    lock = triggering.lock_tasks
+    handed: list[Claimed] = []
 
     def lock_late(task_ids: Any) -> Any:
         if not handed:
-            beside(scheduler_at_work).join()
+            handed.extend(beside(lambda: prepare_and_hand_out(worker)).join())
         return lock(task_ids)
 
     monkeypatch.setattr(triggering, "lock_tasks", lock_late)

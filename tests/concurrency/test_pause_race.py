@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from executions.engine import materialize, standing
+from executions.engine import standing
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
+from executions.engine.transitions import Claimed
 from executions.models import Execution
 from executions.services.changing import resume_task
 from tasks.models import Pause, Task
 from tenants.models import Tenant
+from tests.concurrency.scheduler_beside import prepare_and_hand_out
 from tests.executions.services.changes import patch, pause
 from tests.executions.services.standing import end, stand
 from tests.factories import (
@@ -114,23 +116,12 @@ def test_what_the_scheduler_and_workers_do_before_the_tasks_are_locked_is_taken_
     alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch, worker: str
 ):
     tasks = [make_task(alpha, once(labels={"team": "billing"})) for _ in range(3)]
-    lock, handed = standing._ids, []
-
-    def scheduler_at_work() -> None:
-        partitions = Partitions()
-        partitions.run_once()
-        materialize.run_once(partitions)
-        partitions.release_all()
-        handed.extend(release())
-        if worker != "waits":
-            pass_guard(handed[:1])
-        if worker == "ends":
-            start(handed[:1])
-            finish(handed[0], "RETRYING", retry_in=0.0)
+    lock = standing._ids
+    handed: list[Claimed] = []
 
     def ids(statement: str, **parameters: Any) -> Any:
         if statement == "pausing/lock_pausable" and not handed:
-            beside(scheduler_at_work).join()
+            handed.extend(beside(lambda: prepare_and_hand_out(worker)).join())
         return lock(statement, **parameters)
 
     monkeypatch.setattr(standing, "_ids", ids)
