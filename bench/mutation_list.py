@@ -72,11 +72,27 @@ TOKENS = (
     one(
         "outcome-twice",
         "an attempt that has ended can end again",
-        (f"{_ENGINE}/test_transitions.py::test_one_outcome_is_recorded_per_attempt",),
+        (
+            f"{_ENGINE}/test_transitions.py::test_one_outcome_is_recorded_per_attempt",
+            f"{_ENGINE}/test_transitions.py"
+            "::test_an_attempt_that_ended_in_a_retry_does_not_end_again",
+        ),
         f"{_SQL}/complete.sql",
         "WHEN e.status IN ('QUEUED', 'RUNNING') THEN true",
         "WHEN true THEN true",
         "-- name: finish\n",
+    ),
+    one(
+        "retry-twice",
+        "an attempt that has ended in a retry can end in one again",
+        (
+            f"{_ENGINE}/test_transitions.py"
+            "::test_an_attempt_that_ended_in_a_retry_does_not_end_again",
+        ),
+        f"{_SQL}/complete.sql",
+        "WHEN e.status IN ('QUEUED', 'RUNNING') AND e.cancel_requested_at IS NULL THEN true",
+        "WHEN e.cancel_requested_at IS NULL THEN true",
+        "-- name: try_again\n",
     ),
 )
 

@@ -285,6 +285,21 @@ def test_one_outcome_is_recorded_per_attempt(alpha: Tenant):
     assert Attempt.objects.filter(execution_id=execution.id).count() == 1
 
 
+@pytest.mark.parametrize("verb", ENDS)
+def test_an_attempt_that_ended_in_a_retry_does_not_end_again(alpha: Tenant, verb: str):
+    execution = make_execution(alpha, "RUNNING")
+    token = token_of(execution)
+    assert transitions.finish([ending("schedule_retry", execution, token)]) == [execution.id]
+    waiting = fresh(execution)
+
+    assert transitions.finish([ending(verb, execution, token)]) == []
+
+    found = fresh(execution)
+    assert (found.status, found.attempt) == ("RETRYING", 1)
+    assert (found.fencing_token, found.due_at) == (token, waiting.due_at)
+    assert Attempt.objects.filter(execution_id=execution.id).count() == 1
+
+
 def test_a_retry_is_due_after_its_delay_by_the_database_clock(alpha: Tenant):
     execution = make_execution(alpha, "RUNNING")
     with transaction.atomic():
