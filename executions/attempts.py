@@ -14,20 +14,24 @@ _LOW_BITS = (1 << 80) - 1
 
 
 def attempts_of(execution_ids: Collection[UUID]) -> dict[UUID, list[Attempt]]:
-    """Return the recorded attempts of each execution in their order, in one query.
+    """Return the recorded attempts of each execution in their order, in one query."""
+    found: defaultdict[UUID, list[Attempt]] = defaultdict(list)
+    if not execution_ids:
+        return found
+    for attempt in of_executions(execution_ids).order_by("execution_id", "number", "id"):
+        found[attempt.execution_id].append(attempt)
+    return found
+
+
+def of_executions(execution_ids: Collection[UUID]) -> QuerySet[Attempt]:
+    """Return the attempts of these executions, of which there is at least one.
 
     Index attempts_of_execution_idx; an attempt carries its execution's time in its id, which
     keeps the other days' tables out.
     """
-    found: defaultdict[UUID, list[Attempt]] = defaultdict(list)
-    if not execution_ids:
-        return found
     low, _ = _same_time(min(execution_ids))
     _, high = _same_time(max(execution_ids))
-    rows = Attempt.objects.filter(execution_id__in=execution_ids, id__gte=low, id__lte=high)
-    for attempt in rows.order_by("execution_id", "number", "id"):
-        found[attempt.execution_id].append(attempt)
-    return found
+    return Attempt.objects.filter(execution_id__in=execution_ids, id__gte=low, id__lte=high)
 
 
 def of_id(rows: QuerySet[Attempt], attempt_id: UUID) -> QuerySet[Attempt]:

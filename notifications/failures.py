@@ -16,14 +16,14 @@ from django.db.models import Q
 
 from events.models import Event
 from events.outbox import Recorded
-from executions.models import Attempt, Execution
+from executions.attempts import of_executions
+from executions.models import Execution
 from notifications.choices import AlertKind
 from shared.addresses import host_of
 from shared.ids import first_id_at, moment_of
 from tasks.models import Task, TaskRevision
 
 RETRYING, FAILED = "execution.retrying", "execution.failed"
-_LOW_BITS = (1 << 80) - 1
 #: The events of an execution begin when it is prepared, seconds before its nominal time.
 _EVENTS_BEFORE = timedelta(hours=1)
 
@@ -164,9 +164,8 @@ def _executions(ids: Collection[UUID]) -> dict[UUID, dict[str, Any]]:
 def _first_attempts(ids: Collection[UUID]) -> dict[UUID, dict[str, Any]]:
     if not ids:
         return {}
-    low, high = UUID(int=min(ids).int & ~_LOW_BITS), UUID(int=max(ids).int | _LOW_BITS)
-    rows = Attempt.objects.filter(execution_id__in=ids, id__gte=low, id__lte=high)
     columns = ("execution_id", "number", "error_code", "error_message", "response_status")
+    rows = of_executions(ids)
     ordered = rows.order_by("execution_id", "number").distinct("execution_id")
     return {row["execution_id"]: row for row in ordered.values(*columns)}
 

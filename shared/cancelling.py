@@ -14,8 +14,8 @@ async def end(*tasks: asyncio.Task[Any]) -> None:
 
     A task that goes on is cancelled again. Before Python 3.12 ``asyncio.wait_for`` drops a
     cancellation that arrives in the moment in which what it waits for ends, and the client of Redis
-    sends every command through it: a task that does little else may go on after ``cancel()``, and
-    whoever waits for its end waits for ever.
+    sends every command through it. A task that does little else may ignore a single ``cancel()``,
+    and waiting for it after that never returns.
     """
     running = set(tasks)
     while running:

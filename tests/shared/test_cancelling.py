@@ -8,7 +8,7 @@ from shared import cancelling
 
 
 async def _ignoring(times: int, heard: asyncio.Event) -> None:
-    """Go on after so many cancellations, as what waits through ``asyncio.wait_for`` may."""
+    """Ignore the given number of cancellations, as a task in ``asyncio.wait_for`` may."""
     for _ in range(times):
         try:
             await asyncio.Event().wait()

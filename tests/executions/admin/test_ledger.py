@@ -12,7 +12,7 @@ from tests.support.admin import said, text_of
 
 pytestmark = pytest.mark.django_db
 
-_SOME = UUID(int=1)
+_SOME = str(UUID(int=1))
 
 
 def test_executions_are_cancelled_after_a_question(browser, alpha):
@@ -126,7 +126,7 @@ def test_attempts_are_paged_by_execution_and_id(browser, alpha, monkeypatch):
     assert [one.execution_id for one in seen].count(twice.id) == 2
 
 
-@pytest.mark.parametrize("before", ["", "words", f"{_SOME}", f"{_SOME},words", ",,"])
+@pytest.mark.parametrize("before", ["", "words", _SOME, f"{_SOME},words", ",,"])
 def test_a_place_that_is_none_leads_back_to_the_newest(browser, alpha, before):
     answer = browser.client.get("/admin/executions/attempt/", {"before": before})
 
