@@ -65,7 +65,6 @@ def insert(found: list[Row], owner: dict[str, object], now: datetime, ended: Set
 def _columns(found: dict[UUID, Row]) -> dict[str, object]:
     return {
         "ids": of_uuids(list(found)),
-        "tasks": of_uuids({row.task for row in found.values()}),
         "task_ids": of_uuids([row.task for row in found.values()]),
         "scheduled_for": of_moments([row.at for row in found.values()]),
         "due_at": of_moments([row.due for row in found.values()]),

@@ -86,13 +86,14 @@ WITH taken AS MATERIALIZED (
     SELECT g.task_id, g.series_id, g.most
     FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[], %(most)s::integer[])
          AS g (task_id, series_id, most)
-    JOIN tasks t ON t.id = g.task_id
-    JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-      ON held.partition = t.partition
-    JOIN partition_leases l
-      ON l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
-         AND l.expires_at > now()
-    WHERE pg_try_advisory_xact_lock(
+    CROSS JOIN LATERAL (SELECT t.partition FROM tasks t WHERE t.id = g.task_id OFFSET 0) AS t
+    WHERE t.partition = ANY(ARRAY(
+        SELECT held.partition
+        FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+        WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
+                            WHERE l.partition = held.partition AND l.owner = %(node)s
+                              AND l.expires_at > now())))
+      AND pg_try_advisory_xact_lock(
         hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
 ), of_schedules AS (
     SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (

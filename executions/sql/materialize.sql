@@ -3,23 +3,26 @@
 -- partition its first few, so that a pass does not read all that is due. Task and cursor are
 -- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
 -- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
--- must own when the transaction begins. (What the lease must be is one expression: taken apart, a
--- table of leases without statistics counts as one row, and each is compared with each.)
+-- must own when the transaction begins. (Nothing here is joined that statistics may take for one
+-- row, or each would be compared with each: a lease is asked for, and a task is fetched by its id.)
 SELECT d.*
 FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-JOIN partition_leases l
-  ON l.partition = held.partition AND l.epoch = held.epoch
-     AND CASE WHEN l.owner = %(node)s AND l.expires_at > now() THEN true ELSE false END
 CROSS JOIN LATERAL (
     SELECT t.id, t.tenant_id, t.type, t.schedule, k.next_run_at, k.occurrence_count,
            t.created_at, t.resumed_at, t.on_resume, k.replayed_until, k.partition
-    FROM task_cursors k JOIN tasks t ON t.id = k.task_id
+    FROM task_cursors k CROSS JOIN LATERAL (
+        SELECT t.id, t.tenant_id, t.type, t.schedule, t.created_at, t.resumed_at, t.on_resume
+        FROM tasks t WHERE t.id = k.task_id AND t.status = 'SCHEDULED'
+        OFFSET 0
+    ) AS t
     WHERE k.partition = held.partition AND NOT k.held AND k.next_run_at <= %(horizon)s
-      AND t.status = 'SCHEDULED'
     ORDER BY k.next_run_at
     LIMIT %(each)s
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS d
+WHERE held.epoch = (
+    SELECT l.epoch FROM partition_leases l
+    WHERE l.partition = held.partition AND l.owner = %(node)s AND l.expires_at > now())
 ORDER BY d.next_run_at
 LIMIT %(limit)s
 
@@ -38,37 +41,40 @@ WITH planned AS (
 ), known AS MATERIALIZED (
     SELECT e.id FROM open_executions e WHERE e.id = ANY(%(ids)s::uuid[])
 ), owned AS (
-    -- By their ids, which are few: joined to each row, they would be read from end to end.
-    SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
-           -- Of a task that recurs each execution is a trace of its own.
-           CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-           t.priority,
-           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
-           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
-           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds,
-           coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
-           OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
-    FROM tasks t
-    JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
-    WHERE t.id = ANY(%(tasks)s::uuid[])
-      -- An array: joined, the leases would be taken for one row, and tasks be read for each.
-      AND t.partition = ANY(ARRAY(
-          SELECT l.partition FROM partition_leases l
-          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-            ON held.partition = l.partition AND held.epoch = l.epoch
-          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
+    SELECT p.*, t.*
+    FROM planned p CROSS JOIN LATERAL (
+        SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
+               -- Of a task that recurs each execution is a trace of its own.
+               CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
+               t.priority, r.max_attempts, r.timeout_seconds,
+               coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
+               OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
+        FROM tasks t CROSS JOIN LATERAL (
+            SELECT (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
+                   coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
+                   + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0)
+                   AS timeout_seconds
+            FROM task_revisions r WHERE r.task_id = t.id AND r.version = t.version
+            OFFSET 0
+        ) AS r
+        WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
+            SELECT held.partition
+            FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+            WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
+                                WHERE l.partition = held.partition AND l.owner = %(node)s)))
+        OFFSET 0
+    ) AS t
 ), made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
         worker, held, gated, error_code, error_message, trace_context, created_at
     )
-    SELECT p.id, o.tenant_id, o.id, o.partition, o.priority, o.pool, o.destination,
-           o.version, 'PENDING', p.reason, 'schedule', p.scheduled_for, p.due_at,
+    SELECT o.id, o.tenant_id, o.task_id, o.partition, o.priority, o.pool, o.destination,
+           o.version, 'PENDING', o.reason, 'schedule', o.scheduled_for, o.due_at,
            0, o.max_attempts, 0, o.timeout_seconds, '', '', o.limited, o.limited, '', '',
            o.trace_context, now()
-    FROM planned p JOIN owned o ON o.id = p.task_id
-    WHERE NOT EXISTS (SELECT FROM known k WHERE k.id = p.id)
+    FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id
 ), logged AS (
@@ -87,24 +93,30 @@ WITH planned AS (
         %(due_at)s::timestamptz[], %(reasons)s::text[], %(span_last)s::timestamptz[],
         %(span_count)s::bigint[]
     ) AS p (id, task_id, scheduled_for, due_at, reason, span_last, span_count)
+), known AS MATERIALIZED (
+    SELECT e.id FROM open_executions e WHERE e.id = ANY(%(ids)s::uuid[])
 ), owned AS (
-    -- By their ids, which are few: joined to each row, they would be read from end to end.
-    SELECT t.id, t.tenant_id, t.partition, t.version, t.pool, t.destination,
-           -- Of a task that recurs each execution is a trace of its own.
-           CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-           t.priority,
-           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
-           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
-           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0) AS timeout_seconds
-    FROM tasks t
-    JOIN task_revisions r ON r.task_id = t.id AND r.version = t.version
-    WHERE t.id = ANY(%(tasks)s::uuid[])
-      -- An array: joined, the leases would be taken for one row, and tasks be read for each.
-      AND t.partition = ANY(ARRAY(
-          SELECT l.partition FROM partition_leases l
-          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-            ON held.partition = l.partition AND held.epoch = l.epoch
-          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END))
+    SELECT p.*, t.*
+    FROM planned p CROSS JOIN LATERAL (
+        SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
+               -- Of a task that recurs each execution is a trace of its own.
+               CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
+               t.priority, r.max_attempts, r.timeout_seconds
+        FROM tasks t CROSS JOIN LATERAL (
+            SELECT (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
+                   coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
+                   + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0)
+                   AS timeout_seconds
+            FROM task_revisions r WHERE r.task_id = t.id AND r.version = t.version
+            OFFSET 0
+        ) AS r
+        WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
+            SELECT held.partition
+            FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+            WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
+                                WHERE l.partition = held.partition AND l.owner = %(node)s)))
+        OFFSET 0
+    ) AS t
 ), made AS (
     INSERT INTO ended_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
@@ -112,12 +124,11 @@ WITH planned AS (
         timeout_seconds, incarnation, worker, held, error_code, error_message,
         span_last, span_count, trace_context, created_at
     )
-    SELECT p.id, o.tenant_id, o.id, o.partition, o.priority, o.pool, o.destination,
-           o.version, 'SKIPPED', p.reason, 'schedule', p.scheduled_for, p.due_at, now(),
+    SELECT o.id, o.tenant_id, o.task_id, o.partition, o.priority, o.pool, o.destination,
+           o.version, 'SKIPPED', o.reason, 'schedule', o.scheduled_for, o.due_at, now(),
            0, o.max_attempts, 0, o.timeout_seconds, '', '', false, '', '',
-           p.span_last, p.span_count, o.trace_context, now()
-    FROM planned p JOIN owned o ON o.id = p.task_id
-    WHERE NOT EXISTS (SELECT FROM open_executions e WHERE e.id = p.id)
+           o.span_last, o.span_count, o.trace_context, now()
+    FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
     RETURNING id, tenant_id, task_id
 ), logged AS (
@@ -151,10 +162,11 @@ WITH moved AS (
       -- In one expression: through the index of what is due every task that waits in these
       -- partitions would be read.
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
-          SELECT l.partition FROM partition_leases l
-          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-            ON held.partition = l.partition AND held.epoch = l.epoch
-          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
+          SELECT held.partition
+          FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+          WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
+                              WHERE l.partition = held.partition AND l.owner = %(node)s)))
+          THEN true ELSE false END
     RETURNING k.task_id, p.next_run_at IS NULL AND NOT p.open AS may_be_over
 )
 UPDATE tasks t SET status = 'COMPLETED'
@@ -172,10 +184,11 @@ WITH taken AS (
         AS p (task_id, cursor, open)
     WHERE k.task_id = p.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
-          SELECT l.partition FROM partition_leases l
-          JOIN unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-            ON held.partition = l.partition AND held.epoch = l.epoch
-          WHERE CASE WHEN l.owner = %(node)s THEN true ELSE false END)) THEN true ELSE false END
+          SELECT held.partition
+          FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
+          WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
+                              WHERE l.partition = held.partition AND l.owner = %(node)s)))
+          THEN true ELSE false END
     RETURNING k.task_id, NOT p.open AS may_be_over
 )
 UPDATE tasks t SET status = 'COMPLETED'
