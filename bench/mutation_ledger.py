@@ -90,8 +90,9 @@ LEDGER = (
         "an instant that is open is skipped as well",
         (_PARTS,),
         f"{_SQL}/materialize.sql",
-        "    WHERE NOT EXISTS (SELECT FROM open_executions e WHERE e.id = p.id)\n",
-        "",
+        "o WHERE o.id NOT IN (SELECT k.id FROM known k)\n",
+        "o\n",
+        "-- name: insert_skipped\n",
     ),
     one(
         "cancel-tried-again",

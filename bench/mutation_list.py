@@ -42,7 +42,8 @@ _RECORDER = "executions/engine/complete.py"
 _OUTBOX = "executions/workers/outbox.py"
 _SQL = "executions/sql"
 _LUA = "executions/lua"
-_HELD_EPOCH = " AND held.epoch = l.epoch"
+_HELD_EPOCH = "WHERE held.epoch = (SELECT"
+_ANY_EPOCH = "WHERE EXISTS (SELECT"
 
 TOKENS = (
     _unchecked("start", "start"),
@@ -102,8 +103,9 @@ EPOCHS = (
         "materialize plans under an epoch that is over",
         _EPOCH,
         f"{_SQL}/materialize.sql",
-        " AND l.epoch = held.epoch",
-        "",
+        "WHERE held.epoch = (\n    SELECT",
+        "WHERE EXISTS (\n    SELECT",
+        "-- name: lock_due_tasks\n",
     ),
     one(
         "epoch-insert",
@@ -111,7 +113,7 @@ EPOCHS = (
         _EPOCH,
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
-        "",
+        _ANY_EPOCH,
         "-- name: insert_open\n",
     ),
     one(
@@ -120,7 +122,7 @@ EPOCHS = (
         (f"{_ENGINE}/test_instants.py",),
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
-        "",
+        _ANY_EPOCH,
         "-- name: insert_skipped\n",
     ),
     one(
@@ -129,8 +131,17 @@ EPOCHS = (
         _EPOCH,
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
-        "",
+        _ANY_EPOCH,
         "-- name: advance_tasks\n",
+    ),
+    one(
+        "epoch-take",
+        "materialize takes a cursor under an epoch that is over",
+        _EPOCH,
+        f"{_SQL}/materialize.sql",
+        _HELD_EPOCH,
+        _ANY_EPOCH,
+        "-- name: take_cursors\n",
     ),
     one(
         "epoch-renew",

@@ -174,13 +174,15 @@ def test_a_stale_epoch_writes_nothing(
 
 
 @TAKEN_OVER
+@pytest.mark.parametrize("one_time", [False, True], ids=["recurring", "one-time"])
 def test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike(
     alpha: Tenant,
     partitions: Partitions,
     monkeypatch: pytest.MonkeyPatch,
     changed: dict[str, Any],
+    one_time: bool,
 ):
-    task = make_task(alpha, every_second())
+    task = make_task(alpha, once(database_now()) if one_time else every_second())
 
     def taken_over(*arguments: Any) -> Any:
         PartitionLease.objects.update(**changed)
