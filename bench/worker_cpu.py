@@ -96,8 +96,8 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
     from shared.encryption import seal_json
     from tasks.definition import RETRY_DEFAULTS, target_defaults
 
-    target = {**target_defaults("webhook"), "url": f"http://127.0.0.1:{port}/hook"}
-    secret = ("headers", "auth", "tls", "proxy")
+    target = target_defaults("webhook")
+    secret = ("url", "headers", "auth", "tls", "proxy")
     shown = orjson.dumps({key: value for key, value in target.items() if key not in secret})
     policy = orjson.dumps(RETRY_DEFAULTS)
     rows = []
@@ -128,6 +128,7 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
                 lost_count=0,
                 sealed_progress=None,
                 named=None,
+                url=f"http://127.0.0.1:{port}/hook/{number}",
             )
         )
     return rows

@@ -13,7 +13,7 @@ from typing import Any
 
 from executions.delivery.headers import USER_AGENT, span_of
 from executions.delivery.http_messages import Request, checked_name, encode_head, needs_length
-from executions.delivery.plan import Plan, Shape
+from executions.delivery.plan import Call, Plan
 from executions.delivery.signing import sign
 from shared.addresses import TargetUrl
 from shared.conf import conf
@@ -29,11 +29,8 @@ def is_plain(plan: Plan, entry: Mapping[str, Any]) -> bool:
 
 def call_of(plan: Plan) -> Request:
     """Return where and for how long a plain call goes; :func:`write` has its headers and body."""
-    shape = plan.shape
-    if shape.call is None:
-        assert shape.url is not None  # noqa: S101 - is_plain has asked
-        shape.call = _call(shape, shape.url)
-    return shape.call if plan.route is None else replace(shape.call, route=plan.route)
+    request = _call(plan).request
+    return request if plan.route is None else replace(request, route=plan.route)
 
 
 def write(
@@ -46,10 +43,7 @@ def write(
     body: bytes,
 ) -> bytes:
     """Return the bytes to send; ValueError when a part could break the framing."""
-    shape = plan.shape
-    if not shape.head:
-        assert shape.url is not None  # noqa: S101 - is_plain has asked
-        shape.head = encode_head(shape.target["method"], shape.url)
+    shape, head = plan.shape, _call(plan).head
     execution, attempt = entry["id"], entry["attempt"]
     trace = execution.replace("-", "")
     fields = (
@@ -80,17 +74,27 @@ def write(
     if fields.count("\r") != lines or fields.count("\n") != lines or "\0" in fields:
         raise ValueError("a header value holds CR, LF or NUL")
     if needs_length(shape.target["method"], body):
-        return f"{shape.head}Content-Length: {len(body)}\r\n{fields}\r\n".encode() + body
-    return f"{shape.head}{fields}\r\n".encode() + body
+        return f"{head}Content-Length: {len(body)}\r\n{fields}\r\n".encode() + body
+    return f"{head}{fields}\r\n".encode() + body
 
 
-def _call(shape: Shape, url: TargetUrl) -> Request:
-    return Request(
-        method=shape.target["method"],
+def _call(plan: Plan) -> Call:
+    shape, url = plan.shape, plan.url
+    known = shape.call
+    if known is None or known.url is not url:
+        assert url is not None  # noqa: S101 - is_plain has asked
+        known = shape.call = _made(shape.target, url)
+    return known
+
+
+def _made(target: Mapping[str, Any], url: TargetUrl) -> Call:
+    request = Request(
+        method=target["method"],
         url=url,
         headers=(),
         body=b"",
-        connect_timeout=shape.target["connect_timeout_seconds"],
-        timeout=shape.target["timeout_seconds"],
+        connect_timeout=target["connect_timeout_seconds"],
+        timeout=target["timeout_seconds"],
         capture_bytes=conf().response_capture_bytes,
     )
+    return Call(url, encode_head(target["method"], url), request)

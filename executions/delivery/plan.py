@@ -33,16 +33,25 @@ class Shape:
     #: At least without the secret parts.
     target: Mapping[str, Any] = field(repr=False)
     policy: Mapping[str, Any] = field(repr=False)
-    #: None where the URL holds templates.
-    url: TargetUrl | None
+    #: Whether the URL holds templates.
+    template: bool
     raw: bool
     terms: Terms
     allow: AllowList
     #: Whether without a proof one request, whose headers nothing adds to, is the whole call.
     plain: bool
-    #: Of plain calls: the first lines, and where they go; kept by who writes them.
-    head: str = ""
-    call: Request | None = None
+    #: The last plain call, which many may make; kept by who writes them.
+    call: Call | None = None
+
+
+# Made for every attempt: a frozen one takes three times as long.
+@dataclass(slots=True)
+class Call:
+    """Where plain calls of a shape go, and their first lines."""
+
+    url: TargetUrl
+    head: str
+    request: Request
 
 
 # Most serve one attempt, that of a one-time task: a frozen one takes three times as long.
@@ -51,6 +60,10 @@ class Plan:
     """Everything of a webhook that no attempt changes."""
 
     shape: Shape
+    #: As the definition has it.
+    written_url: str
+    #: What is called; None where the URL holds templates.
+    url: TargetUrl | None
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     #: None where there are templates: then the body is made per attempt.
     body: bytes | None = field(repr=False)
@@ -60,13 +73,8 @@ class Plan:
 
     @property
     def target(self) -> Mapping[str, Any]:
-        """The target, at least without its secret parts."""
+        """The target, at least without its secret parts; it need not have the URL."""
         return self.shape.target
-
-    @property
-    def url(self) -> TargetUrl | None:
-        """What is called; None where the URL holds templates."""
-        return self.shape.url
 
     @property
     def terms(self) -> Terms:
@@ -94,19 +102,16 @@ class Plan:
 
 
 def read_shape(target: Mapping[str, Any], policy: Mapping[str, Any], *, allow: AllowList) -> Shape:
-    """Return what a target in normal form says beside its secret parts.
+    """Return what a target in normal form says beside its URL and its secret parts.
 
-    UrlError when the settings of today refuse the URL, ValueError for what validation would have
-    refused.
+    ValueError for what validation would have refused.
     """
     template = target.get("template", False)
-    ports = conf().webhook_allowed_ports
-    url = None if template else parse_target_url(target["url"], allow, ports)
     terms = read_terms(target, policy)
     return Shape(
         target=target,
         policy=policy,
-        url=url,
+        template=template,
         raw=target.get("body_format", "json") == "raw",
         terms=terms,
         allow=allow,
@@ -122,16 +127,25 @@ def read_plan(
     tenant: str,
     allow: AllowList,
 ) -> Plan:
-    """Return the plan of a whole target in normal form; raise as :func:`read_shape` does."""
-    return plan_of(read_shape(target, policy, allow=allow), target, payload, tenant=tenant)
+    """Return the plan of a whole target in normal form; raise as :func:`plan_of` does."""
+    shape = read_shape(target, policy, allow=allow)
+    return plan_of(shape, target["url"], target, payload, tenant=tenant)
 
 
-def plan_of(shape: Shape, secret: Mapping[str, Any], payload: Any, *, tenant: str) -> Plan:
-    """Return the plan of a target with its secret parts; raise as :func:`read_shape` does."""
+def plan_of(
+    shape: Shape, url: str, secret: Mapping[str, Any], payload: Any, *, tenant: str
+) -> Plan:
+    """Return the plan of a target with its URL and its secret parts.
+
+    UrlError when the settings of today refuse the URL, ValueError for what validation would have
+    refused.
+    """
     ports = conf().webhook_allowed_ports
-    template = shape.url is None
+    template = shape.template
     return Plan(
         shape=shape,
+        written_url=url,
+        url=None if template else parse_target_url(url, shape.allow, ports),
         headers=tuple(secret["headers"].items()),
         body=None if template else _body(shape.target["method"], payload, raw=shape.raw),
         payload=payload if template else None,
@@ -177,7 +191,7 @@ def compose(plan: Plan, moment: Moment) -> Request:
         payload = moment.own_payload[0] if moment.own_payload else plan.payload
         body = plan.body_of(payload if url is not None else render_json(payload, moment.values))
     if url is None:
-        rendered = render_url(plan.target["url"], moment.values)
+        rendered = render_url(plan.written_url, moment.values)
         url = parse_target_url(rendered, plan.shape.allow, conf().webhook_allowed_ports)
         headers = [(name, render_header(text, moment.values)) for name, text in facts.user_headers]
         facts = replace(facts, user_headers=headers)

@@ -42,14 +42,17 @@ def weight(row: Claimed) -> int:
     """Return how many bytes the row takes in a message, at most."""
     blobs = len(row.sealed) + len(row.sealed_payload or b"") + len(row.sealed_progress or b"")
     texts = sum(_length(part) for part in (row.target, row.retry_policy, row.named))
-    return blobs * 4 // 3 + texts + _FRAME_BYTES
+    return blobs * 4 // 3 + texts + _bytes_of(row.url or "") + _FRAME_BYTES
 
 
 def _length(part: Any) -> int:
     """Return the bytes of a jsonb column."""
     if part is None:
         return 0
-    text = _json(part)
+    return _bytes_of(_json(part))
+
+
+def _bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -81,7 +84,9 @@ def message(
 def unfolded(message: dict[str, Any]) -> dict[str, Any]:
     """Return an arrived message whose entries have their target and retry policy.
 
-    Those of equal ones are one object. LookupError or TypeError for what no dispatch has sent.
+    Those of equal ones are one object. Of webhooks ``url`` is apart from the target, which many
+    share; the target has it in messages of versions that knew nothing else. LookupError or
+    TypeError for what no dispatch has sent.
     """
     definitions = message["definitions"]
     for entry in message["executions"]:
@@ -109,6 +114,8 @@ def _entry(row: Claimed, offset: float, definitions: dict[tuple[str, str], int])
         "sealed": _text(row.sealed),
         "destination": row.destination,
     }
+    if row.url is not None:
+        entry["url"] = row.url
     # Few have any of these; the others' messages have no word of them.
     if limits := limits_text(row.max_in_flight, row.rate_per_second, row.breaker):
         entry["limits"] = limits

@@ -73,6 +73,7 @@ class Claimed(NamedTuple):
     priority: int
     sealed_payload: bytes | None
     #: None, like the two below, where the claim does not see the row's version yet.
+    #: Without the URL of a webhook, which is ``url``.
     target: dict[str, Any]
     retry_policy: dict[str, Any]
     sealed: bytes
@@ -87,6 +88,7 @@ class Claimed(NamedTuple):
     breaker: bool | None = None
     #: The trace that it continues, None for one of its own.
     trace_context: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,20 +134,21 @@ WITH held AS MATERIALIZED (
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
-       r.definition -> 'target', r.definition -> 'retry_policy', r.sealed,
+       -- The URL apart: what is left is the same for many.
+       r.target - 'url', r.definition -> 'retry_policy', r.sealed,
        m.destination, m.lost_count, m.sealed_progress,
        -- What templates may name, and only for those who have templates.
-       CASE WHEN (r.definition -> 'target' ->> 'template')::boolean THEN jsonb_build_object(
+       CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
            'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
            'last_success_at', (SELECT t.last_success_at FROM tasks t WHERE t.id = m.task_id)
        ) END,
-       d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, p.parked
+       d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, r.target ->> 'url', p.parked
 FROM (SELECT count(*) AS parked FROM put_by) AS p
 LEFT JOIN moved m ON true
 -- OFFSET: each by the index. Joined, a table that was emptied counts as one row until it is
 -- analyzed, and each that moves would be compared with each revision.
 LEFT JOIN LATERAL (
-    SELECT v.definition, v.sealed FROM task_revisions v
+    SELECT v.definition, v.definition -> 'target' AS target, v.sealed FROM task_revisions v
     WHERE v.task_id = m.task_id AND v.version = m.revision OFFSET 0
 ) AS r ON true
 LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination

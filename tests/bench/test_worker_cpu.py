@@ -14,7 +14,7 @@ def test_a_message_comes_through_the_brokers_envelope():
     with app.connection("memory://") as connection:
         batch = arrived(connection.channel(), sent)
     assert [entry["token"] for entry in batch["executions"]] == [1, 2, 3]
-    assert batch["executions"][0]["target"]["url"] == "http://127.0.0.1:8001/hook"
+    assert batch["executions"][0]["url"] == "http://127.0.0.1:8001/hook/0"
 
 
 def test_the_best_and_the_middle_round_are_told():

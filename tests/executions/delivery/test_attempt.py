@@ -55,7 +55,6 @@ def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: A
     """Return an entry as dispatch makes it; ``target``, ``secret`` and ``policy`` add fields."""
     target = {
         "method": "POST",
-        "url": "https://api.example.com/hook",
         "success": {"statuses": ["2xx"]},
         "timeout_seconds": 30,
         "connect_timeout_seconds": 5,
@@ -72,6 +71,7 @@ def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: A
         "max_attempts": 3,
         "scheduled_for": 1_700_000_000.0,
         "target": target,
+        "url": "https://api.example.com/hook",
         "retry_policy": {
             "backoff": "fixed",
             "initial_delay_seconds": 2,
@@ -200,7 +200,7 @@ async def test_a_header_that_cannot_be_framed_fails_for_good() -> None:
 async def test_a_url_that_may_not_be_called_any_more_fails_for_good(url: str, code: str) -> None:
     client = Client()
 
-    outcome = await deliver(client, entry(target={"url": url}))
+    outcome = await deliver(client, entry(url=url))
 
     assert client.requests == []
     assert (outcome["verb"], outcome["error_code"]) == ("failed", code)
@@ -292,12 +292,38 @@ async def test_a_progress_that_is_too_long_for_a_header_is_left_out() -> None:
     assert "X-Scheduler-Progress" not in dict(client.requests[0].headers)
 
 
+@pytest.mark.parametrize("plain", [True, False], ids=["plain", "redirects"])
+async def test_equal_targets_are_called_each_at_its_own_url(plain: bool) -> None:
+    client, first = Client(), entry(target={"follow_redirects": not plain})
+    deliverer = Deliverer(cast(HttpClient, client), AllowList())
+
+    # One object, as entries of a message share it.
+    for task, path in (("a", "/a"), ("b", "/b"), ("c", "/a")):
+        given = {**entry(url=f"https://api.example.com{path}"), "target": first["target"]}
+        given |= {"task": task, "sealed": text(seal_json(
+            {"headers": {}, "payload": None}, f"revision:{task}:1".encode()
+        ))}  # fmt: skip
+        await deliverer.deliver(given, batch(), time.time())
+
+    assert [request.url.path_and_query for request in client.requests] == ["/a", "/b", "/a"]
+
+
+async def test_a_message_of_a_version_with_the_url_in_the_target_is_read() -> None:
+    client, given = Client(), entry(target={"url": "https://api.example.com/old"})
+    del given["url"]
+
+    await deliver(client, given)
+
+    assert [request.url.path_and_query for request in client.requests] == ["/old"]
+
+
 async def test_templates_are_filled_from_the_entry() -> None:
     client = Client()
     given = entry(
         {"n": "{{ attempt }}"},
         {"X-At": "{{ scheduled_for }}"},
-        target={"template": True, "url": "https://api.example.com/{{ labels.team }}"},
+        target={"template": True},
+        url="https://api.example.com/{{ labels.team }}",
         named={"name": "n", "labels": {"team": "a b"}, "last_success_at": None},
     )
 
@@ -402,7 +428,7 @@ async def test_a_call_of_several_requests_is_not_prepared() -> None:
 
 @pytest.mark.parametrize(
     "broken",
-    [{"sealed": "AAAA"}, {"target": {"url": "https://api.example.com:22/"}}, {"due": None}],
+    [{"sealed": "AAAA"}, {"url": "https://api.example.com:22/"}, {"due": None}],
 )
 async def test_what_cannot_be_prepared_is_left_to_its_attempt(broken: dict[str, Any]) -> None:
     client, given = Client(), entry(**{"due": 1000.0, **broken})

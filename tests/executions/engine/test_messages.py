@@ -33,7 +33,8 @@ def claimed(**parts: Any) -> Claimed:
         "priority": 5,
         "sealed_payload": None,
         # Named statements answer jsonb as text.
-        "target": '{"url": "https://example.com/", "method": "POST"}',
+        "target": '{"method": "POST"}',
+        "url": "https://example.com/",
         "retry_policy": '{"max_attempts": 5}',
         "sealed": b"sealed",
         "destination": "example.com",
@@ -64,13 +65,15 @@ def test_an_entry_holds_what_the_worker_needs():
     assert (entry["token"], entry["revision"], entry["priority"]) == (77, 3, 5)
     # The attempt that this delivery will be.
     assert (entry["attempt"], entry["max_attempts"]) == (2, 5)
-    assert entry["target"]["url"] == "https://example.com/"
+    assert entry["url"] == "https://example.com/"
+    assert entry["target"] == {"method": "POST"}
     assert entry["retry_policy"] == {"max_attempts": 5}
     assert (entry["destination"], entry["lost"]) == ("example.com", 1)
 
 
 def test_an_entry_has_no_word_of_what_it_does_not_have():
-    plain, bare = claimed(lost_count=0), {"limits", "payload", "progress", "named", "lost", "trace"}
+    bare = {"limits", "payload", "progress", "named", "lost", "trace", "url"}
+    plain = claimed(lost_count=0, url=None)
 
     (entry,) = message([plain], "run:1", {}, 0.0)["executions"]
 
@@ -78,15 +81,17 @@ def test_an_entry_has_no_word_of_what_it_does_not_have():
 
 
 def test_equal_definitions_travel_once_and_arrive_as_one_object():
-    other = '{"url": "https://example.org/", "method": "POST"}'
-    parts = [claimed(), claimed(target=other), claimed(), claimed(retry_policy='{"tries": 1}')]
+    other = '{"method": "PUT"}'
+    own, tries = claimed(url="https://example.org/"), claimed(retry_policy='{"tries": 1}')
+    parts = [claimed(), claimed(target=other), own, tries]
 
     entries = message(parts, "run:1", {}, 0.0)["executions"]
 
     assert len(sent(parts, "run:1", {}, 0.0)["definitions"]) == 3
     assert entries[0]["target"] is entries[2]["target"]
-    assert [one["target"]["url"] for one in entries] == [
-        f"https://example.{end}/" for end in ("com", "org", "com", "com")
+    assert [one["target"]["method"] for one in entries] == ["POST", "PUT", "POST", "POST"]
+    assert [one["url"] for one in entries] == [
+        f"https://example.{end}/" for end in ("com", "com", "org", "com")
     ]
     assert entries[3]["retry_policy"] == {"tries": 1}
 
