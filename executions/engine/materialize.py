@@ -7,6 +7,7 @@ a reason, as one coalesced row, or as a span row for a long stretch. It never st
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Set
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -35,9 +36,10 @@ _Write = Callable[[list[Planned], Partitions, datetime, Set[UUID]], None]
 
 
 def run_once(partitions: Partitions) -> Counts:
-    """Write the occurrences of one batch of due tasks and move their cursors.
+    """Write the occurrences of about a batch of due tasks and move their cursors.
 
-    Steps, in one transaction: 1. lock the due tasks, which keeps edits out until commit;
+    Passes go on until they have taken a batch, or all that is due. Steps of a pass, in one
+    transaction: 1. lock the due tasks, which keeps edits out until commit;
     2. plan their instants; 3. insert the rows, guarded by the partition's owner and epoch;
     4. move the cursors, guarded by the cursor read in step 1. A repeat after a crash meets the
     derived ids and changes nothing.
@@ -47,16 +49,20 @@ def run_once(partitions: Partitions) -> Counts:
     if neglected.take_up(partitions):
         return Counts(next_in=0.0)
     now = database_now()
-    try:
-        planned = _pass(partitions, now, _write)
-    except instants.DaysMissing as missing:
-        # Outside of the transaction, whose locks must stay few and short.
-        ledger.make_days(missing.days)
-        return Counts(next_in=0.0)
-    except (DataError, IntegrityError) as error:
-        if not ledger.blames_a_value(error):
-            raise
-        planned = _pass(partitions, now, _write_singly)
+    planned: list[Planned] = []
+    each = max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1)
+    while each and len(planned) < conf().materialize_batch:
+        try:
+            found, each = _pass(partitions, now, _write, each)
+        except instants.DaysMissing as missing:
+            # Outside of the transaction, whose locks must stay few and short.
+            ledger.make_days(missing.days)
+            return Counts(done=len(planned), next_in=0.0)
+        except (DataError, IntegrityError) as error:
+            if not ledger.blames_a_value(error):
+                raise
+            found, each = _pass(partitions, now, _write_singly, each)
+        planned += found
     dues = (row.due for entry in planned for row in entry.rows if row.status == Status.PENDING)
     soonest = min(dues, default=datetime.max.replace(tzinfo=UTC))
     return Counts(
@@ -66,19 +72,25 @@ def run_once(partitions: Partitions) -> Counts:
     )
 
 
-def _pass(partitions: Partitions, now: datetime, write: _Write) -> list[Planned]:
+def _pass(
+    partitions: Partitions, now: datetime, write: _Write, each: int
+) -> tuple[list[Planned], int]:
+    """Take up to so many tasks of each partition; return how many to take where more are left.
+
+    That is 0 where no partition had as many, or planning took its time.
+    """
     ended: set[UUID] = set()
     while True:
         try:
-            return _try_pass(partitions, now, write, ended)
+            return _try_pass(partitions, now, write, ended, each)
         except instants.AlreadyEnded as found:
             # All of the pass is undone, its events too; the next one leaves these out.
             ended |= found.ids
 
 
 def _try_pass(
-    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID]
-) -> list[Planned]:
+    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID], each: int
+) -> tuple[list[Planned], int]:
     horizon = now + timedelta(seconds=conf().horizon_seconds)
     with transaction.atomic():
         found = rows(
@@ -87,13 +99,18 @@ def _try_pass(
                 **partitions.parameters(),
                 "horizon": horizon,
                 "limit": conf().materialize_batch,
-                "each": max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1),
+                "each": each,
             },
         )
-        planned = plan_tasks([Due(*row) for row in found], now, horizon, partitions.unowned)
+        due = [Due(*row) for row in found]
+        planned = plan_tasks(due, now, horizon, partitions.unowned)
         if planned:
             write(planned, partitions, now, ended)
-    return planned
+    if len(planned) < len(due):
+        return planned, 0
+    taken = Counter(task.partition for task in due)
+    full = sum(count >= each for count in taken.values())
+    return planned, conf().materialize_batch // full + 1 if full else 0
 
 
 def _write_singly(

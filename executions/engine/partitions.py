@@ -22,6 +22,7 @@ from shared.conf import conf
 from shared.notify import wake_schedulers_now
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows, run, together
+from shared.sql_arrays import of_integers
 
 #: A partition without a scheduler for less has seen no outage: it was handed over.
 OUTAGE_SECONDS = 1.0
@@ -88,8 +89,8 @@ class Partitions:
         held = self.held
         return {
             "node": self.node,
-            "partitions": list(held),
-            "epochs": list(held.values()),
+            "partitions": of_integers(held),
+            "epochs": of_integers(held.values()),
         }
 
     def run_once(self) -> float:
