@@ -7,13 +7,18 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from executions.choices import Status, Trigger
 from executions.engine import final_log
 from executions.engine.final_log import Final
 from executions.engine.minute_stats import Ended
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
-from shared.sql_arrays import of_moments, of_texts, of_uuids
+from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import FIRST_REDIRECTED
+
+
+#: Triggers of the runs that a schedule asks for; others end no task.
+_OF_SCHEDULE = frozenset({Trigger.SCHEDULE, Trigger.RETRY})
 
 
 class Settled(NamedTuple):
@@ -70,6 +75,15 @@ class Moved(NamedTuple):
         return Final(*ids, self.reason, self.trace_context)
 
 
+class _Said(NamedTuple):
+    """What all that moved says of one task."""
+
+    last: Settled
+    succeeded_at: datetime | None
+    #: Failures since then.
+    streak: int
+
+
 def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ...]]:
     """Return the rows of a statement that ends executions without those that had ended before.
 
@@ -102,15 +116,16 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
 
     ``freed`` are the tasks whose places these took. Nothing is asked for any other.
     """
-    own = [row for row in moved if row.revision < FIRST_REDIRECTED]
-    parameters = {
-        "ids": of_uuids([row.id for row in own]),
-        "task_ids": of_uuids([row.task_id for row in own]),
-        "statuses": of_texts([row.status for row in own]),
-        "triggers": of_texts([row.trigger for row in own]),
-        "finished_at": of_moments([row.finished_at for row in own]),
-    }
-    if own:
+    said = _by_task([row for row in moved if row.revision < FIRST_REDIRECTED])
+    if said:
+        parameters = {
+            "task_ids": of_uuids(said),
+            "ids": of_uuids([one.last.id for one in said.values()]),
+            "statuses": of_texts([one.last.status for one in said.values()]),
+            "triggers": of_texts([one.last.trigger for one in said.values()]),
+            "succeeded_at": of_moments([one.succeeded_at for one in said.values()]),
+            "streaks": of_integers([one.streak for one in said.values()]),
+        }
         run("complete/lock_tasks", {"task_ids": parameters["task_ids"]})
         over = [row[0] for row in rows("complete/settle_tasks", parameters)]
         if over:
@@ -119,3 +134,28 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
         wanted = {"task_ids": list(set(freed))}
         if rows("gate/somebody_waits", wanted)[0][0]:
             wake_schedulers_in(0.0)
+
+
+def _by_task(moved: Sequence[Settled]) -> dict[UUID, _Said]:
+    """Return what they say of each task; the last is the latest of its schedule, if one is."""
+    said: dict[UUID, _Said] = {}
+    several: dict[UUID, list[Settled]] = {}
+    for row in moved:
+        known = said.get(row.task_id)
+        if known is not None:
+            several.setdefault(row.task_id, [known.last]).append(row)
+        elif row.status == Status.SUCCEEDED:
+            said[row.task_id] = _Said(row, row.finished_at, 0)
+        else:
+            said[row.task_id] = _Said(row, None, int(row.status == Status.FAILED))
+    return said | {task: _said_by(rows_) for task, rows_ in several.items()}
+
+
+def _said_by(moved: Sequence[Settled]) -> _Said:
+    def ends(status: str) -> list[datetime]:
+        return [row.finished_at for row in moved if row.status == status and row.finished_at]
+
+    succeeded_at = max(ends(Status.SUCCEEDED), default=None)
+    failures = [at for at in ends(Status.FAILED) if succeeded_at is None or at > succeeded_at]
+    last = max(moved, key=lambda row: (row.trigger in _OF_SCHEDULE, row.id))
+    return _Said(last, succeeded_at, len(failures))

@@ -289,28 +289,12 @@ ORDER BY t.id FOR NO KEY UPDATE
 -- name: settle_tasks
 -- After lock_tasks: notes the last execution of each task, and ends one-time tasks with their
 -- execution's result; answers the recurring tasks that may have had their last occurrence, which
--- stay locked. Counts the failures since the last success, by when they ended. One row per task
--- before tasks are read: lists that are joined with each other would be compared row by row.
-WITH batch AS (
-    SELECT e.task_id, e.id, e.status, e.trigger, e.finished_at,
-           max(e.finished_at) FILTER (WHERE e.status = 'SUCCEEDED')
-               OVER (PARTITION BY e.task_id) AS succeeded_at,
-           row_number() OVER (
-               PARTITION BY e.task_id ORDER BY e.trigger IN ('schedule', 'retry') DESC, e.id DESC
-           ) AS place
-    FROM unnest(
-        %(ids)s::uuid[], %(task_ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
-        %(finished_at)s::timestamptz[]
-    ) AS e (id, task_id, status, trigger, finished_at)
-), ended AS (
-    SELECT task_id, max(succeeded_at) AS succeeded_at,
-           min(id::text) FILTER (WHERE place = 1)::uuid AS execution_id,
-           min(status) FILTER (WHERE place = 1) AS status,
-           min(trigger) FILTER (WHERE place = 1) AS trigger,
-           count(*) FILTER (
-               WHERE status = 'FAILED' AND (succeeded_at IS NULL OR finished_at > succeeded_at)
-           ) AS streak
-    FROM batch GROUP BY task_id
+-- stay locked. Each task is given once, with the failures since its last success.
+WITH ended AS (
+    SELECT * FROM unnest(
+        %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
+        %(succeeded_at)s::timestamptz[], %(streaks)s::integer[]
+    ) AS e (task_id, execution_id, status, trigger, succeeded_at, streak)
 ), placed AS MATERIALIZED (
     SELECT s.*, EXISTS (
         SELECT 1 FROM task_cursors k WHERE k.task_id = s.task_id AND k.next_run_at IS NOT NULL
