@@ -24,7 +24,7 @@ class TaskQuerySet(TenantQuerySet["Task"]):
     """Reads of tasks; a deleted task is in none of them."""
 
     called = "task"
-    found_by_key = True  # tasks_listed_idx
+    found_by_key = True  # tasks_by_tenant_idx
 
     def locked(self) -> TaskQuerySet:
         """Return the tasks locked, in order of their ids; each is the lock of its cursor too.

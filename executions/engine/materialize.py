@@ -7,7 +7,6 @@ a reason, as one coalesced row, or as a span row for a long stretch. It never st
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Set
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -15,7 +14,7 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 
 from executions.choices import Status
-from executions.engine import instants, ledger, neglected
+from executions.engine import instants, ledger, neglected, planning
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
@@ -75,10 +74,7 @@ def run_once(partitions: Partitions) -> Counts:
 def _pass(
     partitions: Partitions, now: datetime, write: _Write, each: int
 ) -> tuple[list[Planned], int]:
-    """Take up to so many tasks of each partition; return how many to take where more are left.
-
-    That is 0 where no partition had as many, or planning took its time.
-    """
+    """Take up to so many tasks of each partition; return also how many the next pass takes."""
     ended: set[UUID] = set()
     while True:
         try:
@@ -106,11 +102,7 @@ def _try_pass(
         planned = plan_tasks(due, now, horizon, partitions.unowned)
         if planned:
             write(planned, partitions, now, ended)
-    if len(planned) < len(due):
-        return planned, 0
-    taken = Counter(task.partition for task in due)
-    full = sum(count >= each for count in taken.values())
-    return planned, conf().materialize_batch // full + 1 if full else 0
+    return planned, planning.each_of_next(due, len(planned), each)
 
 
 def _write_singly(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -138,6 +139,16 @@ def plan_tasks(
         if size >= _ROWS or time.monotonic() > deadline:
             break
     return planned
+
+
+def each_of_next(due: Sequence[Due], planned: int, each: int) -> int:
+    """Return how many tasks of a partition the next pass takes, after one that took ``each``.
+
+    As many as make a batch of the partitions that may have more; 0 where none has, or where
+    planning was cut off.
+    """
+    full = sum(count >= each for count in Counter(task.partition for task in due).values())
+    return conf().materialize_batch // full + 1 if full and planned == len(due) else 0
 
 
 def _is_plain(task: Due, schedule: Mapping[str, Any]) -> bool:

@@ -16,7 +16,6 @@ from shared.sql import rows, run
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import FIRST_REDIRECTED
 
-
 #: Triggers of the runs that a schedule asks for; others end no task.
 _OF_SCHEDULE = frozenset({Trigger.SCHEDULE, Trigger.RETRY})
 

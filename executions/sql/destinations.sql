@@ -1,7 +1,7 @@
 -- name: listed
 -- The hosts that a tenant's tasks call, or that have limits, behind one and in their order, with
 -- their limits and how many tasks call them. All tasks of the tenant are counted, or those of one
--- host; indexes tasks_listed_idx and destination_is_one_row.
+-- host; indexes tasks_by_tenant_idx and destination_is_one_row.
 SELECT h.host, max(h.tasks), d.max_in_flight, d.rate_per_second, d.breaker, d.version
 FROM (
     SELECT t.destination AS host, count(*) AS tasks FROM tasks t

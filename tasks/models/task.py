@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
-from django.db.models import F, Q
+from django.db.models import ExpressionWrapper, F, Q
 from django.db.models.functions import Now
 
 from shared.ids import new_id
@@ -33,7 +33,13 @@ class Task(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
+    tenant = models.ForeignKey(
+        # Without an index of its own: tasks_by_tenant_idx is its.
+        "tenants.Tenant",
+        on_delete=models.PROTECT,
+        db_index=False,
+        related_name="+",
+    )
     name = models.CharField(max_length=200)
     type = models.CharField(max_length=9)
     status = models.CharField(max_length=9, default="SCHEDULED")
@@ -80,12 +86,15 @@ class Task(models.Model):
                 name="tasks_paused_idx",
                 condition=Q(status="PAUSED", deleted_at__isnull=True),
             ),
-            # With what lists are filtered by, so that counting them reads no rows.
+            # Those that are not deleted together, in the order of lists, with what these are
+            # filtered by, so that counting them reads no rows.
             models.Index(
-                fields=["tenant", "-created_at", "-id"],
-                include=["type", "status"],
-                name="tasks_listed_idx",
-                condition=Q(deleted_at__isnull=True),
+                F("tenant"),
+                ExpressionWrapper(Q(deleted_at__isnull=True), models.BooleanField()),
+                F("created_at").desc(),
+                F("id").desc(),
+                include=["type", "status", "deleted_at"],
+                name="tasks_by_tenant_idx",
             ),
             models.Index(
                 fields=["partition"],

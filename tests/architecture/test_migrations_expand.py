@@ -88,6 +88,10 @@ ACCEPTED: dict[str, dict[str, str]] = {
         "RunSQL": "how new entries of an index are kept; nothing that is there changes",
     },
     "tasks 0017_tasks_by_owner": {"RunSQL": "of its own session only"},
+    "tasks 0021_one_index_of_tenants": {
+        "RunSQL": "of its own session, or of an index that a build cut off has left",
+        "AlterField task tenant": "drops an index that the new one makes up for",
+    },
     "tasks 0012_paused_tasks": {
         "RunSQL": "of its own session, or of an index that a build cut off has left",
     },

@@ -16,8 +16,8 @@ from executions.models import Execution, PartitionLease
 from shared.conf import conf
 from shared.ids import execution_id
 from shared.instants import format_instant
-from shared.sql import json_value, rows
-from tasks.models import Task, TaskCursor, TaskRevision
+from shared.sql import json_value
+from tasks.models import Task, TaskRevision
 from tenants.models import Tenant
 from tests.factories import daily, every_second, executions_of, make_task, once, reload
 from tests.support.cursors import change_task
@@ -135,28 +135,6 @@ def test_a_pass_that_has_written_all_gathers_before_the_next(alpha: Tenant, part
     assert counts.done == 2
     assert counts.next_in >= 1.0
     assert 2.0 < counts.due_in <= 4.0
-
-
-def test_what_is_due_in_few_partitions_is_taken_at_once(
-    alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
-):
-    at = database_now() + timedelta(seconds=4)
-    for number in range(30):
-        task = make_task(alpha, once(at))
-        for rows_of in (Task.objects.filter(pk=task.id), TaskCursor.objects.filter(task=task)):
-            rows_of.update(partition=number % 2)
-    looks: list[object] = []
-
-    def noted(path: str, parameters: dict[str, object]) -> Any:
-        looks.extend(parameters[key] for key in ("each",) if key in parameters)
-        return rows(path, parameters)
-
-    monkeypatch.setattr(materialize, "rows", noted)
-    counts = materialize.run_once(partitions)
-
-    assert counts.done == 30
-    # The first few of each partition, and then as many as make a batch of the two.
-    assert looks == [4, conf().materialize_batch // 2 + 1]
 
 
 def test_a_repeat_after_a_crash_changes_nothing(alpha: Tenant, partitions: Partitions):
