@@ -150,8 +150,8 @@ def wire(rows: Sequence[Any]) -> list[bytes]:
         channel.body_encoding = app.conf.broker_transport_options["body_encoding"]
         channel._put = lambda _queue, message, **_options: found.append(dumps(message).encode())
         producer = app.amqp.Producer(channel, auto_declare=False)
-        for part in messages.split(rows):
-            content = messages.message(part, "run:1", {_TENANT: [secret]}, 0.0)
+        for part, size in messages.split(rows):
+            content = messages.message(part, size, "run:1", {_TENANT: [secret]}, 0.0)
             message = app.amqp.as_task_v2(
                 str(uuid4()), DELIVER, args=[content], argsrepr="", kwargsrepr=""
             )

@@ -196,9 +196,7 @@ class Deliverer:
             opened = open_json(base64.b64decode(entry["sealed"]), context)
             payload = opened.pop("payload")
             shape = self._shape(entry["target"], entry["retry_policy"])
-            # The target has it in messages of versions that knew nothing else.
-            url = entry.get("url") or entry["target"]["url"]
-            found = plan_of(shape, url, opened, payload, tenant=entry["tenant"])
+            found = plan_of(shape, entry["url"], opened, payload, tenant=entry["tenant"])
             if key in self._met:
                 self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
             else:

@@ -138,10 +138,11 @@ class Dispatcher:
         """Publish what has been claimed; what cannot be is taken back, or owed."""
         try:
             secrets = self.signing_secrets(sorted({row.tenant_id for row in self._owed}))
-            for part in messages.split(self._owed):
-                self.publish(queue, messages.message(part, incarnation, secrets, offset))
-                published = {row.token for row in part}
-                self._owed = [row for row in self._owed if row.token not in published]
+            batch, published = self._owed, 0
+            for part, size in messages.split(batch):
+                self.publish(queue, messages.message(part, size, incarnation, secrets, offset))
+                published += len(part)
+                self._owed = batch[published:]
         except ConnectionFailed:
             self.partitions.note_redis(reached=False)
             log.warning("publish_failed", extra={"count": len(self._owed)})

@@ -11,7 +11,7 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from executions.engine import guard, transitions
+from executions.engine import guard, messages, transitions
 from executions.engine.clocks import database_now
 from executions.engine.destination_key import IN_FLIGHT, RATE
 from executions.engine.dispatch import Dispatcher
@@ -134,7 +134,7 @@ def test_a_zombie_and_its_heir_each_keep_to_the_limit_and_share_no_work(
 
     def dispatch(partitions: Partitions) -> int:
         def publish(_: str, message: dict[str, Any]) -> None:
-            sent.extend(message["executions"])
+            sent.extend(messages.unfolded(message)["executions"])
 
         return Dispatcher(partitions, publish, active_signing_secrets).run_once().done
 

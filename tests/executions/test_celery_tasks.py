@@ -54,7 +54,7 @@ def test_a_worker_of_a_pool_hands_batches_to_its_loop(settings: Settings) -> Non
     settings.WORKER_POOL, settings.DRAIN_SECONDS = "batch", 3.0
 
     celery_tasks.start_loop()
-    celery_tasks.deliver({"bytes": 12, "definitions": [], "executions": []})
+    celery_tasks.deliver({"bytes": 12, "secrets": {}, "definitions": [], "executions": []})
     celery_tasks.stop_taking()
     celery_tasks.drain()
 

@@ -28,6 +28,7 @@ def entry_of(
     task, execution = str(uuid4()), str(uuid4())
     secret = seal_json({**(sealed or {}), "payload": payload}, f"revision:{task}:1".encode())
     progress = seal_json(last_progress, progress_context(execution))
+    made = {**target_defaults(kind), **target}
     return {
         "id": execution,
         "tenant": str(uuid4()),
@@ -38,7 +39,9 @@ def entry_of(
         "max_attempts": 5,
         "priority": 5,
         "scheduled_for": time.time(),
-        "target": {**target_defaults(kind), **target},
+        # A webhook's stands apart.
+        "url": made.pop("url", None),
+        "target": made,
         "retry_policy": {"retry_on": ["timeout"], "initial_delay_seconds": 1},
         "sealed": base64.b64encode(secret).decode(),
         "payload": None,

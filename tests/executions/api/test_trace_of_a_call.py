@@ -169,7 +169,8 @@ def test_the_trace_travels_with_the_work(client: ApiClient, alpha: Tenant):
     [traced] = [row for row in claimed.values() if row.trace_context]
     [untraced] = [row for row in claimed.values() if not row.trace_context]
 
-    entries = messages.message([traced, untraced], "incarnation", {}, 0.0)["executions"]
+    sent = messages.message([traced, untraced], 0, "incarnation", {}, 0.0)
+    entries = messages.unfolded(sent)["executions"]
     assert entries[0]["trace"] == KEPT
     # Nothing of it costs what continues none.
     assert "trace" not in entries[1]

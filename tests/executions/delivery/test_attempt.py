@@ -308,15 +308,6 @@ async def test_equal_targets_are_called_each_at_its_own_url(plain: bool) -> None
     assert [request.url.path_and_query for request in client.requests] == ["/a", "/b", "/a"]
 
 
-async def test_a_message_of_a_version_with_the_url_in_the_target_is_read() -> None:
-    client, given = Client(), entry(target={"url": "https://api.example.com/old"})
-    del given["url"]
-
-    await deliver(client, given)
-
-    assert [request.url.path_and_query for request in client.requests] == ["/old"]
-
-
 async def test_templates_are_filled_from_the_entry() -> None:
     client = Client()
     given = entry(

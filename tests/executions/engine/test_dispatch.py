@@ -12,7 +12,7 @@ import redis
 from django.db import OperationalError
 from django.db.models import F
 
-from executions.engine import guard, materialize, transitions
+from executions.engine import guard, materialize, messages, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.dispatch import Dispatcher
@@ -44,7 +44,7 @@ class Broker:
     def publish(self, queue: str, message: dict[str, Any]) -> None:
         if self.broken:
             raise redis.ConnectionError("away")
-        self.sent.append((queue, orjson.loads(orjson.dumps(message))))
+        self.sent.append((queue, messages.unfolded(orjson.loads(orjson.dumps(message)))))
 
     @property
     def queues(self) -> list[str]:

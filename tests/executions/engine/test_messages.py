@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -45,14 +46,15 @@ def claimed(**parts: Any) -> Claimed:
     return Claimed(**{**defaults, **parts})
 
 
-def message(*arguments: Any) -> dict[str, Any]:
+def message(part: Sequence[Claimed], *arguments: Any) -> dict[str, Any]:
     """Return a message as it arrives."""
-    return messages.unfolded(sent(*arguments))
+    return messages.unfolded(sent(part, *arguments))
 
 
-def sent(*arguments: Any) -> dict[str, Any]:
+def sent(part: Sequence[Claimed], *arguments: Any) -> dict[str, Any]:
     """Return a message as it travels."""
-    found: dict[str, Any] = orjson.loads(orjson.dumps(messages.message(*arguments)))
+    made = messages.message(part, sum(map(weight, part)), *arguments)
+    found: dict[str, Any] = orjson.loads(orjson.dumps(made))
     return found
 
 
@@ -72,8 +74,7 @@ def test_an_entry_holds_what_the_worker_needs():
 
 
 def test_an_entry_has_no_word_of_what_it_does_not_have():
-    bare = {"limits", "payload", "progress", "named", "lost", "trace", "url"}
-    plain = claimed(lost_count=0, url=None)
+    plain, bare = claimed(lost_count=0), {"limits", "payload", "progress", "named", "lost", "trace"}
 
     (entry,) = message([plain], "run:1", {}, 0.0)["executions"]
 
@@ -96,13 +97,32 @@ def test_equal_definitions_travel_once_and_arrive_as_one_object():
     assert entries[3]["retry_policy"] == {"tries": 1}
 
 
-@pytest.mark.parametrize("definition", [None, 1, "0"])
-def test_a_message_that_no_dispatch_has_sent_is_refused_as_a_whole(definition: Any):
-    arrived = sent([claimed()], "run:1", {}, 0.0)
-    arrived["executions"][0]["definition"] = definition
+@pytest.mark.parametrize(
+    ("place", "value"), [(0, 1), (0, None), (1, None), (1, 1), (1, "0"), (2, 7)]
+)
+def test_a_message_that_no_dispatch_has_sent_is_refused_as_a_whole(place: int, value: Any):
+    arrived = sent([claimed(), claimed()], "run:1", {}, 0.0)
+    arrived["executions"][1][place] = value
 
     with pytest.raises((LookupError, TypeError)):
         messages.unfolded(arrived)
+
+
+@pytest.mark.parametrize("change", [list.pop, lambda row: row.append(1)], ids=["less", "more"])
+def test_an_entry_of_another_form_is_refused(change: Callable[[list[Any]], Any]):
+    arrived = sent([claimed()], "run:1", {}, 0.0)
+    change(arrived["executions"][0])
+
+    with pytest.raises(ValueError, match="zip"):
+        messages.unfolded(arrived)
+
+
+def test_executions_of_several_tenants_keep_theirs():
+    rows = [claimed(), claimed(tenant_id=UUID(int=2)), claimed()]
+
+    entries = message(rows, "run:1", {}, 0.0)["executions"]
+
+    assert [entry["tenant"] for entry in entries] == [str(row.tenant_id) for row in rows]
 
 
 def test_the_last_progress_and_what_templates_name_travel_along():
@@ -138,13 +158,13 @@ def test_a_tenant_without_secrets_has_none():
 def test_a_message_holds_at_most_so_many_executions():
     parts = list(split([claimed() for _ in range(450)]))
 
-    assert [len(part) for part in parts] == [100, 100, 100, 100, 50]
+    assert [len(part) for part, _ in parts] == [100, 100, 100, 100, 50]
 
 
 def test_an_execution_that_is_larger_than_a_message_travels_alone():
     huge = claimed(sealed_payload=b"x" * conf().message_bytes)
 
-    assert [len(part) for part in split([claimed(), huge, claimed()])] == [1, 1, 1]
+    assert [len(part) for part, _ in split([claimed(), huge, claimed()])] == [1, 1, 1]
 
 
 def test_nothing_is_split_into_nothing():
@@ -166,11 +186,12 @@ def test_nothing_is_split_into_nothing():
 def test_messages_keep_to_their_size_and_lose_nothing(batch: list[Claimed]):
     parts = list(split(batch))
 
-    assert [row for part in parts for row in part] == batch
-    for part in parts:
+    assert [row for part, _ in parts for row in part] == batch
+    for part, size in parts:
         travels = sent(part, "run:1", {}, 0.0)
-        assert len(part) == 1 or travels["bytes"] <= conf().message_bytes
-        assert len(orjson.dumps(travels)) <= travels["bytes"] + 1024
+        assert travels["bytes"] == size
+        assert len(part) == 1 or size <= conf().message_bytes
+        assert len(orjson.dumps(travels)) <= size + 1024
 
 
 def test_the_weight_of_an_execution_is_not_below_its_bytes():

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from executions.engine import materialize, rooms
+from executions.engine import materialize, messages, rooms
 from executions.engine.clocks import database_now
 from executions.engine.destination_key import key_of
 from executions.engine.dispatch import Dispatcher
@@ -44,7 +44,7 @@ class Scheduler:
         self.dispatcher = Dispatcher(partitions, self._publish, active_signing_secrets)
 
     def _publish(self, queue: str, message: dict[str, Any]) -> None:
-        self.sent += orjson.loads(orjson.dumps(message))["executions"]
+        self.sent += messages.unfolded(orjson.loads(orjson.dumps(message)))["executions"]
 
     def prepare(self) -> None:
         while not materialize.run_once(self.dispatcher.partitions).next_in:

@@ -92,11 +92,11 @@ def message(
         "scheduled_for": due,
         "target": {
             "method": "POST",
-            "url": f"http://127.0.0.1:{receiver.port if receiver else 9}/",
             "success": {"statuses": ["2xx"]},
             "timeout_seconds": 10,
             "connect_timeout_seconds": 5,
         },
+        "url": f"http://127.0.0.1:{receiver.port if receiver else 9}/",
         "retry_policy": {"retry_on": []},
         "sealed": base64.b64encode(sealed).decode(),
         "payload": None,
@@ -185,7 +185,7 @@ async def test_what_has_started_cannot_be_voided_and_names_its_worker(
     valkey: KillableValkey,
 ) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
-        batch = message(receiver, target=_target(receiver, timeout=0.5))
+        batch = message(receiver, target=_target(timeout=0.5))
         loop.accept(batch, 100)
         await receiver.connected.wait()
 
@@ -233,7 +233,7 @@ async def test_it_goes_on_after_the_server_was_killed_and_came_back(valkey: Kill
 
 async def test_outcomes_wait_while_the_server_is_away(valkey: KillableValkey) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
-        loop.accept(message(receiver, target=_target(receiver, timeout=0.4)), 100)
+        loop.accept(message(receiver, target=_target(timeout=0.4)), 100)
         await receiver.connected.wait()
         valkey.kill()
         await asyncio.wait_for(receiver.script_ended.wait(), 5)
@@ -250,7 +250,7 @@ async def test_the_heartbeat_says_what_the_worker_can_take_and_does(
 ) -> None:
     settings.PUNCTUAL = replace(conf(), worker_heartbeat_seconds=0.05)
     async with raw_receiver(_hold) as receiver, running() as loop:
-        loop.accept(message(receiver, target=_target(receiver, timeout=2.0)), 100)
+        loop.accept(message(receiver, target=_target(timeout=2.0)), 100)
         loop.accept(message(receiver, due_in=60.0), 100)
 
         beat = await beaten(lambda worker: worker.details["running"] == 1)
@@ -296,7 +296,7 @@ async def test_draining_hands_back_what_is_held_finishes_what_flies_and_says_goo
 ) -> None:
     async with raw_receiver(_hold) as receiver:
         async with running() as loop:
-            target = _target(receiver, timeout=0.5)
+            target = _target(timeout=0.5)
             flying = message(receiver, target=target)
             held = message(receiver, due_in=60.0, target=target)
             loop.accept(flying, 100)
@@ -317,7 +317,7 @@ async def test_a_worker_says_that_it_drains_before_it_hands_anything_back(
     valkey: KillableValkey,
 ) -> None:
     async with raw_receiver(_hold) as receiver, running() as loop:
-        loop.accept(message(receiver, target=_target(receiver, timeout=1.0)), 100)
+        loop.accept(message(receiver, target=_target(timeout=1.0)), 100)
         loop.accept(message(receiver, due_in=60.0), 100)
         await receiver.connected.wait()
 
@@ -356,7 +356,7 @@ async def test_draining_without_redis_still_waits_for_what_flies(
     async with raw_receiver(_hold) as receiver:
         loop = WorkerLoop("default", on_fault=_unexpected)
         await asyncio.to_thread(loop.start)
-        loop.accept(message(receiver, target=_target(receiver, timeout=0.5)), 100)
+        loop.accept(message(receiver, target=_target(timeout=0.5)), 100)
         await receiver.connected.wait()
         valkey.kill()
 
@@ -393,10 +393,9 @@ def test_a_loop_that_cannot_be_set_up_says_so(valkey: KillableValkey, settings: 
         WorkerLoop("default", on_fault=_unexpected).start()
 
 
-def _target(receiver: RawReceiver, timeout: float) -> dict[str, Any]:
+def _target(timeout: float) -> dict[str, Any]:
     return {
         "method": "POST",
-        "url": f"http://127.0.0.1:{receiver.port}/",
         "success": {"statuses": ["2xx"]},
         "timeout_seconds": timeout,
         "connect_timeout_seconds": 5,

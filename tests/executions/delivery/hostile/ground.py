@@ -199,6 +199,7 @@ def _entry(tenant: str, changes: dict[str, Any], payload: Any) -> dict[str, Any]
         "attempt": 1,
         "max_attempts": 5,
         "scheduled_for": time.time(),
+        "url": target.pop("url"),
         "target": target,
         "retry_policy": RETRY_DEFAULTS
         | {"backoff": "fixed", "initial_delay_seconds": 2, "jitter": "none"},
