@@ -8,13 +8,13 @@ caller has opened it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from executions.choices import Status
+from executions.choices import AttemptOutcome, Status
 from executions.engine import final_log, minute_stats, settling
 from executions.engine.ledger import ensure_days_of
 from executions.engine.settling import Moved, Settled
@@ -357,24 +357,34 @@ def signature(entry: Finish) -> str:
 
 
 def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
+    """Return the outcomes as arrays; None for one that says of all what a success at once says."""
+
+    def unless(usual: object, name: str, array: Callable[[list[Any]], object]) -> object:
+        values = [getattr(entry, name) for entry in finishes]
+        return None if values.count(usual) == len(values) else array(values)
+
     return {
         "ids": of_uuids([entry.execution_id for entry in finishes]),
         "tokens": of_integers([entry.token for entry in finishes]),
-        "statuses": of_texts([entry.status for entry in finishes]),
-        "reasons": of_texts([entry.reason for entry in finishes]),
-        "delays": of_floats([entry.retry_in for entry in finishes]),
+        "statuses": unless(Status.SUCCEEDED, "status", of_texts),
+        "reasons": unless("", "reason", of_texts),
+        "delays": unless(0.0, "retry_in", of_floats),
         "attempt_ids": of_uuids(
             [attempt_id(entry.execution_id, entry.number, entry.token) for entry in finishes]
         ),
-        "outcomes": of_texts([entry.outcome for entry in finishes]),
+        "outcomes": unless(AttemptOutcome.SUCCEEDED, "outcome", of_texts),
         "workers": of_texts([entry.worker for entry in finishes]),
         "started_at": of_moments([entry.started_at for entry in finishes]),
         "finished_at": of_moments([entry.finished_at for entry in finishes]),
         "response_status": of_integers([entry.response_status for entry in finishes]),
-        "error_codes": of_texts([entry.error_code for entry in finishes]),
-        "error_messages": of_texts([entry.error_message[:1000] for entry in finishes]),
+        "error_codes": unless("", "error_code", of_texts),
+        "error_messages": unless("", "error_message", _of_messages),
         "timings": of_texts([entry.timings for entry in finishes]),
         "sealed": of_blobs([entry.sealed_response for entry in finishes]),
-        "lost": of_integers([entry.lost for entry in finishes]),
-        "results": of_blobs([entry.sealed_result for entry in finishes]),
+        "lost": unless(0, "lost", of_integers),
+        "results": unless(None, "sealed_result", of_blobs),
     }
+
+
+def _of_messages(values: list[str]) -> object:
+    return of_texts([value[:1000] for value in values])

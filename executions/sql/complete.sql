@@ -36,10 +36,16 @@ SET LOCAL enable_nestloop TO DEFAULT
 -- name: finish
 -- QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written to the
 -- history, with its attempt and its event. Exactly one outcome per attempt: a stale token moves
--- nothing. Of what has ended before the row goes all the same, and the last column is false. What was to be tried again and is asked to be cancelled ends CANCELLED: try_again, which
--- runs first, leaves it.
+-- nothing. Of what has ended before the row goes all the same, and the last column is false. What
+-- was to be tried again and is asked to be cancelled ends CANCELLED: try_again, which runs first,
+-- leaves it. An array that is NULL says of all what a success at once says.
 WITH outcomes AS (
-    SELECT * FROM unnest(
+    SELECT id, token, coalesce(status, 'SUCCEEDED') AS status, coalesce(reason, '') AS reason,
+           coalesce(delay, 0) AS delay, attempt_id, coalesce(outcome, 'SUCCEEDED') AS outcome,
+           worker, started_at, finished_at, response_status,
+           coalesce(error_code, '') AS error_code, coalesce(error_message, '') AS error_message,
+           timings, sealed, coalesce(lost, 0) AS lost, result
+    FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
         %(delays)s::float8[], %(attempt_ids)s::uuid[], %(outcomes)s::text[],
         %(workers)s::text[], %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[],
@@ -114,7 +120,12 @@ FROM ended
 -- QUEUED or RUNNING to RETRYING, under the token, with the attempt and the event; not what is asked
 -- to be cancelled. Answers the columns of finish.
 WITH outcomes AS (
-    SELECT * FROM unnest(
+    SELECT id, token, coalesce(status, 'SUCCEEDED') AS status, coalesce(reason, '') AS reason,
+           coalesce(delay, 0) AS delay, attempt_id, coalesce(outcome, 'SUCCEEDED') AS outcome,
+           worker, started_at, finished_at, response_status,
+           coalesce(error_code, '') AS error_code, coalesce(error_message, '') AS error_message,
+           timings, sealed, coalesce(lost, 0) AS lost, result
+    FROM unnest(
         %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
         %(delays)s::float8[], %(attempt_ids)s::uuid[], %(outcomes)s::text[],
         %(workers)s::text[], %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[],
