@@ -2,7 +2,9 @@
 
 Measured at the receiver (arrival minus nominal time) and beside it as the product tells it.
 Targets: p95 under 5 ms up to ten a second; p50 under 2, p95 under 5, p99 under 20 ms up to a
-thousand; above p50 under 2, p99 under 150 ms. Run: ``python -m bench.steady --start``.
+thousand; above p50 under 2, p99 under 150 ms. Run: ``python -m bench.steady --start``; with
+``--beside-reader`` a transaction stays open from before the load to its end, so that nothing of
+what is done can be cleaned away, and up to a thousand a second p99 has to stay under 50 ms.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import math
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any
 
-from bench import campaign, command_line, installation, report
+from bench import at_rest_reader, campaign, command_line, installation, report
 from bench.processes import Usage, usage
+from scheduler_site import local_state
 from scheduler_site.proof.campaign import until
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.oracle import Planned
@@ -26,6 +31,8 @@ _TARGETS_MS = (
     (1000.0, {"p50": 2.0, "p95": 5.0, "p99": 20.0}),
     (math.inf, {"p50": 2.0, "p99": 150.0}),
 )
+#: The same beside a transaction that stays open, up to a thousand a second.
+_BESIDE_READER_UP_TO, _BESIDE_READER_MS = 1000.0, {"p99": 50.0}
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -33,6 +40,9 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rate", type=float, default=100)
     parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument(
+        "--beside-reader", action="store_true", help="keep a transaction open meanwhile"
+    )
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
@@ -70,22 +80,25 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     def plan(window: Window) -> list[Planned]:
         return steady(window, chosen.rate)
 
-    outcome = asyncio.run(campaign.run(product, chosen.seconds, plan, sampler))
+    with _reader(product, chosen.beside_reader):
+        outcome = asyncio.run(campaign.run(product, chosen.seconds, plan, sampler))
     verdict = outcome.verdict
     cpu, memory = sampler.figures()
-    missed = missed_targets(chosen.rate, verdict.start_delay)
+    missed = missed_targets(chosen.rate, verdict.start_delay, chosen.beside_reader)
     passed = verdict.passed and not missed
     figures: dict[str, Any] = {
         "rate": chosen.rate,
         "seconds": chosen.seconds,
+        "beside_reader": chosen.beside_reader,
         **outcome.as_json(),
         "cpu_seconds": cpu,
         "memory_bytes": memory,
         "targets_missed": missed,
         "passed": passed,
     }
+    beside = ", beside a transaction that stays open" if chosen.beside_reader else ""
     lines = [
-        f"{chosen.rate:g} executions a second for {chosen.seconds:g} s",
+        f"{chosen.rate:g} executions a second for {chosen.seconds:g} s{beside}",
         *report.verdict_lines(verdict),
         f"start delay as the product tells it: {distribution(verdict.product_delays_ms)}",
         *report.usage_lines(cpu, memory, chosen.seconds),
@@ -97,16 +110,25 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     return 0 if passed else 1
 
 
-def targets_ms(rate: float) -> dict[str, float]:
+def _reader(product: installation.Installation, wanted: bool) -> AbstractContextManager[None]:
+    if not wanted:
+        return nullcontext()
+    runtime = local_state.load_runtime(Path(product.environment["DATA_DIR"]))
+    return at_rest_reader.reading(runtime["database_url"])
+
+
+def targets_ms(rate: float, beside_reader: bool = False) -> dict[str, float]:
     """Return under what the start delay has to stay at a rate, by percentile."""
+    if beside_reader and rate <= _BESIDE_READER_UP_TO:
+        return _BESIDE_READER_MS
     return next(limits for most, limits in _TARGETS_MS if rate <= most)
 
 
-def missed_targets(rate: float, delays: Distribution) -> list[str]:
+def missed_targets(rate: float, delays: Distribution, beside_reader: bool = False) -> list[str]:
     """Return a line for each percentile over its target at this rate."""
     return [
         f"target missed: {name} {getattr(delays, name):.2f} ms, not under {limit:g} ms"
-        for name, limit in targets_ms(rate).items()
+        for name, limit in targets_ms(rate, beside_reader).items()
         if getattr(delays, name) >= limit
     ]
 

@@ -27,3 +27,19 @@ def test_each_rate_has_targets_of_its_own(rate: float, milliseconds: float, miss
     lines = missed_targets(rate, delays(milliseconds))
 
     assert [line.split()[2] for line in lines] == missed
+
+
+@pytest.mark.parametrize(
+    ("rate", "milliseconds", "missed"),
+    [
+        (1000, 49.0, []),
+        (1000, 50.0, ["p99"]),
+        (5000, 149.0, ["p50"]),
+    ],
+)
+def test_beside_a_transaction_that_stays_open_work_is_late_by_less_than_this(
+    rate: float, milliseconds: float, missed: list[str]
+):
+    lines = missed_targets(rate, delays(milliseconds), beside_reader=True)
+
+    assert [line.split()[2] for line in lines] == missed
