@@ -101,8 +101,11 @@ def one_look() -> Costs:
     from django.db import connection, transaction
 
     from executions.engine.clocks import database_now
+    from executions.engine.lower_bounds import NEVER
+    from executions.priorities import PRIORITIES
     from shared.conf import conf
     from shared.sql import rows
+    from shared.sql_arrays import of_moments
     from tasks.definition import WEBHOOK_POOL
 
     costs, now = Costs(), database_now()
@@ -110,8 +113,9 @@ def one_look() -> Costs:
     ahead = timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
     with transaction.atomic(), connection.execute_wrapper(costs):
         held = {"partitions": common["partitions"], "until": now + ahead}
-        rows("materialize/next_due_task", held)
-        rows("dispatch/next_due", {**common, "pools": [WEBHOOK_POOL]})
+        rows("materialize/next_due_task", {**held, "since": NEVER})
+        since = of_moments([NEVER] * len(PRIORITIES))
+        rows("dispatch/next_due", {**common, "pools": [WEBHOOK_POOL], "since": since})
     return costs
 
 
@@ -136,8 +140,11 @@ def _claim(common: Mapping[str, Any]) -> int:
     """Claim as the dispatcher does where no destination bounds anything; return how many."""
     from executions.engine import transitions
     from executions.engine.bands import priorities_of
+    from executions.engine.lower_bounds import NEVER
     from executions.engine.rooms import Pass
+    from executions.priorities import PRIORITIES
     from shared.conf import conf
+    from shared.sql_arrays import of_moments
     from tasks.definition import WEBHOOK_POOL
 
     claimed, _ = transitions.mark_queued(
@@ -148,6 +155,7 @@ def _claim(common: Mapping[str, Any]) -> int:
             "priorities": priorities_of(_BAND),
             "oldest": 0,
             "eldest": [None],
+            "since": of_moments([NEVER] * len(PRIORITIES)),
             "incarnation": "",
             "window": conf().release_seconds,
             "margin": conf().start_margin_seconds,

@@ -91,8 +91,9 @@ def recording(tenant_id: UUID, actors: Sequence[Actor], changes: Sequence[Change
     ]
     told = _told(changes)
     events = [outbox.appending(tenant_id, name, subjects) for name, subjects in told.items()]
+    lock = ("audit/lock_chain", {"tenant": tenant_id})
     begin = ("audit/begin_chain", {"tenant": tenant_id, "hash": _START})
-    return Recording((*events, begin, _appending(tenant_id, entries)), tuple(told))
+    return Recording((*events, lock, begin, _appending(tenant_id, entries)), tuple(told))
 
 
 def verify(tenant_id: UUID) -> tuple[int, int | None]:
@@ -104,7 +105,7 @@ def verify(tenant_id: UUID) -> tuple[int, int | None]:
         if entry.sequence != expected or bytes(entry.hash) != _hash(previous, entry):
             return count, expected
         previous, count = bytes(entry.hash), expected
-    chain = AuditChain.objects.filter(tenant_id=tenant_id).first()
+    chain = AuditChain.objects.filter(tenant_id=tenant_id).order_by("-sequence").first()
     ends_at = (chain.sequence, bytes(chain.hash)) if chain else (0, _START)
     return count, None if ends_at == (count, previous) else count + 1
 

@@ -22,6 +22,7 @@ from executions.broker import AT_ONCE, CHECK_ZONES, probe, publish, publish_syst
 from executions.engine import gate, ledger, materialize, resume, worker_history
 from executions.engine.clocks import database_now
 from executions.engine.dispatch import Dispatcher
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
 from executions.engine.rescue import Rescuer
 from executions.services import failing
@@ -49,6 +50,8 @@ class PunctualScheduler(DatabaseScheduler):
         self._dispatcher = Dispatcher(self.partitions, publish, active_signing_secrets, probe)
         self._rescuer = Rescuer(self.partitions)
         self._seen_at_gate = gate.Seen()
+        self._due_tasks = LowerBounds()
+        self._due_work = self._dispatcher.rooms.bounds
         self._listener: Listener | None = None
         self._stopping = False
         self._zones_asked = False
@@ -86,13 +89,17 @@ class PunctualScheduler(DatabaseScheduler):
         return wait
 
     def _materialize(self) -> float:
-        counts = materialize.run_once(self.partitions)
+        counts = materialize.run_once(self.partitions, self._due_tasks)
+        if counts.first is not None:
+            self._due_work.lower(counts.first)
         if counts.done and next_look_is_late(counts.due_in):
             self._agenda.hurry("gate", "dispatch")
         return counts.next_in
 
     def _gate(self) -> float:
         counts = gate.run_once(self.partitions, self._seen_at_gate)
+        if counts.first is not None:
+            self._due_work.lower(counts.first)
         if counts.done:
             self._agenda.hurry("dispatch")
         return counts.next_in
@@ -107,6 +114,7 @@ class PunctualScheduler(DatabaseScheduler):
     def _rescue(self) -> float:
         counts = self._rescuer.run_once()
         if counts.done:
+            self._due_work.forget()
             self._agenda.hurry("dispatch")
         if self.partitions.neglected:
             # What came back was made late by an outage: nothing is released before it is judged.
@@ -116,6 +124,8 @@ class PunctualScheduler(DatabaseScheduler):
     def _resume(self) -> float:
         counts = resume.run_once(self.partitions)
         if counts.done:
+            self._due_tasks.forget()
+            self._due_work.forget()
             self._agenda.hurry("materialize", "gate", "dispatch")
         return counts.next_in
 
@@ -171,6 +181,8 @@ class PunctualScheduler(DatabaseScheduler):
             except psycopg.Error as error:
                 log.warning("cannot_listen", extra={"reason": str(error)})
                 return False
+            self._due_tasks.forget()
+            self._due_work.forget()
             self._agenda.hurry("materialize", "gate", "dispatch")
         return True
 
@@ -181,6 +193,8 @@ class PunctualScheduler(DatabaseScheduler):
         try:
             within = listener.drain()
             if within is not None:
+                self._due_tasks.heard()
+                self._due_work.heard()
                 self._agenda.hurry("materialize", "gate", "dispatch", within=within)
         except psycopg.Error as error:
             log.warning("listener_lost", extra={"reason": str(error)})

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
 
+from executions.engine import lower_bounds
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
@@ -51,6 +52,12 @@ def _no_process_is_left() -> Iterator[None]:
     yield
     left = leftovers()
     assert not left, "processes of this test session still run: " + "; ".join(left)
+
+
+@pytest.fixture(autouse=True)
+def _no_look_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each look be a whole one; by the clock, a busy machine would decide."""
+    monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", float("inf"))
 
 
 @pytest.fixture(scope="session")

@@ -17,9 +17,11 @@ from django.db import connection
 from executions.engine import guard, materialize, transitions
 from executions.engine.bands import ALL, priorities_of
 from executions.engine.clocks import database_now
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
 from executions.engine.transitions import Claimed, Finish
 from executions.models import DeadLetter, Execution
+from executions.priorities import PRIORITIES
 from shared.actor import Actor
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
@@ -128,6 +130,7 @@ def release(
                 "priorities": priorities_of(band),
                 "oldest": 0,
                 "eldest": [None],
+                "since": LowerBounds(len(PRIORITIES)).since,
                 "window": window_seconds,
                 "margin": 10.0,
                 "pool": "default",

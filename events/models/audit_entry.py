@@ -48,14 +48,21 @@ class AuditEntry(models.Model):
 
 
 class AuditChain(models.Model):
-    """The end of a tenant's chain: the row that writers lock, and that shows a cut-off tail."""
+    """Begin and end of a tenant's chain; the end, its highest ``sequence``, shows a cut-off tail.
 
-    tenant_id = models.UUIDField(primary_key=True)
+    Each end is a new row in place of the last one.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    tenant_id = models.UUIDField()
     sequence = models.PositiveBigIntegerField(default=0)
     hash = models.BinaryField(max_length=32)
 
     class Meta:
         db_table = "audit_chains"
+        constraints = [
+            models.UniqueConstraint(fields=["tenant_id", "sequence"], name="audit_end_is_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.tenant_id} {self.sequence}"

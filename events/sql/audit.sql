@@ -1,18 +1,24 @@
+-- name: lock_chain
+-- Locks the tenant's chain until the transaction ends: two writers that read the same end would
+-- both follow it, and fork the chain. A statement of its own, before the one that reads the end.
+SELECT pg_advisory_xact_lock(hashtextextended(%(tenant)s::uuid::text, 727303))
+
 -- name: begin_chain
--- A tenant's chain before its first entry; keeps the one that is there. Asks first: an INSERT
--- would wait for whoever holds the end of the chain. Primary key.
+-- A tenant's chain before its first entry; keeps the one that is there. Index audit_end_is_unique.
 INSERT INTO audit_chains (tenant_id, sequence, hash)
 SELECT %(tenant)s::uuid, 0, %(hash)s::bytea
-WHERE NOT EXISTS (SELECT FROM audit_chains WHERE tenant_id = %(tenant)s::uuid)
-ON CONFLICT (tenant_id) DO NOTHING
+WHERE NOT EXISTS (
+    SELECT FROM audit_chains WHERE tenant_id = %(tenant)s::uuid AND sequence = 0)
+ON CONFLICT (tenant_id, sequence) DO NOTHING
 
 -- name: append
--- Appends entries behind the end of the tenant's chain, which has begun, and moves the end. The end
--- is locked until the transaction ends: two writers that read the same end would both follow it, and
--- fork the chain. Hashed here, so that it is locked for no question and answer more. An entry without
--- an end to follow has no number, which the table refuses. Primary key.
+-- Appends entries behind the end of the tenant's chain, which lock_chain has locked, and writes a
+-- new end in place of it: the newest is found first, however many are gone that a transaction which
+-- stays open may still see. Hashed here, so that it is locked for no question and answer more. An
+-- entry without an end to follow has no number, which the table refuses. Index audit_end_is_unique.
 WITH RECURSIVE ended AS MATERIALIZED (
-    SELECT sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s FOR NO KEY UPDATE
+    SELECT id, sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s
+    ORDER BY sequence DESC LIMIT 1
 ), linked (place, sequence, hash) AS (
     SELECT 0, sequence, hash FROM ended
     UNION ALL
@@ -22,10 +28,13 @@ WITH RECURSIVE ended AS MATERIALIZED (
             || (%(tails)s::text[])[place + 1],
             'UTF8'))
     FROM linked WHERE place < cardinality(%(ids)s::uuid[])
-), moved AS (
-    UPDATE audit_chains c SET sequence = l.sequence, hash = l.hash
-    FROM linked l
-    WHERE c.tenant_id = %(tenant)s AND l.place = cardinality(%(ids)s::uuid[])
+), ends AS (
+    INSERT INTO audit_chains (tenant_id, sequence, hash)
+    SELECT %(tenant)s, l.sequence, l.hash FROM linked l
+    WHERE l.place = cardinality(%(ids)s::uuid[])
+), passed AS (
+    DELETE FROM audit_chains c
+    WHERE c.id = (SELECT e.id FROM ended e WHERE e.sequence > 0)
 )
 INSERT INTO audit_entries (
     id, tenant_id, sequence, at, actor, address, trace_id, action, object_kind, object_id, before,

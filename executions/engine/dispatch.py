@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.engine import guard, messages, transitions
+from executions.engine import guard, looks, messages, transitions
 from executions.engine.bands import Bands, Heads, priorities_of
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
@@ -29,6 +29,7 @@ from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
+from shared.sql_arrays import of_moments
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +116,9 @@ class Dispatcher:
             where = {"pool": pool, "partitions": self.partitions.ready}
             return [
                 (row[0], row[1])
-                for row in rows("dispatch/heads", {"priorities": priorities, **where})
+                for row in rows(
+                    "dispatch/heads", {"priorities": priorities, **where, **self._since()}
+                )
             ]
 
         with transaction.atomic():
@@ -124,6 +127,7 @@ class Dispatcher:
                     **parameters,
                     **look.parameters(pool, band),
                     **self.bands.oldest(pool, limit, priorities, heads),
+                    **self._since(),
                     "window": conf().release_seconds,
                     "margin": conf().start_margin_seconds,
                     "partitions": self.partitions.ready,
@@ -161,18 +165,19 @@ class Dispatcher:
         pairs = zip(self._owed, holders, strict=True)
         with transaction.atomic():
             transitions.withdraw([(row.id, row.token) for row, by in pairs if not by])
+        self.rooms.bounds.lower(min(row.due_at for row in self._owed))
         self._owed = []
 
+    def _since(self) -> dict[str, object]:
+        return {"since": of_moments(self.rooms.bounds.since)}
+
     def _until_next(self, look: Pass) -> float:
-        sleep = min(conf().scheduler_sleep_seconds, look.next_in)
+        bounds = self.rooms.bounds
+        sleep = min(conf().scheduler_sleep_seconds, look.next_in, bounds.whole_in)
         open_pools = [pool for pool, room in look.pools.items() if room]
         if len(open_pools) < len(look.pools) or not open_pools:
             sleep = min(sleep, _NO_ROOM_SECONDS)
-        [(soonest, now)] = rows(
-            "dispatch/next_due",
-            {"partitions": self.partitions.ready, "pools": open_pools},
-        )
-        if soonest is None:
+        ahead = looks.next_work(open_pools, self.partitions.ready, bounds)
+        if ahead is None:
             return sleep
-        wait: float = (soonest - now).total_seconds() - conf().release_seconds + _GATHER_SECONDS
-        return min(sleep, max(_GATHER_SECONDS, wait))
+        return min(sleep, max(_GATHER_SECONDS, ahead - conf().release_seconds + _GATHER_SECONDS))

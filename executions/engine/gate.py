@@ -116,6 +116,8 @@ class _Look:
         self._now = database_now()
         self._done = 0
         self._next: list[float] = [conf().scheduler_sleep_seconds]
+        #: When the first of what was let go is due.
+        self._first: datetime | None = None
 
     def run(self) -> Counts:
         """Go over the groups from where the last look ended."""
@@ -123,7 +125,7 @@ class _Look:
         for groups in self._groups(self._seen.after):
             if last and time.monotonic() - self._began > _SECONDS:
                 self._seen.after = last
-                return Counts(done=self._done, next_in=0.0)
+                return self._counts(0.0)
             self._next += [self._until(group.following) for group in groups if group.following]
             due = [group for group in groups if group.due]
             for start in range(0, len(due), _GROUPS):
@@ -131,10 +133,13 @@ class _Look:
             last = groups[-1].task if groups else last
         self._seen.after = _FIRST
         if not from_start:
-            return Counts(done=self._done, next_in=0.0)
+            return self._counts(0.0)
         full = self._seen.full
         self._seen.full = {key: moment for key, moment in full.items() if moment == self._now}
-        return Counts(done=self._done, next_in=max(0.0, min(self._next)))
+        return self._counts(max(0.0, min(self._next)))
+
+    def _counts(self, next_in: float) -> Counts:
+        return Counts(done=self._done, next_in=next_in, first=self._first)
 
     def _groups(self, after: UUID) -> Iterator[list[_Group]]:
         scope = {"now": self._now, "limit": _CHUNK}
@@ -206,6 +211,8 @@ class _Look:
         waited_until = self._seen.full.get(key)
         if admitted:
             ids = [row.id for row in admitted]
+            dues = [row.due_at for row in admitted]
+            self._first = min(dues if self._first is None else [*dues, self._first])
             self._done += run(
                 "gate/admit",
                 {

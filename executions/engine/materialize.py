@@ -7,16 +7,19 @@ a reason, as one coalesced row, or as a span row for a long stretch. It never st
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Set
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
 
 from executions.choices import Status
-from executions.engine import instants, ledger, neglected, planning
+from executions.engine import instants, ledger, looks, neglected, planning
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
 from executions.engine.planning import Due, Planned, plan_tasks
 from shared.conf import conf
@@ -25,67 +28,80 @@ from shared.sql_arrays import of_flags, of_integers, of_moments, of_uuids
 
 log = logging.getLogger(__name__)
 
-_GATHER_SECONDS = 1.0
+_GATHER_SECONDS, _LOOK_SECONDS = 1.0, 0.05
 #: Tasks that a pass takes of each partition, at least: what is due may lie in a few of them.
 _OF_EACH = 4
 _UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
+
+
+class _Reach(NamedTuple):
+    """From which moment on, and how many tasks of each partition, a pass takes."""
+
+    since: datetime
+    each: int
+
 
 #: Writes what is planned; the last is the ids of instants that have ended already.
 _Write = Callable[[list[Planned], Partitions, datetime, Set[UUID]], None]
 
 
-def run_once(partitions: Partitions) -> Counts:
+def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Counts:
     """Write the occurrences of about a batch of due tasks and move their cursors.
 
     Passes go on until they have taken a batch, or all that is due. Steps of a pass, in one
     transaction: 1. lock the due tasks, which keeps edits out until commit;
     2. plan their instants; 3. insert the rows, guarded by the partition's owner and epoch;
     4. move the cursors, guarded by the cursor read in step 1. A repeat after a crash meets the
-    derived ids and changes nothing.
+    derived ids and changes nothing. ``bounds`` are kept from one call to the next.
     """
+    bounds = bounds or LowerBounds()
     if not partitions.held:
         return Counts()
+    if partitions.neglected:
+        bounds.forget()
     if neglected.take_up(partitions):
         return Counts(next_in=0.0)
     now = database_now()
     planned: list[Planned] = []
     each = max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1)
+    [since] = bounds.since
     while each and len(planned) < conf().materialize_batch:
+        reach = _Reach(since, each)
         try:
-            found, each = _pass(partitions, now, _write, each)
+            found, each = _pass(partitions, now, _write, reach)
         except instants.DaysMissing as missing:
             # Outside of the transaction, whose locks must stay few and short.
             ledger.make_days(missing.days)
-            return Counts(done=len(planned), next_in=0.0)
+            return Counts(done=len(planned), next_in=0.0, first=looks.first_due(planned))
         except (DataError, IntegrityError) as error:
             if not ledger.blames_a_value(error):
                 raise
-            found, each = _pass(partitions, now, _write_singly, each)
+            found, each = _pass(partitions, now, _write_singly, reach)
         planned += found
-    dues = (row.due for entry in planned for row in entry.rows if row.status == Status.PENDING)
-    soonest = min(dues, default=datetime.max.replace(tzinfo=UTC))
+    first = looks.first_due(planned)
     return Counts(
         done=len(planned),
-        next_in=_until_next(partitions, now, found=len(planned)),
-        due_in=(soonest - now).total_seconds(),
+        next_in=_until_next(partitions, bounds, now, found=len(planned)),
+        due_in=math.inf if first is None else (first - now).total_seconds(),
+        first=first,
     )
 
 
 def _pass(
-    partitions: Partitions, now: datetime, write: _Write, each: int
+    partitions: Partitions, now: datetime, write: _Write, reach: _Reach
 ) -> tuple[list[Planned], int]:
-    """Take up to so many tasks of each partition; return also how many the next pass takes."""
+    """Take what is within reach; return also how many of a partition the next pass takes."""
     ended: set[UUID] = set()
     while True:
         try:
-            return _try_pass(partitions, now, write, ended, each)
+            return _try_pass(partitions, now, write, ended, reach)
         except instants.AlreadyEnded as found:
             # All of the pass is undone, its events too; the next one leaves these out.
             ended |= found.ids
 
 
 def _try_pass(
-    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID], each: int
+    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID], reach: _Reach
 ) -> tuple[list[Planned], int]:
     horizon = now + timedelta(seconds=conf().horizon_seconds)
     with transaction.atomic():
@@ -95,14 +111,14 @@ def _try_pass(
                 **partitions.parameters(),
                 "horizon": horizon,
                 "limit": conf().materialize_batch,
-                "each": each,
+                **reach._asdict(),
             },
         )
         due = [Due(*row) for row in found]
         planned = plan_tasks(due, now, horizon, partitions.unowned)
         if planned:
             write(planned, partitions, now, ended)
-    return planned, planning.each_of_next(due, len(planned), each)
+    return planned, planning.each_of_next(due, len(planned), reach.each)
 
 
 def _write_singly(
@@ -158,14 +174,15 @@ def _pause(tasks: list[UUID]) -> None:
         run("materialize/fail_unreadable_tasks", {"task_ids": tasks, "note": _UNREADABLE})
 
 
-def _until_next(partitions: Partitions, now: datetime, *, found: int) -> float:
-    if found >= conf().materialize_batch:
+def _until_next(partitions: Partitions, bounds: LowerBounds, now: datetime, *, found: int) -> float:
+    full = found >= conf().materialize_batch
+    if full and not bounds.in_force:
         return 0.0
-    horizon, sleep = conf().horizon_seconds, conf().scheduler_sleep_seconds
-    look = {"partitions": list(partitions.held), "until": now + timedelta(seconds=horizon + sleep)}
-    [(soonest,)] = rows("materialize/next_due_task", look)
-    ahead: float = (soonest - now).total_seconds() - horizon
-    if found and ahead <= 0:
+    [since] = bounds.since
+    soonest = looks.first_task(partitions.held, bounds, now)
+    ahead = (soonest - now).total_seconds() - conf().horizon_seconds
+    if full or (ahead <= 0 and (found or soonest < since)):
         return 0.0
     # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.
-    return min(sleep, _GATHER_SECONDS + max(0.0, ahead))
+    wait = min(_GATHER_SECONDS + max(0.0, ahead), max(_LOOK_SECONDS, bounds.whole_in))
+    return min(conf().scheduler_sleep_seconds, wait)

@@ -10,27 +10,20 @@ recorder has read the outcome stream past the moment the loss was seen: what is 
 from __future__ import annotations
 
 import logging
-import random
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, cast
-from uuid import UUID
+from typing import Any
 
 from django.db import transaction
 
-from executions import another_try
-from executions.another_try import Ended, Known
-from executions.choices import AttemptOutcome
-from executions.engine import expiry, guard, transitions
+from executions.engine import expiry, guard, looks, losses, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
-from executions.engine.poison import refusal_after_loss
 from executions.engine.silence import Silence
-from executions.engine.transitions import Finish
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
-from shared.sql import json_value, rows
+from shared.sql import rows
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +38,7 @@ class Rescuer:
 
     partitions: Partitions
     silence: Silence = field(default_factory=Silence)
+    bounds: LowerBounds = field(default_factory=LowerBounds)
 
     def run_once(self) -> Counts:
         """Take back one batch of each kind; return how many executions came back."""
@@ -53,11 +47,13 @@ class Rescuer:
             self.silence.listen()
             if not self.partitions.held:
                 return Counts(next_in=_LOOK_SECONDS)
-            bounds = {"partitions": list(self.partitions.held)}
-            if not rows("rescue/has_leased", bounds)[0][0]:
+            held = list(self.partitions.held)
+            first = looks.first_lease(held, self.bounds)
+            if first is None:
                 self.partitions.inherited = {}
                 self.silence.lost(frozenset())
                 return Counts(next_in=_RESTING_SECONDS)
+            bounds = {"partitions": held, "first": first}
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
             done += expiry.expire(bounds, _BATCH)
         except (*ConnectionFailed, Unavailable):
@@ -113,29 +109,4 @@ class Rescuer:
         with transaction.atomic():
             found = rows("rescue/lost_running", parameters)
             now = database_now()
-            return len(transitions.finish([_lost(row, now) for row in found]))
-
-
-def _lost(row: tuple[Any, ...], now: datetime) -> Finish:
-    execution, token, attempt, max_attempts, lost_count, worker, cancelled = row[:7]
-    policy, started_at, scheduled_for = json_value(row[7]), row[8], row[9]
-    verdict = another_try.judge(
-        Ended(attempt, max_attempts, scheduled_for, now, cancelled),
-        policy,
-        random.random,
-        Known(refusal=refusal_after_loss(lost_count), reason="worker_lost"),
-    )
-    return Finish(
-        execution_id=cast(UUID, execution),
-        token=token,
-        number=attempt,
-        status=verdict.status,
-        outcome=AttemptOutcome.WORKER_LOST,
-        reason=verdict.reason,
-        retry_in=verdict.retry_in,
-        worker=worker,
-        started_at=started_at,
-        error_code="worker_lost",
-        error_message="The worker went silent while it ran this attempt.",
-        lost=1,
-    )
+            return len(transitions.finish([losses.end_of(row, now) for row in found]))

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from executions.engine import circuits
+from executions.engine import circuits, looks
 from executions.engine.bands import Tenths, priorities_of
 from executions.engine.circuits import Circuit
 from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
 from executions.engine.lanes import PATIENCE_SECONDS
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.transitions import Claimed
 from executions.priorities import PRIORITIES, band_of
 from executions.workers.capacity import Capacity
@@ -144,6 +145,9 @@ class Rooms:
     """
 
     def __init__(self) -> None:
+        #: Of the due work of each priority.
+        self.bounds = LowerBounds(len(PRIORITIES))
+        self._leases = LowerBounds()
         self._tenths = Tenths()
         self._after: _Key = _FIRST
         self._turn = 0
@@ -160,8 +164,8 @@ class Rooms:
         """
         if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
             return self._between(capacity, partitions)
-        window = {"window": conf().release_seconds, "partitions": partitions}
-        [(due, any_parked)] = rows("dispatch/waiting", window)
+        first, any_parked = looks.first_work(list(capacity), partitions, self.bounds)
+        due = [priority for priority in PRIORITIES if first[priority] is not None]
         if not any_parked and self._is_good_for(capacity):
             self._passes += 1
             self._turn += 1
@@ -182,6 +186,23 @@ class Rooms:
         self._looked_at, self._capacity, self._passes = time.monotonic(), dict(capacity), 0
         return self._last
 
+    def _leased(self, asked: Iterable[_Key], many: int) -> Leased:
+        keys = list(asked)
+        found = Leased()
+        [since] = self._leases.begin()
+        first = []
+        for pool, tenant, host, count, other, ends in rows(
+            "dispatch/leased", {**_columns(keys), "many": many, "since": since}
+        ):
+            if tenant is None:
+                found.by_pool[pool] = count
+                found.destinations += other
+                first.append(ends)
+            else:
+                found.of[tenant, host] = (count, other)
+        self._leases.end([min(first, default=self.bounds.now)], self.bounds.now)
+        return found
+
     def _is_good_for(self, capacity: Mapping[str, Capacity]) -> bool:
         """Return whether the next pass may use what the last one has left."""
         last = self._last
@@ -195,7 +216,7 @@ class Rooms:
 
     def _between(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
         """Return the rooms with what the last look has left of those of parked work."""
-        sight = _Sight(_webhooks(capacity), {}, _leased((), _many(capacity)))
+        sight = _Sight(_webhooks(capacity), {}, self._leased((), _many(capacity)))
         left = {key: self._last.rooms[key] for key in self._last.parked}
         found = self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
         found.partitions = partitions
@@ -208,7 +229,7 @@ class Rooms:
                 [key_of(*key) for key in parked], lately=True
             ).items()
         }
-        sight = _Sight(_webhooks(capacity), known, _leased(known, _many(capacity)))
+        sight = _Sight(_webhooks(capacity), known, self._leased(known, _many(capacity)))
         return self._pass(capacity, sight, sight.rooms(parked), frozenset(parked))
 
     def _pass(
@@ -287,20 +308,6 @@ class _Sight:
             yield Room(share + _prefetch(circuit) - count)
         elif self.leased.destinations > 1:
             yield Room(self._webhooks.both // 2 - count)
-
-
-def _leased(asked: Iterable[_Key], many: int) -> Leased:
-    keys = list(asked)
-    found = Leased()
-    for pool, tenant, host, count, other in rows(
-        "dispatch/leased", {**_columns(keys), "many": many}
-    ):
-        if tenant is None:
-            found.by_pool[pool] = count
-            found.destinations += other
-        else:
-            found.of[tenant, host] = (count, other)
-    return found
 
 
 def _eldest(keys: Sequence[_Key], band: int, partitions: Sequence[int]) -> dict[_Key, int]:

@@ -89,7 +89,7 @@ SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
            * interval '1 second' <= statement_timestamp()
 FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
-WHERE e.status IN ('QUEUED', 'RUNNING')
+WHERE e.status IN ('QUEUED', 'RUNNING') AND e.lease_expires_at >= %(first)s
   AND e.partition = ANY(%(partitions)s) AND e.lease_expires_at < statement_timestamp()
   AND (e.accepted_at IS NOT NULL OR e.pool LIKE 'pull.%%')
 ORDER BY e.lease_expires_at LIMIT %(limit)s

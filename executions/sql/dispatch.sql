@@ -1,18 +1,21 @@
 -- name: waiting
--- The priorities with work due within the window in the held partitions, and whether anything is
--- parked. Asked before a claim, which takes some milliseconds to plan whether it finds anything or
--- not. Indexes open_executions_due_idx and open_executions_parked_idx, by their order: only asked
--- whether there is any, the planner may read the table from its begin.
+-- When the first work of each priority is due that is due within the window in the held
+-- partitions, for workers of these pools, from the priority's lower bound on; the end of the window
+-- and the time now; and whether anything is parked. Asked before a claim, which takes some
+-- milliseconds to plan whether it finds anything or not. Indexes open_executions_due_idx and
+-- open_executions_parked_idx, by their order: only asked whether there is any, the planner may read
+-- the table from its begin.
 SELECT ARRAY(
-    SELECT p FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p
-    WHERE (
-        SELECT e.priority FROM open_executions e
+    SELECT (
+        SELECT e.due_at FROM open_executions e
         WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-          AND e.priority = p AND e.due_at <= now() + %(window)s * interval '1 second'
-          AND e.partition = ANY(%(partitions)s)
+          AND e.priority = p AND e.due_at >= (%(since)s::timestamptz[])[p + 1]
+          AND e.due_at <= now() + %(window)s * interval '1 second'
+          AND e.pool = ANY(%(pools)s) AND e.partition = ANY(%(partitions)s)
         ORDER BY e.due_at LIMIT 1
-    ) IS NOT NULL
-), (
+    )
+    FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p
+), now() + %(window)s * interval '1 second', now(), (
     SELECT e.priority FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
     ORDER BY e.tenant_id, e.destination LIMIT 1
@@ -34,7 +37,7 @@ SELECT ARRAY(
 WITH held AS MATERIALIZED (
     SELECT ARRAY(
         SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
-    ) AS partitions
+    ) AS partitions, %(since)s::timestamptz[] AS since
 ), rooms AS (
     SELECT * FROM unnest(
         %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[],
@@ -50,16 +53,19 @@ WITH held AS MATERIALIZED (
         (false, %(priorities)s, 0.5, 1.0, %(limit)s)
     ) AS v (old, priorities, after, until, most)
     CROSS JOIN LATERAL (
-        SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at FROM open_executions e
-        WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-          AND e.priority = ANY(v.priorities)
-          AND e.due_at > CASE WHEN v.after < 0 THEN '-infinity'
-                              ELSE now() + v.after * %(window)s * interval '1 second' END
-          AND e.due_at <= now() + v.until * %(window)s * interval '1 second'
-          AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
-        ORDER BY e.priority, e.due_at
+        SELECT f.* FROM unnest(v.priorities::smallint[]) AS p CROSS JOIN LATERAL (
+            SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at FROM open_executions e
+            WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+              AND e.priority = p AND e.due_at >= (SELECT since FROM held)[p + 1]
+              AND e.due_at > CASE WHEN v.after < 0 THEN '-infinity'
+                                  ELSE now() + v.after * %(window)s * interval '1 second' END
+              AND e.due_at <= now() + v.until * %(window)s * interval '1 second'
+              AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
+            ORDER BY e.due_at
+            LIMIT v.most
+            FOR NO KEY UPDATE SKIP LOCKED
+        ) AS f
         LIMIT v.most
-        FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
     LIMIT %(limit)s + %(oldest)s
 ), waiting AS MATERIALIZED (
@@ -155,12 +161,13 @@ LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
 ORDER BY m.due_at
 
 -- name: heads
--- Since when the first of each priority is due in the held partitions, of one pool. Asked where a
--- band has several priorities due. Index open_executions_due_idx.
+-- Since when the first of each priority is due in the held partitions, of one pool, from its lower
+-- bound on. Asked where a band has several priorities due. Index open_executions_due_idx.
 SELECT h.priority, h.due_at FROM unnest(%(priorities)s::smallint[]) AS p CROSS JOIN LATERAL (
     SELECT e.priority, e.due_at FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-      AND e.priority = p AND e.due_at <= now() AND e.pool = %(pool)s
+      AND e.priority = p AND e.due_at >= (%(since)s::timestamptz[])[p + 1]
+      AND e.due_at <= now() AND e.pool = %(pool)s
       AND e.partition = ANY(%(partitions)s)
     ORDER BY e.due_at LIMIT 1
 ) AS h
@@ -182,13 +189,15 @@ CROSS JOIN LATERAL (
 ORDER BY r.tenant_id, r.host, h.due_at, h.priority
 
 -- name: next_due
--- The soonest due time of work that waits in the held partitions for workers of these pools, and
--- the time now; parked work waits for its destination. Index open_executions_due_idx.
+-- The soonest due time of work that waits in the held partitions for workers of these pools, from
+-- each priority's lower bound on, and the time now; parked work waits for its destination. Index
+-- open_executions_due_idx.
 SELECT min(soonest), clock_timestamp() FROM (
     SELECT (
         SELECT e.due_at FROM open_executions e
         WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-          AND e.priority = p AND e.partition = ANY(%(partitions)s) AND e.pool = ANY(%(pools)s)
+          AND e.priority = p AND e.due_at >= (%(since)s::timestamptz[])[p + 1]
+          AND e.partition = ANY(%(partitions)s) AND e.pool = ANY(%(pools)s)
         ORDER BY e.due_at LIMIT 1
     ) AS soonest
     FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p
@@ -202,20 +211,22 @@ WHERE status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
 GROUP BY pool
 
 -- name: leased
--- The same, with how many destinations each pool's work calls; then, with how much of it is
--- queued, each destination that is asked for or has so many. Index open_executions_leased_idx.
+-- The same, with how many destinations each pool's work calls and when the first lease ends, from
+-- a lower bound of that on; then, with how much of it is queued, each destination that is asked for
+-- or has so many. Index open_executions_leased_idx.
 WITH grouped AS MATERIALIZED (
     SELECT pool, tenant_id, destination, count(*) AS leased,
-           count(*) FILTER (WHERE status = 'QUEUED') AS queued
+           count(*) FILTER (WHERE status = 'QUEUED') AS queued, min(lease_expires_at) AS first
     FROM open_executions
-    WHERE status IN ('QUEUED', 'RUNNING')
+    WHERE status IN ('QUEUED', 'RUNNING') AND lease_expires_at >= %(since)s
       AND accepted_at IS NULL
     GROUP BY pool, tenant_id, destination
 )
-SELECT pool, NULL::uuid, '', sum(leased)::bigint, count(*) FILTER (WHERE destination <> '')
+SELECT pool, NULL::uuid, '', sum(leased)::bigint, count(*) FILTER (WHERE destination <> ''),
+       least(min(first), now())
 FROM grouped GROUP BY pool
 UNION ALL
-SELECT pool, tenant_id, destination, leased, queued FROM grouped
+SELECT pool, tenant_id, destination, leased, queued, NULL FROM grouped
 WHERE destination <> '' AND (leased >= %(many)s OR (tenant_id, destination) IN (
     SELECT * FROM unnest(%(tenants)s::uuid[], %(hosts)s::text[])))
 

@@ -1,6 +1,7 @@
 -- name: lock_due_tasks
 -- Tasks of the held partitions whose next instant falls within the horizon, soonest first; of each
--- partition its first few, so that a pass does not read all that is due. Task and cursor are
+-- partition its first few from a lower bound on, so that a pass does not read all that is due, nor
+-- what was. Task and cursor are
 -- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
 -- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
 -- must own when the transaction begins. (Nothing here is joined that statistics may take for one
@@ -15,7 +16,8 @@ CROSS JOIN LATERAL (
         FROM tasks t WHERE t.id = k.task_id AND t.status = 'SCHEDULED'
         OFFSET 0
     ) AS t
-    WHERE k.partition = held.partition AND NOT k.held AND k.next_run_at <= %(horizon)s
+    WHERE k.partition = held.partition AND NOT k.held
+      AND k.next_run_at >= %(since)s AND k.next_run_at <= %(horizon)s
     ORDER BY k.next_run_at
     LIMIT %(each)s
     FOR NO KEY UPDATE SKIP LOCKED
@@ -198,13 +200,14 @@ WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM taken m WHERE m.may_be_over)) AND N
       AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
 
 -- name: next_due_task
--- The soonest instant that the held partitions wait for, or the time given where none is before
--- that: the scheduler sleeps no longer, so what is due later is not read. Index
+-- The soonest instant that the held partitions wait for from a lower bound on, or the time given
+-- where none is before that: the scheduler sleeps no longer, so what is due later is not read. Index
 -- task_cursors_due_idx.
 SELECT coalesce(min(soonest), %(until)s) FROM (
     SELECT (
         SELECT k.next_run_at FROM task_cursors k
-        WHERE k.partition = p AND NOT k.held AND k.next_run_at <= %(until)s
+        WHERE k.partition = p AND NOT k.held
+          AND k.next_run_at >= %(since)s AND k.next_run_at <= %(until)s
         ORDER BY k.next_run_at LIMIT 1
     ) AS soonest
     FROM unnest(%(partitions)s::smallint[]) AS p

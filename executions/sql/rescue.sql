@@ -4,7 +4,7 @@
 -- under a former incarnation of Redis, once that is settled. What was leased over the API has been
 -- started by its lease, and is judged by callback/expired. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.partition, e.due_at FROM open_executions e
-WHERE e.status = 'QUEUED'
+WHERE e.status = 'QUEUED' AND e.lease_expires_at >= %(first)s
   AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
   AND CASE WHEN e.incarnation <> %(incarnation)s THEN %(settled)s
       ELSE e.lease_expires_at < now() OR EXISTS (
@@ -26,7 +26,7 @@ SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.scheduled_for
 FROM open_executions e
 JOIN task_revisions r ON r.task_id = e.task_id AND r.version = e.revision
-WHERE e.status = 'RUNNING'
+WHERE e.status = 'RUNNING' AND e.lease_expires_at >= %(first)s
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
   AND (e.lease_expires_at < %(expired_before)s OR e.worker = ANY(%(lost_workers)s))
 ORDER BY e.lease_expires_at LIMIT %(limit)s
@@ -41,15 +41,15 @@ FOR NO KEY UPDATE SKIP LOCKED
 -- name: running_workers
 -- Workers that the ledger believes to run something. Index open_executions_leased_idx.
 SELECT DISTINCT e.worker FROM open_executions e
-WHERE e.status = 'RUNNING'
+WHERE e.status = 'RUNNING' AND e.lease_expires_at >= %(first)s
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
 
--- name: has_leased
--- Whether anything in the partitions is with a worker, or with who leased it. Index
--- open_executions_leased_idx, by its order.
+-- name: first_lease
+-- When the first lease ends of what in the partitions is with a worker, or with who leased it, from
+-- a lower bound on, and the time now. Index open_executions_leased_idx, by its order.
 SELECT (
-    SELECT e.priority FROM open_executions e
-    WHERE e.status IN ('QUEUED', 'RUNNING')
+    SELECT e.lease_expires_at FROM open_executions e
+    WHERE e.status IN ('QUEUED', 'RUNNING') AND e.lease_expires_at >= %(since)s
       AND e.partition = ANY(%(partitions)s)
     ORDER BY e.lease_expires_at LIMIT 1
-) IS NOT NULL
+), now()

@@ -26,6 +26,7 @@ PREVIOUS_RELEASE = {
 }
 #: Migrations that old code does not survive: UPGRADING.md tells to stop it first.
 RELEASE_BREAKS = {
+    "events 0005_ends_of_chains": "who appends locks the chain otherwise",
     "executions 0015_queue_and_history": "unfinished work and history part ways",
     "executions 0016_priority": "claims order by priority, and bands are no longer written",
     "executions 0017_one_index_of_attempts": "the recorder's insert names the new key",

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from executions.engine import expiry, housekeeping, materialize, transitions
+from executions.engine.lower_bounds import NEVER
 from executions.engine.transitions import Finish
 from executions.services.bulk_jobs import run_some
 from executions.services.cancellation import cancel_execution
@@ -61,7 +62,7 @@ OPERATIONS: dict[str, Operation] = {
     "delete": lambda world: delete(world.single),
     "finish": _finish,
     "rescue": lambda world: world.rescuer.run_once(),
-    "expiry": lambda world: expiry.expire(world.bounds, 1000),
+    "expiry": lambda world: expiry.expire({**world.bounds, "first": NEVER}, 1000),
     "retention": lambda _: housekeeping.drop_old_days(),
     "backfill": lambda world: _run_job(world.backfill),
     "bulk": lambda world: _run_job(world.bulk),

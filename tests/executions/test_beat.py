@@ -15,13 +15,14 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.beat import PunctualScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES
+from executions.engine import lower_bounds
 from executions.engine.clocks import database_now
 from executions.models import Execution, PartitionLease
 from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now
 from tenants.models import Tenant
 from tests.executions.workers.test_registry import beat
-from tests.factories import WORKER, make_task, once
+from tests.factories import WORKER, every_second, make_task, once
 
 # Committing: the listener hears commits only, and a failing stage drops every connection.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -193,3 +194,51 @@ def test_what_is_handed_out_is_looked_after_within_a_second(
 
     assert Execution.objects.get().status == "QUEUED"
     assert "rescue" in due_within(scheduler, 1.5)
+
+
+@pytest.fixture
+def dear_looks(monkeypatch: pytest.MonkeyPatch, _no_look_is_dear: None) -> None:
+    """Let every look go past so much that the next without bounds is an hour away."""
+    monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", 0.0)
+    monkeypatch.setattr(lower_bounds, "_SHARE", 1e-12)
+
+
+@pytest.mark.usefixtures("dear_looks")
+@pytest.mark.parametrize("late", [timedelta(), timedelta(seconds=5)])
+def test_work_that_wakes_is_found_below_where_the_last_look_has_ended(
+    scheduler: PunctualScheduler, alpha: Tenant, late: timedelta
+) -> None:
+    beat("w1", slots=10)
+    for _ in range(3):
+        tick(scheduler)
+    created = make_task(alpha, once(database_now() - late))
+
+    wake_schedulers_now()
+    ticks = 0
+    while not Execution.objects.filter(task=created, status="QUEUED").exists():
+        ticks += 1
+        assert ticks < 10
+        tick(scheduler)
+
+
+@pytest.mark.usefixtures("dear_looks")
+def test_work_that_has_waited_for_the_gate_is_found_where_it_was_due(
+    scheduler: PunctualScheduler, alpha: Tenant
+) -> None:
+    beat("w1", slots=10)
+    task = make_task(
+        alpha, {**every_second(), "schedule": {**every_second()["schedule"], "max_concurrent": 1}}
+    )
+    for _ in range(3):
+        tick(scheduler)
+    waiting = Execution.objects.filter(task=task, gated=True).order_by("due_at").first()
+    assert waiting is not None
+    Execution.objects.filter(id=waiting.id).update(due_at=database_now() - timedelta(hours=1))
+
+    scheduler._agenda.hurry("gate")
+    ticks = 0
+    while Execution.objects.get(id=waiting.id).status != "QUEUED":
+        ticks += 1
+        assert ticks < 10
+        scheduler._agenda.hurry("gate")
+        tick(scheduler)

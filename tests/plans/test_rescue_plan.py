@@ -24,7 +24,7 @@ def test_lost_work_is_found_by_its_lease(plans: Any):
         Rescuer(partitions).run_once()
 
     found.check(
-        "rescue/has_leased",
+        "rescue/first_lease",
         "rescue/expired_queued",
         "rescue/running_workers",
         "rescue/lost_running",

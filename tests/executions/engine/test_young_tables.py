@@ -13,6 +13,7 @@ from psycopg import Cursor
 
 from executions.engine import progress, transitions
 from executions.engine.clocks import database_now
+from executions.engine.lower_bounds import NEVER
 from executions.engine.said import Progress
 from executions.engine.transitions import Claimed, Finish
 from shared.instants import format_instant
@@ -208,7 +209,7 @@ def indexes(node: dict[str, Any]) -> set[str]:
 @pytest.mark.parametrize("path", ["dispatch/in_flight", "dispatch/leased"])
 def test_what_is_leased_is_found_without_reading_all_of_the_day(path: str):
     believe(-1, 0)
-    wanted: dict[str, Any] = {"tenants": [], "hosts": [], "many": 1}
+    wanted: dict[str, Any] = {"tenants": [], "hosts": [], "many": 1, "since": NEVER}
 
     with connection.cursor() as cursor:
         # As the sessions of schedulers have it.

@@ -50,4 +50,4 @@ def test_tasks_planned_before_are_not_visited_again():
     planned.update(next_run_at=instant + timedelta(days=1))
 
     # A look notes which entries lead to nothing any more, once no transaction sees what was there.
-    until(lambda: pages_read(instant) < 20)
+    until(lambda: pages_read(instant) < 20, timeout=120)

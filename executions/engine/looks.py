@@ -1,0 +1,66 @@
+"""Looks for the first of what comes to a stage, from the bounds on that it remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import cast
+
+from executions.choices import Status
+from executions.engine.lower_bounds import LowerBounds
+from executions.engine.planning import Planned
+from shared.conf import conf
+from shared.notify import longest_look_seconds
+from shared.sql import rows
+from shared.sql_arrays import of_moments
+
+#: Moments of due work, by priority; None where none is due soon.
+ByPriority = Sequence[datetime | None]
+
+
+def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> datetime:
+    """Return when the next instant comes that these partitions wait for, at most a look away."""
+    [since] = bounds.begin(frozenset(held))
+    until = now + timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
+    parameters = {"partitions": list(held), "until": until, "since": since}
+    [(soonest,)] = rows("materialize/next_due_task", parameters)
+    # Whoever writes what comes sooner makes himself heard.
+    bounds.end([min(soonest, now + timedelta(seconds=longest_look_seconds()))], now)
+    return cast(datetime, soonest)
+
+
+def first_due(planned: Iterable[Planned]) -> datetime | None:
+    """Return when the first comes due of what has been planned, None where nothing runs."""
+    dues = (row.due for entry in planned for row in entry.rows if row.status == Status.PENDING)
+    return min(dues, default=None)
+
+
+def first_work(
+    pools: Sequence[str], partitions: Sequence[int], bounds: LowerBounds
+) -> tuple[ByPriority, bool]:
+    """Return when work is due within the window, and whether anything is parked."""
+    # A pool or a partition more may have older work.
+    since = bounds.begin((frozenset(pools), frozenset(partitions)))
+    parameters = {"pools": pools, "partitions": partitions, "since": of_moments(since)}
+    [(first, until, now, any_parked)] = rows(
+        "dispatch/waiting", {**parameters, "window": conf().release_seconds}
+    )
+    # Whoever writes work of the window makes himself heard.
+    bounds.end([until if moment is None else moment for moment in first], now)
+    return first, any_parked
+
+
+def next_work(pools: Sequence[str], partitions: Sequence[int], bounds: LowerBounds) -> float | None:
+    """Return in how many seconds the next work of these pools comes due, None without any."""
+    parameters = {"partitions": partitions, "pools": pools, "since": of_moments(bounds.since)}
+    [(soonest, now)] = rows("dispatch/next_due", parameters)
+    return None if soonest is None else (soonest - now).total_seconds()
+
+
+def first_lease(held: Collection[int], bounds: LowerBounds) -> datetime | None:
+    """Return when the first lease ends of what is leased in these partitions, None without any."""
+    [since] = bounds.begin(frozenset(held))
+    [(first, now)] = rows("rescue/first_lease", {"partitions": list(held), "since": since})
+    # A lease is mostly given for later; one that had ended when it was written is found late.
+    bounds.end([now if first is None else min(first, now)], now)
+    return cast(datetime | None, first)
