@@ -8,6 +8,7 @@ _ENGINE = "tests/executions/engine"
 _CURSORS = "tests/concurrency/test_cursor_race.py"
 _PARTS = "tests/concurrency/test_parts_race.py"
 _SQL = "executions/sql"
+_LOOKS = "tests/executions/engine/test_looks.py"
 
 LEDGER = (
     one(
@@ -15,8 +16,8 @@ LEDGER = (
         "two schedulers may claim the same work",
         ("tests/concurrency/test_dispatch_race.py",),
         f"{_SQL}/dispatch.sql",
-        "        LIMIT v.most\n        FOR NO KEY UPDATE SKIP LOCKED\n    ) AS d",
-        "        LIMIT v.most\n    ) AS d",
+        "            FOR NO KEY UPDATE SKIP LOCKED\n        ) AS f\n        LIMIT v.most",
+        "        ) AS f\n        LIMIT v.most",
     ),
     one(
         "cursor-unchecked",
@@ -109,5 +110,29 @@ LEDGER = (
         "executions/querysets.py",
         "few.filter(status__in=sorted(FINAL))",
         "few.none()",
+    ),
+    one(
+        "hidden-below",
+        "what is written below where the last look ended is never looked for",
+        (_LOOKS,),
+        "executions/engine/lower_bounds.py",
+        "self._began >= self._whole_at",
+        "self.now == NEVER",
+    ),
+    one(
+        "unheard-below",
+        "what wakes a scheduler is looked for only behind where its last look ended",
+        ("tests/executions/test_beat.py",),
+        "executions/engine/lower_bounds.py",
+        "self.lower(self.now - _RECENT)",
+        "pass",
+    ),
+    one(
+        "chain-forks",
+        "two changes follow the same entry of the audit log",
+        ("tests/concurrency/test_audit_race.py",),
+        "events/audit.py",
+        "(*events, lock, begin,",
+        "(*events, begin,",
     ),
 )

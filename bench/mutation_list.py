@@ -42,8 +42,8 @@ _RECORDER = "executions/engine/complete.py"
 _OUTBOX = "executions/workers/outbox.py"
 _SQL = "executions/sql"
 _LUA = "executions/lua"
-_HELD_EPOCH = "WHERE held.epoch = (SELECT"
-_ANY_EPOCH = "WHERE EXISTS (SELECT"
+_HELD_EPOCH = "l.epoch = (%(epochs)s::bigint[])[l.partition + 1]"
+_ANY_EPOCH = "(%(epochs)s::bigint[])[l.partition + 1] IS NOT NULL"
 
 TOKENS = (
     _unchecked("start", "start"),
@@ -103,8 +103,8 @@ EPOCHS = (
         "materialize plans under an epoch that is over",
         _EPOCH,
         f"{_SQL}/materialize.sql",
-        "WHERE held.epoch = (\n    SELECT",
-        "WHERE EXISTS (\n    SELECT",
+        _HELD_EPOCH,
+        _ANY_EPOCH,
         "-- name: lock_due_tasks\n",
     ),
     one(
@@ -148,8 +148,8 @@ EPOCHS = (
         "a lease is renewed under an epoch that is over",
         _PARTITIONS,
         f"{_SQL}/leases.sql",
-        " AND l.epoch = held.epoch",
-        "",
+        _HELD_EPOCH,
+        _ANY_EPOCH,
         "-- name: renew\n",
     ),
     one(
@@ -166,8 +166,8 @@ EPOCHS = (
         "a lease is given up under an epoch that is over",
         _PARTITIONS,
         f"{_SQL}/leases.sql",
-        " AND l.epoch = held.epoch",
-        "",
+        _HELD_EPOCH,
+        _ANY_EPOCH,
         "-- name: release\n",
     ),
     one(

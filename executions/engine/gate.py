@@ -106,11 +106,7 @@ class _Look:
     def __init__(self, partitions: Partitions, seen: Seen) -> None:
         held, ready = partitions.held, set(partitions.ready)
         own = {partition: epoch for partition, epoch in held.items() if partition in ready}
-        self.owner: dict[str, object] = {
-            "node": partitions.node,
-            "partitions": list(own),
-            "epochs": list(own.values()),
-        }
+        self.owner: dict[str, object] = {**partitions.parameters(own), "partitions": list(own)}
         self._seen = seen
         self._began = time.monotonic()
         self._now = database_now()

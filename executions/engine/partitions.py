@@ -11,7 +11,7 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
@@ -84,13 +84,19 @@ class Partitions:
         """Return the held partitions whose work may be released."""
         return [partition for partition in self.held if partition not in self.neglected]
 
-    def parameters(self) -> dict[str, object]:
-        """Return the statement parameters that prove ownership."""
-        held = self.held
+    def parameters(self, held: Mapping[int, int] | None = None) -> dict[str, object]:
+        """Return the statement parameters that prove ownership, of all that is held or of some.
+
+        ``epochs`` has the epoch of each at the place of its partition.
+        """
+        held = self.held if held is None else held
+        epochs: list[int | None] = [None] * (max(held, default=-1) + 1)
+        for partition, epoch in held.items():
+            epochs[partition] = epoch
         return {
             "node": self.node,
             "partitions": of_integers(held),
-            "epochs": of_integers(held.values()),
+            "epochs": of_integers(epochs),
         }
 
     def run_once(self) -> float:
@@ -104,7 +110,7 @@ class Partitions:
             # Without Redis it may have claimed what it could not send, nor hand back: whoever takes
             # such partitions looks after that at once, as after a crash.
             given_up = "leases/release" if self._reaches_redis else "leases/hand_over"
-            run(given_up, self._parameters(surplus))
+            run(given_up, self.parameters(surplus))
         kept = {p: epoch for p, epoch in renewed.items() if p in share}
         missing = share - kept.keys()
         if missing:
@@ -159,7 +165,7 @@ class Partitions:
 
     def release_all(self) -> None:
         """Give everything up at once, for a warm stop."""
-        run("leases/release", self._parameters(self._held))
+        run("leases/release", self.parameters(self._held))
         run("leases/drop_node", {"node": self.node})
         self._held = {}
         self.unowned, self.neglected, self.inherited = {}, {}, {}
@@ -180,7 +186,7 @@ class Partitions:
     def _renew(self, ttl: float) -> dict[int, int]:
         if not self._held:
             return {}
-        return dict(rows("leases/renew", {**self._parameters(self._held), "ttl": ttl}))
+        return dict(rows("leases/renew", {**self.parameters(self._held), "ttl": ttl}))
 
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
         parameters = {"node": self.node, "partitions": list(wanted), "ttl": ttl}
@@ -200,6 +206,3 @@ class Partitions:
             return interval
         expiry = rows("leases/next_expiry", {"node": self.node, "partitions": list(missing)})[0][0]
         return interval if expiry is None else min(interval, max(0.02, expiry + 0.005))
-
-    def _parameters(self, held: dict[int, int]) -> dict[str, object]:
-        return {"node": self.node, "partitions": list(held), "epochs": list(held.values())}

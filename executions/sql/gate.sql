@@ -88,11 +88,9 @@ WITH taken AS MATERIALIZED (
          AS g (task_id, series_id, most)
     CROSS JOIN LATERAL (SELECT t.partition FROM tasks t WHERE t.id = g.task_id OFFSET 0) AS t
     WHERE t.partition = ANY(ARRAY(
-        SELECT held.partition
-        FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-        WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
-                            WHERE l.partition = held.partition AND l.owner = %(node)s
-                              AND l.expires_at > now())))
+        SELECT l.partition FROM partition_leases l
+        WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
+          AND l.expires_at > now()))
       AND pg_try_advisory_xact_lock(
         hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
 ), of_schedules AS (

@@ -24,12 +24,13 @@ DELETE FROM scheduler_nodes WHERE heartbeat_at < now() - interval '1 hour'
 DELETE FROM scheduler_nodes WHERE id = %(node)s
 
 -- name: renew
--- Prolongs what this node still owns under the epoch it knows; a lease that was taken over in
--- the meantime is not renewed and is missing from the answer.
+-- Prolongs what this node still owns under the epoch it knows, given by the place of its partition;
+-- a lease that was taken over in the meantime is not renewed and is missing from the answer. (Read
+-- as a whole, as everywhere: a row that is written every two seconds has many versions beside a
+-- transaction that stays open, and is dear to look for.)
 UPDATE partition_leases l
 SET expires_at = now() + %(ttl)s * interval '1 second'
-FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
   AND l.expires_at > now()
 RETURNING l.partition, l.epoch
 
@@ -38,16 +39,14 @@ RETURNING l.partition, l.epoch
 -- end of the lease says from when on nobody owned them.
 UPDATE partition_leases l
 SET owner = NULL, expires_at = now()
-FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 
 -- name: hand_over
 -- Lets partitions expire at once under the epoch held, with the owner's name: whoever takes them
 -- sees that work in them may be with nobody.
 UPDATE partition_leases l
 SET expires_at = now()
-FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-WHERE l.partition = held.partition AND l.owner = %(node)s AND l.epoch = held.epoch
+WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 
 -- name: acquire
 -- Takes unowned or expired partitions, also those of its own that it does not know of, and raises

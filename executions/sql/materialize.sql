@@ -5,10 +5,14 @@
 -- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
 -- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
 -- must own when the transaction begins. (Nothing here is joined that statistics may take for one
--- row, or each would be compared with each: a lease is asked for, and a task is fetched by its id.)
+-- row, or each would be compared with each: a task is fetched by its id.)
 SELECT d.*
-FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-CROSS JOIN LATERAL (
+FROM (
+    SELECT l.partition FROM partition_leases l
+    WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
+      AND l.expires_at > now()
+    OFFSET 0
+) AS held CROSS JOIN LATERAL (
     SELECT t.id, t.tenant_id, t.type, t.schedule, k.next_run_at, k.occurrence_count,
            t.created_at, t.resumed_at, t.on_resume, k.replayed_until, k.partition
     FROM task_cursors k CROSS JOIN LATERAL (
@@ -22,9 +26,6 @@ CROSS JOIN LATERAL (
     LIMIT %(each)s
     FOR NO KEY UPDATE SKIP LOCKED
 ) AS d
-WHERE held.epoch = (
-    SELECT l.epoch FROM partition_leases l
-    WHERE l.partition = held.partition AND l.owner = %(node)s AND l.expires_at > now())
 ORDER BY d.next_run_at
 LIMIT %(limit)s
 
@@ -60,10 +61,8 @@ WITH planned AS (
             OFFSET 0
         ) AS r
         WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
-            SELECT held.partition
-            FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-            WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
-                                WHERE l.partition = held.partition AND l.owner = %(node)s)))
+            SELECT l.partition FROM partition_leases l
+            WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))
         OFFSET 0
     ) AS t
 ), made AS (
@@ -113,10 +112,8 @@ WITH planned AS (
             OFFSET 0
         ) AS r
         WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
-            SELECT held.partition
-            FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-            WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
-                                WHERE l.partition = held.partition AND l.owner = %(node)s)))
+            SELECT l.partition FROM partition_leases l
+            WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))
         OFFSET 0
     ) AS t
 ), made AS (
@@ -164,10 +161,8 @@ WITH moved AS (
       -- In one expression: through the index of what is due every task that waits in these
       -- partitions would be read.
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
-          SELECT held.partition
-          FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-          WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
-                              WHERE l.partition = held.partition AND l.owner = %(node)s)))
+          SELECT l.partition FROM partition_leases l
+          WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))
           THEN true ELSE false END
     RETURNING k.task_id, p.next_run_at IS NULL AND NOT p.open AS may_be_over
 )
@@ -186,10 +181,8 @@ WITH taken AS (
         AS p (task_id, cursor, open)
     WHERE k.task_id = p.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
-          SELECT held.partition
-          FROM unnest(%(partitions)s::smallint[], %(epochs)s::bigint[]) AS held (partition, epoch)
-          WHERE held.epoch = (SELECT l.epoch FROM partition_leases l
-                              WHERE l.partition = held.partition AND l.owner = %(node)s)))
+          SELECT l.partition FROM partition_leases l
+          WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))
           THEN true ELSE false END
     RETURNING k.task_id, NOT p.open AS may_be_over
 )

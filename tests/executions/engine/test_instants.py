@@ -85,7 +85,7 @@ def test_those_that_are_known_to_have_ended_are_left_out(task: Task, scheduler: 
 
 @pytest.mark.parametrize("status", [Status.PENDING, Status.SKIPPED])
 def test_a_stale_epoch_writes_neither(task: Task, scheduler: Partitions, status: str):
-    stale = {**scheduler.parameters(), "epochs": [epoch - 1 for epoch in scheduler.held.values()]}
+    stale = scheduler.parameters({number: epoch - 1 for number, epoch in scheduler.held.items()})
 
     made = instants.insert([row(task, database_now(), status)], stale, database_now(), set())
 
