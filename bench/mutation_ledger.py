@@ -49,9 +49,10 @@ LEDGER = (
         "settled-beside-cursor",
         "an end closes a task that has got another instant meanwhile",
         (_CURSORS,),
-        "executions/engine/settling.py",
-        '        run("complete/lock_tasks", {"task_ids": parameters["task_ids"]})\n',
-        "",
+        f"{_SQL}/complete.sql",
+        "    ORDER BY t.id FOR NO KEY UPDATE\n)",
+        "    ORDER BY t.id\n)",
+        "-- name: lock_tasks\n",
     ),
     one(
         "ended-beside-cursor",

@@ -292,8 +292,11 @@ def _save_change(task: Task, now: datetime) -> None:
 
 
 def _take_definition(task: Task, definition: Definition) -> None:
+    last = task.last_run
     for column, value in columns_of(definition).items():
         setattr(task, column, value)
+    # Where the type is another, it stands elsewhere.
+    task.last_run = last
 
 
 def columns_of(definition: Definition) -> dict[str, Any]:

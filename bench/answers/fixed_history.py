@@ -190,13 +190,10 @@ def _settle(task: Task, made: list[Execution]) -> None:
         return
     last = max(ended, key=lambda row: (row.finished_at, row.id))
     good = [row.finished_at for row in ended if row.status == "SUCCEEDED" and row.finished_at]
-    columns = {
-        "last_execution_id": last.id,
-        "last_execution_status": last.status,
-        "last_execution_at": last.finished_at,
-        "last_success_at": max(good, default=None),
-    }
-    settle(task.id, columns)
+    from tasks.models.task import LastRun
+
+    run = LastRun(last.id, last.status, last.finished_at, max(good, default=None))
+    settle(task.id, {"last_run": run})
 
 
 def _add_more(history: History, task: Task, made: list[Execution], kind: int) -> None:

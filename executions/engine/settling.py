@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -117,22 +117,30 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
     """
     said = _by_task([row for row in moved if row.revision < FIRST_REDIRECTED])
     if said:
-        parameters = {
-            "task_ids": of_uuids(said),
-            "ids": of_uuids([one.last.id for one in said.values()]),
-            "statuses": of_texts([one.last.status for one in said.values()]),
-            "triggers": of_texts([one.last.trigger for one in said.values()]),
-            "succeeded_at": of_moments([one.succeeded_at for one in said.values()]),
-            "streaks": of_integers([one.streak for one in said.values()]),
-        }
-        run("complete/lock_tasks", {"task_ids": parameters["task_ids"]})
-        over = [row[0] for row in rows("complete/settle_tasks", parameters)]
-        if over:
-            run("gate/end_tasks", {"task_ids": over})
+        recurring = {row[0] for row in rows("complete/lock_tasks", {"task_ids": of_uuids(said)})}
+        one_time = {task: one for task, one in said.items() if task not in recurring}
+        if one_time:
+            run("complete/settle_one_time_tasks", _columns(one_time))
+        if recurring:
+            recurred = {task: said[task] for task in recurring}
+            over = [row[0] for row in rows("complete/settle_recurring_tasks", _columns(recurred))]
+            if over:
+                run("gate/end_tasks", {"task_ids": over})
     if freed:
         wanted = {"task_ids": list(set(freed))}
         if rows("gate/somebody_waits", wanted)[0][0]:
             wake_schedulers_in(0.0)
+
+
+def _columns(said: Mapping[UUID, _Said]) -> dict[str, object]:
+    return {
+        "task_ids": of_uuids(said),
+        "ids": of_uuids([one.last.id for one in said.values()]),
+        "statuses": of_texts([one.last.status for one in said.values()]),
+        "triggers": of_texts([one.last.trigger for one in said.values()]),
+        "succeeded_at": of_moments([one.succeeded_at for one in said.values()]),
+        "streaks": of_integers([one.streak for one in said.values()]),
+    }
 
 
 def _by_task(moved: Sequence[Settled]) -> dict[UUID, _Said]:

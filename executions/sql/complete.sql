@@ -292,48 +292,73 @@ ON CONFLICT (execution_id) DO NOTHING
 
 -- name: lock_tasks
 -- Locks tasks in order of id, which closes the deadlock of two sessions that share tasks, and the
--- race with a change of one. A statement of its own, so that the next one reads cursors and open
--- work as they are once the locks are held.
-SELECT t.id FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
-ORDER BY t.id FOR NO KEY UPDATE
+-- race with a change of one; answers those that recur. A statement of its own, so that the next one
+-- reads cursors and open work as they are once the locks are held.
+WITH locked AS MATERIALIZED (
+    SELECT t.id, t.type FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
+    ORDER BY t.id FOR NO KEY UPDATE
+)
+SELECT id FROM locked WHERE type = 'RECURRING'
 
--- name: settle_tasks
--- After lock_tasks: notes the last execution of each task, and ends one-time tasks with their
--- execution's result; answers the recurring tasks that may have had their last occurrence, which
--- stay locked. Each task is given once, with the failures since its last success.
-WITH ended AS (
+-- name: settle_one_time_tasks
+-- After lock_tasks: notes the last execution of each one-time task, and ends it with that
+-- execution's result. Each task is given once, with the failures since its last success.
+WITH ended AS MATERIALIZED (
+    SELECT e.*, EXISTS (
+        SELECT 1 FROM task_cursors k WHERE k.task_id = e.task_id AND k.next_run_at IS NOT NULL
+    ) AS ahead
+    FROM unnest(
+        %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
+        %(succeeded_at)s::timestamptz[], %(streaks)s::integer[]
+    ) AS e (task_id, execution_id, status, trigger, succeeded_at, streak)
+)
+UPDATE tasks t
+SET last_execution_id = s.execution_id, last_execution_status = s.status,
+    last_execution_at = now(), last_success_at = greatest(t.last_success_at, s.succeeded_at),
+    failure_streak = s.streak
+        + CASE WHEN s.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
+    status = CASE
+        WHEN t.status = 'FAILED' AND s.trigger = 'retry' AND s.status = 'SUCCEEDED'
+            THEN 'COMPLETED'
+        WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR s.ahead
+             OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
+        WHEN s.status = 'SUCCEEDED' THEN 'COMPLETED'
+        WHEN s.status = 'CANCELLED' THEN 'CANCELLED'
+        ELSE 'FAILED' END
+FROM ended s
+WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
+
+-- name: settle_recurring_tasks
+-- The same of recurring tasks: their last execution stands with their cursor, which is narrow, and
+-- a task itself is written only when its failures in a row are others. Answers those that may have
+-- had their last occurrence; they stay locked.
+WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(
         %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
         %(succeeded_at)s::timestamptz[], %(streaks)s::integer[]
     ) AS e (task_id, execution_id, status, trigger, succeeded_at, streak)
-), placed AS MATERIALIZED (
-    SELECT s.*, EXISTS (
-        SELECT 1 FROM task_cursors k WHERE k.task_id = s.task_id AND k.next_run_at IS NOT NULL
-    ) AS ahead
-    FROM ended s
-), settled AS (
-    UPDATE tasks t
-    SET last_execution_id = s.execution_id, last_execution_status = s.status,
-        last_execution_at = now(), last_success_at = greatest(t.last_success_at, s.succeeded_at),
-        failure_streak = s.streak
-            + CASE WHEN s.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
-        status = CASE
-            WHEN t.type = 'ONE_TIME' AND t.status = 'FAILED' AND s.trigger = 'retry'
-                 AND s.status = 'SUCCEEDED' THEN 'COMPLETED'
-            WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR s.ahead
-                 OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
-            WHEN t.type = 'ONE_TIME' THEN CASE s.status
-                WHEN 'SUCCEEDED' THEN 'COMPLETED'
-                WHEN 'CANCELLED' THEN 'CANCELLED'
-                ELSE 'FAILED' END
-            ELSE t.status END
-    FROM placed s
-    WHERE t.id = s.task_id AND t.id = ANY(ARRAY(SELECT task_id FROM placed))
-    RETURNING t.id, t.type = 'RECURRING' AND t.status IN ('SCHEDULED', 'RUNNING')
-        AND NOT s.ahead AND s.status <> 'RETRYING'
-        AND s.trigger IN ('schedule', 'retry') AS may_be_over
+), ran AS (
+    UPDATE task_cursors k
+    SET last_execution_id = e.execution_id, last_execution_status = e.status,
+        last_execution_at = now(), last_success_at = greatest(k.last_success_at, e.succeeded_at)
+    FROM ended e
+    WHERE k.task_id = e.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
+    RETURNING k.task_id, k.next_run_at IS NULL AND e.status <> 'RETRYING'
+        AND e.trigger IN ('schedule', 'retry') AS may_be_over
+), failed AS (
+    UPDATE tasks t SET failure_streak = n.streak
+    FROM (
+        SELECT e.task_id, e.streak + CASE WHEN e.succeeded_at IS NULL
+                                          THEN b.failure_streak ELSE 0 END AS streak
+        FROM ended e CROSS JOIN LATERAL (
+            SELECT b.failure_streak FROM tasks b WHERE b.id = e.task_id OFFSET 0
+        ) AS b
+    ) AS n
+    WHERE t.id = n.task_id AND t.id = ANY(%(task_ids)s::uuid[]) AND t.failure_streak <> n.streak
 )
-SELECT id FROM settled WHERE may_be_over
+SELECT r.task_id FROM ran r
+WHERE r.may_be_over AND (
+    SELECT t.status FROM tasks t WHERE t.id = r.task_id) IN ('SCHEDULED', 'RUNNING')
 
 -- name: lock_one_time_tasks
 -- The one-time tasks among these that wait, locked as by lock_tasks.

@@ -146,7 +146,10 @@ SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.at
        -- What templates may name, and only for those who have templates.
        CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
            'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
-           'last_success_at', (SELECT t.last_success_at FROM tasks t WHERE t.id = m.task_id)
+           'last_success_at', (
+               SELECT CASE WHEN t.type = 'RECURRING' THEN k.last_success_at
+                           ELSE t.last_success_at END
+               FROM tasks t LEFT JOIN task_cursors k ON k.task_id = t.id WHERE t.id = m.task_id)
        ) END,
        d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, r.target ->> 'url', p.parked
 FROM (SELECT count(*) AS parked FROM put_by) AS p

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
@@ -18,11 +19,21 @@ from tasks.models.task_cursor import TaskCursor
 from tasks.querysets import TaskManager
 
 
+class LastRun(NamedTuple):
+    """The last execution of a task, and the last success."""
+
+    execution_id: UUID | None = None
+    status: str = ""
+    at: datetime | None = None
+    success_at: datetime | None = None
+
+
 class Task(models.Model):
     """A definition's living part; its content of each version is a :class:`TaskRevision`.
 
     ``next_run_at``, ``occurrence_count`` and ``replayed_until`` are those of its
-    :class:`TaskCursor`, and are saved with the task. ``version`` rises with every change. Instants
+    :class:`TaskCursor`, and are saved with the task; so is ``last_run`` of a recurring task, while
+    that of a one-time task is its own. ``version`` rises with every change. Instants
     from ``next_run_at`` to ``resumed_at`` fell into a pause and are
     decided by ``on_resume``. Priority: the lower number goes first. ``owner`` is an e-mail address
     or the name of an API key, empty for none. ``pool`` and ``destination``
@@ -61,10 +72,12 @@ class Task(models.Model):
     pause_id = models.UUIDField(null=True)
     failure_streak = models.PositiveIntegerField(db_default=0, default=0)
     pause_after_failures = models.PositiveIntegerField(null=True)
-    last_execution_id = models.UUIDField(null=True)
-    last_execution_status = models.CharField(max_length=9, default="")
-    last_execution_at = models.DateTimeField(null=True)
-    last_success_at = models.DateTimeField(null=True)
+    own_execution_id = models.UUIDField(null=True, db_column="last_execution_id")
+    own_execution_status = models.CharField(
+        max_length=9, default="", db_column="last_execution_status"
+    )
+    own_execution_at = models.DateTimeField(null=True, db_column="last_execution_at")
+    own_success_at = models.DateTimeField(null=True, db_column="last_success_at")
     created_at = models.DateTimeField(db_default=Now())
     updated_at = models.DateTimeField(db_default=Now())
     deleted_at = models.DateTimeField(null=True)
@@ -187,6 +200,62 @@ class Task(models.Model):
     def replayed_until(self, value: datetime | None) -> None:
         self._own_cursor().replayed_until = value
 
+    @property
+    def last_run(self) -> LastRun:
+        """What the last execution was; a task of another type keeps it elsewhere."""
+        if self.type == TaskType.ONE_TIME:
+            return LastRun(
+                self.own_execution_id,
+                self.own_execution_status,
+                self.own_execution_at,
+                self.own_success_at,
+            )
+        cursor = self._own_cursor()
+        return LastRun(
+            cursor.last_execution_id,
+            cursor.last_execution_status,
+            cursor.last_execution_at,
+            cursor.last_success_at,
+        )
+
+    @last_run.setter
+    def last_run(self, value: LastRun) -> None:
+        if self.type == TaskType.ONE_TIME:
+            (
+                self.own_execution_id,
+                self.own_execution_status,
+                self.own_execution_at,
+                self.own_success_at,
+            ) = value
+        else:
+            cursor = self._own_cursor()
+            (
+                cursor.last_execution_id,
+                cursor.last_execution_status,
+                cursor.last_execution_at,
+                cursor.last_success_at,
+            ) = value
+
+    @property
+    def last_execution_id(self) -> UUID | None:
+        """The last execution that has ended, or waits to be tried again."""
+        return self.last_run.execution_id
+
+    @property
+    def last_execution_status(self) -> str:
+        """Its status then; empty before the first."""
+        return self.last_run.status
+
+    @property
+    def last_execution_at(self) -> datetime | None:
+        """When that was noted."""
+        return self.last_run.at
+
+    @property
+    def last_success_at(self) -> datetime | None:
+        """When an execution last succeeded."""
+        return self.last_run.success_at
+
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
         """Save the task; its cursor too, where all of it or its status is saved."""
         with transaction.atomic(savepoint=False):
@@ -209,7 +278,16 @@ class Task(models.Model):
             [cursor],
             update_conflicts=True,
             unique_fields=["task"],
-            update_fields=["next_run_at", "occurrence_count", "replayed_until", "held"],
+            update_fields=[
+                "next_run_at",
+                "occurrence_count",
+                "replayed_until",
+                "held",
+                "last_execution_id",
+                "last_execution_status",
+                "last_execution_at",
+                "last_success_at",
+            ],
         )
 
     def _own_cursor(self) -> TaskCursor:

@@ -1,4 +1,4 @@
-"""Where a task's schedule goes on: the part of a task that the scheduler moves."""
+"""Where a task's schedule goes on: the narrow part of a task that changes with each run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ class TaskCursor(models.Model):
     while the task is not SCHEDULED: then nothing is due. ``replayed_until`` is the due time of the
     last missed instant that is being made up for, so that a replay keeps its rate from one pass to
     the next; while it equals ``next_run_at``, the one run of a long coalesced stretch is chosen
-    already. The lock is the task's row: whoever changes a cursor holds that. ``tenant_id`` and
-    ``partition`` are the task's, which never change.
+    already. ``last_*`` is the last run of a recurring task; that of a one-time task, which is
+    written once, with its end, stands with the task. The lock is the task's row: whoever changes a
+    cursor holds that. ``tenant_id`` and ``partition`` are the task's, which never change.
     """
 
     task = models.OneToOneField(
@@ -30,6 +31,10 @@ class TaskCursor(models.Model):
     occurrence_count = models.PositiveBigIntegerField(default=0)
     replayed_until = models.DateTimeField(null=True)
     held = models.BooleanField(default=False)
+    last_execution_id = models.UUIDField(null=True)
+    last_execution_status = models.CharField(max_length=9, default="", db_default="")
+    last_execution_at = models.DateTimeField(null=True)
+    last_success_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "task_cursors"

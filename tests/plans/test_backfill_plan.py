@@ -29,5 +29,5 @@ def test_a_backfill_touches_the_day_that_it_was_made_on(plans: Any):
         "backfill/count_by_status",
         "backfill/lock_waiting",
         "complete/cancel",
-        "complete/settle_tasks",
+        "complete/settle_recurring_tasks",
     )

@@ -35,7 +35,8 @@ _STATEMENTS = {
         "complete/start",
         "complete/finish",
         "complete/lock_tasks",
-        "complete/settle_tasks",
+        "complete/settle_one_time_tasks",
+        "complete/settle_recurring_tasks",
     )
 }
 _BY_TOKEN = {
@@ -155,6 +156,8 @@ def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant, table: s
         assert len(transitions.finish([succeeded(row) for row in claimed])) == _COUNT
         make_series(alpha)
         prepare()
+        recurring = release()
+        assert len(transitions.finish([succeeded(row) for row in recurring])) == _COUNT
 
     assert set(found.of) == set(_STATEMENTS.values())
     # Each with each would be more than ten thousand.

@@ -47,7 +47,8 @@ pytestmark = pytest.mark.django_db
 
 #: What of a task the making of executions must not touch.
 _UNTOUCHED = (
-    "cursor__next_run_at", "cursor__occurrence_count", "last_execution_id", "failure_streak",
+    "cursor__next_run_at", "cursor__occurrence_count", "cursor__last_execution_id",
+    "failure_streak",
     "status", "version",
 )  # fmt: skip
 
