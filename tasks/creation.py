@@ -19,7 +19,15 @@ from shared.ids import new_id, partition_of
 from shared.instants import parse_instant
 from shared.notify import wake_schedulers_on_commit
 from shared.sql import Asked, at_last, together
-from shared.sql_arrays import of_blobs, of_integers, of_moments, of_texts, of_uuids
+from shared.sql_arrays import (
+    of_blobs,
+    of_flags,
+    of_floats,
+    of_integers,
+    of_moments,
+    of_texts,
+    of_uuids,
+)
 from tasks import standing_pauses
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
@@ -228,6 +236,10 @@ def _insertion_of(
             ]
         ),
         "owners": of_texts([task.owner for task in tasks]),
+        "max_attempts": of_integers([task.max_attempts for task in tasks]),
+        "timeouts": of_floats([task.timeout_seconds for task in tasks]),
+        "limited": of_flags([task.limited for task in tasks]),
+        "plain": of_flags([task.plain for task in tasks]),
     }
     return "creation/insert_tasks", {"tenant": tenant_id, "now": now, **columns}
 

@@ -26,6 +26,8 @@ COMMON_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "calendar_policy": "skip",
 }
 ONE_TIME_SCHEDULE_DEFAULTS: dict[str, Any] = {"run_at": None, **COMMON_SCHEDULE_DEFAULTS}
+#: Of a one-time task that runs at its instant whatever happens, but for the instant.
+_PLAIN = {**ONE_TIME_SCHEDULE_DEFAULTS, "timezone": "UTC"}
 RECURRING_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "cron_expression": None,
     "every": None,
@@ -198,6 +200,25 @@ def runtime_seconds(target: Mapping[str, Any]) -> float:
     """Return how long one attempt of ours may take, the end of a cancelled one included."""
     return float(target.get("timeout_seconds", LEASED_SECONDS)) + float(
         target.get("cancel_grace_seconds", 0)
+    )
+
+
+def is_limited(schedule: Mapping[str, Any]) -> bool:
+    """Return whether executions of the schedule wait for the gate."""
+    policy = schedule.get("overlap_policy", "allow")
+    return policy != "allow" or schedule.get("max_concurrent") is not None
+
+
+def is_plain(task_type: str, schedule: Mapping[str, Any]) -> bool:
+    """Return whether a one-time task runs at its instant and no policy decides about that."""
+    return (
+        task_type == TaskType.ONE_TIME
+        and {
+            **schedule,
+            "run_at": None,
+            "timezone": "UTC",
+        }
+        == _PLAIN
     )
 
 

@@ -23,7 +23,14 @@ from shared.sql import run
 from tasks import standing_pauses
 from tasks.calendars import spec_reader
 from tasks.choices import SUSPENSION, TaskStatus, TaskType
-from tasks.definition import Definition, destination_of, pool_of
+from tasks.definition import (
+    Definition,
+    destination_of,
+    is_limited,
+    is_plain,
+    pool_of,
+    runtime_seconds,
+)
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
 from tasks.revisions import write_revision, write_revisions
@@ -133,6 +140,8 @@ def revise_tasks(
             "pools": [task.pool for task in tasks],
             "destinations": [task.destination for task in tasks],
             "pause_after": [task.pause_after_failures for task in tasks],
+            "max_attempts": [task.max_attempts for task in tasks],
+            "timeouts": [task.timeout_seconds for task in tasks],
         },
     )
     write_revisions(revised, actor.name)
@@ -311,6 +320,10 @@ def columns_of(definition: Definition) -> dict[str, Any]:
         "pool": pool_of(definition.target),
         "destination": destination_of(definition.target),
         "pause_after_failures": definition.retry_policy["pause_after_failures"],
+        "max_attempts": definition.retry_policy["max_attempts"],
+        "timeout_seconds": runtime_seconds(definition.target),
+        "limited": is_limited(definition.schedule),
+        "plain": is_plain(definition.type, definition.schedule),
     }
 
 

@@ -112,6 +112,7 @@ def _try_pass(
                 "horizon": horizon,
                 "limit": conf().materialize_batch,
                 **reach._asdict(),
+                "owned_since": partitions.owned_since,
             },
         )
         due = [Due(*row) for row in found]

@@ -21,12 +21,10 @@ from shared.exceptions import PunctualError
 from shared.sql import json_value
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import AS_MISSED, TENANT_SUSPENDED, TaskType
-from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS
 from tasks.schedules.base import CALENDAR_EXCLUDED
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.schedules.misfire import REPLAYED, Plan, plan
 from tasks.schedules.spec import Spec
-from tasks.schedules.zones import find_zone
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +58,10 @@ _NEVER: Mapping[int, Unowned] = {}
 # Made for every task: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Due:
-    """A locked task as the statement ``materialize/lock_due_tasks`` answers it."""
+    """A locked task as the statement ``materialize/lock_due_tasks`` answers it.
+
+    Without a schedule where it is plain and nothing decides about it: it runs at its cursor.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -73,6 +74,7 @@ class Due:
     on_resume: str
     replayed_until: datetime | None = None
     partition: int = 0
+    plain: bool = False
 
 
 # Made for every task: a frozen one takes three times as long.
@@ -126,14 +128,13 @@ def plan_tasks(
     size = 0
     deadline = time.monotonic() + _SECONDS
     for task, schedule in zip(found, schedules, strict=True):
-        outage_end = _end_of_outage(task, unowned.get(task.partition))
-        if schedule is not None and outage_end is None and _is_plain(task, schedule):
+        if task.plain and task.schedule is None:
             run = Row(task.id, task.next_run_at, task.next_run_at, Status.PENDING, "")
             planned.append(
                 Planned(task.id, task.next_run_at, occurrences=1, rows=[run], one_time=True)
             )
         else:
-            until = (now, horizon, outage_end)
+            until = (now, horizon, _end_of_outage(task, unowned.get(task.partition)))
             planned.append(_plan_or_complain(task, schedule, until, spec_of))
         size += len(planned[-1].rows)
         if size >= _ROWS or time.monotonic() > deadline:
@@ -149,25 +150,6 @@ def each_of_next(due: Sequence[Due], planned: int, each: int) -> int:
     """
     full = sum(count >= each for count in Counter(task.partition for task in due).values())
     return conf().materialize_batch // full + 1 if full and planned == len(due) else 0
-
-
-def _is_plain(task: Due, schedule: Mapping[str, Any]) -> bool:
-    """Return whether a one-time task runs at its cursor and no policy decides about it.
-
-    Most one-time tasks do, and planning them like the others takes several times as long.
-    """
-    if (
-        task.type != TaskType.ONE_TIME
-        or task.resumed_at is not None
-        or task.replayed_until is not None
-        or {**schedule, "run_at": None, "timezone": "UTC"} != ONE_TIME_SCHEDULE_DEFAULTS
-    ):
-        return False
-    try:
-        find_zone(schedule["timezone"])
-        return datetime.fromisoformat(schedule["run_at"]) == task.next_run_at
-    except (ValueError, LookupError, TypeError):
-        return False
 
 
 def _end_of_outage(task: Due, unowned: Unowned | None) -> datetime | None:

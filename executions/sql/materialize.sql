@@ -4,7 +4,8 @@
 -- what was. Task and cursor are
 -- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
 -- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
--- must own when the transaction begins. (Nothing here is joined that statistics may take for one
+-- must own when the transaction begins. No schedule is read of a plain task that no outage has met:
+-- nothing decides about it. (Nothing here is joined that statistics may take for one
 -- row, or each would be compared with each: a task is fetched by its id.)
 SELECT d.*
 FROM (
@@ -13,10 +14,15 @@ FROM (
       AND l.expires_at > now()
     OFFSET 0
 ) AS held CROSS JOIN LATERAL (
-    SELECT t.id, t.tenant_id, t.type, t.schedule, k.next_run_at, k.occurrence_count,
-           t.created_at, t.resumed_at, t.on_resume, k.replayed_until, k.partition
+    SELECT t.id, t.tenant_id, t.type,
+           CASE WHEN NOT (t.plain AND t.resumed_at IS NULL AND k.replayed_until IS NULL AND
+                          greatest(k.next_run_at, t.created_at) >= %(owned_since)s)
+                THEN t.schedule END,
+           k.next_run_at, k.occurrence_count, t.created_at, t.resumed_at, t.on_resume,
+           k.replayed_until, k.partition, t.plain
     FROM task_cursors k CROSS JOIN LATERAL (
-        SELECT t.id, t.tenant_id, t.type, t.schedule, t.created_at, t.resumed_at, t.on_resume
+        SELECT t.id, t.tenant_id, t.type, t.schedule, t.plain, t.created_at, t.resumed_at,
+               t.on_resume
         FROM tasks t WHERE t.id = k.task_id AND t.status = 'SCHEDULED'
         OFFSET 0
     ) AS t
@@ -49,17 +55,8 @@ WITH planned AS (
         SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
                -- Of a task that recurs each execution is a trace of its own.
                CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-               t.priority, r.max_attempts, r.timeout_seconds,
-               coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
-               OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
-        FROM tasks t CROSS JOIN LATERAL (
-            SELECT (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
-                   coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
-                   + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0)
-                   AS timeout_seconds
-            FROM task_revisions r WHERE r.task_id = t.id AND r.version = t.version
-            OFFSET 0
-        ) AS r
+               t.priority, t.max_attempts, t.timeout_seconds, t.limited
+        FROM tasks t
         WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
             SELECT l.partition FROM partition_leases l
             WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))
@@ -102,15 +99,8 @@ WITH planned AS (
         SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
                -- Of a task that recurs each execution is a trace of its own.
                CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
-               t.priority, r.max_attempts, r.timeout_seconds
-        FROM tasks t CROSS JOIN LATERAL (
-            SELECT (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint AS max_attempts,
-                   coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
-                   + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0)
-                   AS timeout_seconds
-            FROM task_revisions r WHERE r.task_id = t.id AND r.version = t.version
-            OFFSET 0
-        ) AS r
+               t.priority, t.max_attempts, t.timeout_seconds
+        FROM tasks t
         WHERE t.id = p.task_id AND t.partition = ANY(ARRAY(
             SELECT l.partition FROM partition_leases l
             WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))

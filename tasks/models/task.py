@@ -37,7 +37,10 @@ class Task(models.Model):
     from ``next_run_at`` to ``resumed_at`` fell into a pause and are
     decided by ``on_resume``. Priority: the lower number goes first. ``owner`` is an e-mail address
     or the name of an API key, empty for none. ``pool`` and ``destination``
-    (the host and port that it calls) say where its work goes. ``pause_id`` names the standing
+    (the host and port that it calls) say where its work goes. ``max_attempts``, ``timeout_seconds``
+    (how long an attempt may take, the end of a cancelled one included), ``limited`` (whether the
+    gate decides) and ``plain`` (whether it runs once, at its cursor, whatever happens) are the
+    definition's, so that nothing need be read of it to prepare. ``pause_id`` names the standing
     pause that holds the task, null when it was paused by itself. ``failure_streak`` counts the
     failures since the last success. ``export_key`` is set for a task that was created from an
     export.
@@ -62,6 +65,10 @@ class Task(models.Model):
     owner = models.CharField(max_length=254, db_default="", default="")
     pool = models.CharField(max_length=63, db_default="default", default="default")
     destination = models.CharField(max_length=260, db_default="", default="")
+    max_attempts = models.SmallIntegerField(db_default=5, default=5)
+    timeout_seconds = models.FloatField(db_default=60, default=60)
+    limited = models.BooleanField(db_default=False, default=False)
+    plain = models.BooleanField(db_default=False, default=False)
     #: Only of a one-time task whose caller named a trace: its executions continue it.
     trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     paused_at = models.DateTimeField(null=True)

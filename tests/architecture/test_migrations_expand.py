@@ -31,6 +31,7 @@ RELEASE_BREAKS = {
     "executions 0016_priority": "claims order by priority, and bands are no longer written",
     "executions 0017_one_index_of_attempts": "the recorder's insert names the new key",
     "tasks 0020_cursors_apart": "the scheduler moves cursors in a table of their own",
+    "tasks 0023_limits_beside_tasks": "what old code edits afterwards would be prepared as before",
     "tasks 0022_last_runs_apart": "the recorder writes last runs of recurring tasks elsewhere",
 }
 #: Models that went with a break.

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from tasks.definition import from_stored, to_long, to_stored
+from tasks.choices import TaskType
+from tasks.definition import (
+    ONE_TIME_SCHEDULE_DEFAULTS,
+    from_stored,
+    is_limited,
+    is_plain,
+    to_long,
+    to_stored,
+)
 from tests.tasks.bodies import LONG, MINIMAL, ONCE, SHORT, create
 
 
@@ -51,3 +59,42 @@ def test_listed_delays_are_answered():
     long = to_long(create(MINIMAL | {"retry_policy": policy}))
 
     assert long["retry_policy"]["delays_seconds"] == [1, 2.5]
+
+
+def once(**schedule: object) -> dict[str, object]:
+    return {**ONE_TIME_SCHEDULE_DEFAULTS, "run_at": "2026-11-27T12:00:00.000Z", **schedule}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_a_task_that_runs_once_is_plain_in_any_zone(zone: str):
+    assert is_plain(TaskType.ONE_TIME, once(timezone=zone))
+    assert not is_plain(TaskType.RECURRING, once(timezone=zone))
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        once(jitter_seconds=5),
+        once(misfire_grace_seconds=0),
+        once(calendars=["holidays"]),
+        once(misfire_policy="skip"),
+        once(overlap_policy="skip"),
+        once(max_concurrent=1),
+        once(cron_expression="* * * * *"),
+    ],
+)
+def test_what_anything_but_its_instant_decides_about_is_not_plain(schedule: dict[str, object]):
+    assert not is_plain(TaskType.ONE_TIME, schedule)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "limited"),
+    [
+        (once(), False),
+        (once(overlap_policy="queue_one"), True),
+        (once(max_concurrent=3), True),
+        ({}, False),
+    ],
+)
+def test_a_schedule_with_a_policy_or_a_limit_is_limited(schedule: dict[str, object], limited: bool):
+    assert is_limited(schedule) is limited

@@ -109,42 +109,19 @@ def once(at: datetime = NOW, **schedule: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("since", [timedelta(0), timedelta(days=3), -timedelta(seconds=15)])
 def test_a_plain_one_time_task_is_planned_as_any_other_that_runs_once(since: timedelta):
-    """A policy that spares what runs once makes the schedule no plain one."""
     at, task = NOW - since, uuid4()
-    plain, other = (
-        due(schedule, at=at, id=task, type="ONE_TIME")
-        for schedule in (once(at), once(at, misfire_policy="skip"))
-    )
+    plain = due(None, at=at, id=task, type="ONE_TIME", plain=True)
+    other = due(once(at), at=at, id=task, type="ONE_TIME")
 
-    assert [planning._is_plain(one, one.schedule) for one in (plain, other)] == [True, False]
     assert [*map(repr, plan_tasks([plain], NOW, HORIZON))] == [
         *map(repr, plan_tasks([other], NOW, HORIZON))
     ]
 
 
-@pytest.mark.parametrize(
-    ("schedule", "parts"),
-    [
-        (once(jitter_seconds=5), {}),
-        (once(misfire_grace_seconds=0), {}),
-        (once(calendars=["holidays"]), {}),
-        (once(overlap_policy="skip"), {}),
-        (once(cron_expression="* * * * *"), {}),
-        (once(timezone="Europe/Berlinn"), {}),
-        (once(timezone=None), {}),
-        (once(run_at=None), {}),
-        (once(run_at="soon"), {}),
-        (once(NOW + timedelta(milliseconds=1)), {}),
-        ({"run_at": format_instant(NOW)}, {}),
-        (once(), {"resumed_at": NOW}),
-        (once(), {"replayed_until": NOW}),
-        (once(), {"type": "RECURRING"}),
-    ],
-)
-def test_what_anything_but_its_instant_decides_about_is_not_plain(
-    schedule: dict[str, Any], parts: dict[str, Any]
-):
-    assert not planning._is_plain(due(schedule, **{"type": "ONE_TIME", **parts}), schedule)
+def test_a_task_without_a_schedule_is_unreadable_unless_it_is_plain():
+    task = due(None, type="ONE_TIME")
+
+    assert not plan_tasks([task], NOW, HORIZON)[0].readable
 
 
 def test_a_plain_task_whose_instant_fell_into_an_outage_is_judged_by_it():
