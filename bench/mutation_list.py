@@ -244,8 +244,8 @@ STREAM = (
         "schedulers are woken before the commit",
         ("tests/shared/test_notify.py",),
         "shared/notify.py",
-        "transaction.on_commit(lambda: _send(within), robust=True)",
-        "_send(within)",
+        "transaction.on_commit(lambda: _send(Wake(within, first)), robust=True)",
+        "_send(Wake(within, first))",
     ),
     one(
         "abort-before-commit",

@@ -191,11 +191,11 @@ class PunctualScheduler(DatabaseScheduler):
         if listener is None:
             return
         try:
-            within = listener.drain()
-            if within is not None:
-                self._due_tasks.heard()
-                self._due_work.heard()
-                self._agenda.hurry("materialize", "gate", "dispatch", within=within)
+            wake = listener.drain()
+            if wake is not None:
+                for bounds in (self._due_tasks, self._due_work):
+                    bounds.heard(wake.first)
+                self._agenda.hurry("materialize", "gate", "dispatch", within=wake.within)
         except psycopg.Error as error:
             log.warning("listener_lost", extra={"reason": str(error)})
             listener.close()

@@ -10,6 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from datetime import datetime
+from functools import reduce
+from operator import or_
+from typing import NamedTuple
 
 import psycopg
 from django.db import connection, transaction
@@ -22,22 +25,54 @@ from shared.sql import run, statement
 _PATIENT_FROM_SECONDS, _PATIENCE_SECONDS = 1.0, 0.5
 
 _lock = threading.Lock()
-_wanted: list[float] = []
+_wanted: list[Wake] = []
+
+
+class Wake(NamedTuple):
+    """Within how many seconds a look is wanted, and when the first of what was written comes.
+
+    None where the writer does not know that.
+    """
+
+    within: float
+    first: datetime | None = None
+
+    def __or__(self, other: Wake) -> Wake:
+        """Return a wake-up for both."""
+        within = min(self.within, other.within)
+        if self.first is None or other.first is None:
+            return Wake(within)
+        return Wake(within, min(self.first, other.first))
+
+    def payload(self) -> str:
+        """Return it as it is sent."""
+        first = "" if self.first is None else f" {self.first.isoformat()}"
+        return f"{self.within:.3f}{first}"
 
 
 def wake_schedulers_on_commit(due_at: datetime | None, now: datetime) -> None:
     """Wake the schedulers after this transaction commits, if the work is due soon enough."""
     if due_at is not None:
-        wake_schedulers_in((due_at - now).total_seconds())
+        _wake_in((due_at - now).total_seconds(), None)
+
+
+def wake_schedulers_from(first: datetime | None, now: datetime) -> None:
+    """Wake them as above, where nothing that this transaction writes comes before that moment."""
+    if first is not None:
+        _wake_in((first - now).total_seconds(), first)
 
 
 def wake_schedulers_in(seconds: float) -> None:
     """Wake the schedulers after this transaction commits, for work that is due in so long."""
+    _wake_in(seconds, None)
+
+
+def _wake_in(seconds: float, first: datetime | None) -> None:
     if next_look_is_late(seconds):
         within = min(_PATIENCE_SECONDS, max(0.0, seconds - _PATIENT_FROM_SECONDS) / 4)
         # The work is committed, and the next regular look finds it: a wake-up that cannot be
         # sent must not turn the caller's success into an error.
-        transaction.on_commit(lambda: _send(within), robust=True)
+        transaction.on_commit(lambda: _send(Wake(within, first)), robust=True)
 
 
 def wake_schedulers_now() -> None:
@@ -55,15 +90,15 @@ def longest_look_seconds() -> float:
     return conf().scheduler_sleep_seconds + conf().release_seconds + 2.0
 
 
-def _send(within: float) -> None:
+def _send(wake: Wake) -> None:
     """Send one notification for all commits that ask while another is being sent."""
-    _wanted.append(within)
+    _wanted.append(wake)
     while _wanted and _lock.acquire(blocking=False):
         try:
             # Whoever asks from here on is in the next one.
             taken = [_wanted.pop() for _ in range(len(_wanted))]
             if taken:
-                run("leases/wake", {"within": f"{min(taken):.3f}"})
+                run("leases/wake", {"within": reduce(or_, taken).payload()})
         finally:
             _lock.release()
 
@@ -84,12 +119,13 @@ class Listener:
         """Return the socket to wait on."""
         return self._session.fileno()
 
-    def drain(self) -> float | None:
-        """Return within how many seconds a wake-up wants a look, None without one.
+    def drain(self) -> Wake | None:
+        """Return one wake-up for all that have come, None where none has.
 
-        It is forgotten with that. Raise when the session is gone.
+        They are forgotten with that. Raise when the session is gone.
         """
-        return min((_within(notified.payload) for notified in self._received()), default=None)
+        heard = [_read(notified.payload) for notified in self._received()]
+        return reduce(or_, heard) if heard else None
 
     def close(self) -> None:
         """End the session."""
@@ -99,10 +135,13 @@ class Listener:
         return list(self._session.notifies(timeout=0))
 
 
-def _within(payload: str) -> float:
+def _read(payload: str) -> Wake:
+    said, _, moment = payload.partition(" ")
     try:
-        within = float(payload)
+        within, first = float(said), datetime.fromisoformat(moment) if moment else None
     except ValueError:
-        return 0.0
+        return Wake(0.0)
     # Anybody with access to the database can say anything here.
-    return within if 0.0 <= within <= _PATIENCE_SECONDS else 0.0
+    if not 0.0 <= within <= _PATIENCE_SECONDS or (first and first.tzinfo is None):
+        return Wake(0.0)
+    return Wake(within, first)

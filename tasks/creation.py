@@ -17,7 +17,7 @@ from shared.actor import Actor
 from shared.conf import conf
 from shared.ids import new_id, partition_of
 from shared.instants import parse_instant
-from shared.notify import wake_schedulers_on_commit
+from shared.notify import wake_schedulers_from
 from shared.sql import Asked, at_last, together
 from shared.sql_arrays import (
     of_blobs,
@@ -150,7 +150,7 @@ def write_tasks(
     else:
         at_last(*recording.asked, then=recording.note)
     instants = [task.next_run_at for task in tasks if task.next_run_at is not None]
-    wake_schedulers_on_commit(min(instants, default=None), now)
+    wake_schedulers_from(min(instants, default=None), now)
     return tasks
 
 

@@ -77,9 +77,11 @@ class LowerBounds:
         """Note that something is written that comes at this moment."""
         self._found = [min(found, moment) for found in self._found]
 
-    def heard(self) -> None:
-        """Note that others may have written something; mostly it comes now."""
-        if self.now != NEVER:
+    def heard(self, first: datetime | None = None) -> None:
+        """Note that others have written what comes at ``first``; unknown, it mostly comes now."""
+        if first is not None:
+            self.lower(first)
+        elif self.now != NEVER:
             self.lower(self.now - _RECENT)
 
     def forget(self) -> None:

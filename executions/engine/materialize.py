@@ -24,7 +24,7 @@ from executions.engine.partitions import Partitions
 from executions.engine.planning import Due, Planned, plan_tasks
 from shared.conf import conf
 from shared.sql import rows, run
-from shared.sql_arrays import of_flags, of_integers, of_moments, of_uuids
+from shared.sql_arrays import of_flags, of_integers, of_moments, of_texts, of_uuids
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +166,7 @@ def _cursors(moved: list[Planned], began: Set[UUID]) -> dict[str, object]:
     return {
         "task_ids": of_uuids([entry.task for entry in moved]),
         "cursors": of_moments([entry.cursor for entry in moved]),
+        "places": of_texts([entry.place for entry in moved]),
         "open": of_flags([entry.task in began for entry in moved]),
     }
 

@@ -75,6 +75,8 @@ class Due:
     replayed_until: datetime | None = None
     partition: int = 0
     plain: bool = False
+    #: Where the locked cursor lies.
+    place: str = ""
 
 
 # Made for every task: a frozen one takes three times as long.
@@ -104,6 +106,7 @@ class Planned:
     readable: bool = True
     replayed_until: datetime | None = None
     one_time: bool = False
+    place: str = ""
 
 
 def plan_tasks(
@@ -136,6 +139,7 @@ def plan_tasks(
         else:
             until = (now, horizon, _end_of_outage(task, unowned.get(task.partition)))
             planned.append(_plan_or_complain(task, schedule, until, spec_of))
+        planned[-1].place = task.place
         size += len(planned[-1].rows)
         if size >= _ROWS or time.monotonic() > deadline:
             break

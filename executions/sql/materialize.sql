@@ -19,7 +19,7 @@ FROM (
                           greatest(k.next_run_at, t.created_at) >= %(owned_since)s)
                 THEN t.schedule END,
            k.next_run_at, k.occurrence_count, t.created_at, t.resumed_at, t.on_resume,
-           k.replayed_until, k.partition, t.plain
+           k.replayed_until, k.partition, t.plain, k.ctid::text AS place
     FROM task_cursors k CROSS JOIN LATERAL (
         SELECT t.id, t.tenant_id, t.type, t.schedule, t.plain, t.created_at, t.resumed_at,
                t.on_resume
@@ -133,8 +133,8 @@ SELECT d.id FROM ended_executions d
 WHERE d.id = ANY(%(ids)s::uuid[]) AND d.id >= %(low)s AND d.id <= %(high)s
 
 -- name: advance_tasks
--- Moves the cursor of each locked task past what was written, only where nobody moved it since and
--- the partition is still ours. A task with nothing ahead and nothing unfinished is at its end,
+-- Moves the cursor of each task that lock_due_tasks has locked past what was written, only where
+-- nobody moved it since and the partition is still ours. A task with nothing ahead and nothing unfinished is at its end,
 -- whatever a replay, of a version from 2^30 on, still does in another place. ``open`` says of a
 -- task that unfinished work has just been written. What is being replayed or coalesced goes on at
 -- the next look from replayed_until.
@@ -146,8 +146,9 @@ WITH moved AS (
         %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
         %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[], %(open)s::boolean[]
     ) AS p (task_id, cursor, next_run_at, occurrences, replayed_until, open)
-    -- By their ids, which are few: joined alone, cursors would be read from end to end.
-    WHERE k.task_id = p.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
+    -- By their places, which cannot change while they are locked: an index leads past each version
+    -- that there was, and joined alone, cursors would be read from end to end.
+    WHERE k.task_id = p.task_id AND k.ctid = ANY(%(places)s::text[]::tid[])
       -- In one expression: through the index of what is due every task that waits in these
       -- partitions would be read.
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
@@ -169,7 +170,7 @@ WITH taken AS (
     DELETE FROM task_cursors k
     USING unnest(%(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(open)s::boolean[])
         AS p (task_id, cursor, open)
-    WHERE k.task_id = p.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
+    WHERE k.task_id = p.task_id AND k.ctid = ANY(%(places)s::text[]::tid[])
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
           SELECT l.partition FROM partition_leases l
           WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))

@@ -14,6 +14,8 @@ from shared import notify
 from shared.conf import conf
 from shared.notify import (
     Listener,
+    Wake,
+    wake_schedulers_from,
     wake_schedulers_in,
     wake_schedulers_now,
     wake_schedulers_on_commit,
@@ -78,7 +80,26 @@ def test_work_that_is_due_later_lets_schedulers_wait_for_more(
     wake_schedulers_in(due_in)
 
     assert select.select([listener], [], [], 5.0)[0]
-    assert listener.drain() == within
+    assert listener.drain() == (within, None)
+
+
+def test_who_knows_when_the_first_comes_says_so(listener: Listener):
+    now = database_now()
+    first = now + timedelta(seconds=3)
+
+    wake_schedulers_from(first, now)
+    wake_schedulers_from(None, now)
+
+    assert select.select([listener], [], [], 5.0)[0]
+    assert listener.drain() == (0.5, first)
+
+
+def test_of_several_wake_ups_the_first_counts_where_all_know_theirs():
+    now = database_now()
+    early, late = Wake(0.5, now), Wake(0.0, now + timedelta(seconds=1))
+
+    assert early | late == late | early == (0.0, now)
+    assert early | Wake(0.2) == Wake(0.2) | early == (0.2, None)
 
 
 def test_of_several_wake_ups_the_most_urgent_counts(listener: Listener):
@@ -86,20 +107,25 @@ def test_of_several_wake_ups_the_most_urgent_counts(listener: Listener):
         wake_schedulers_in(9.0)
         wake_schedulers_in(0.0)
 
-    heard: list[float | None] = []
+    heard: list[float] = []
     while 0.0 not in heard:
         assert select.select([listener], [], [], 5.0)[0]
-        heard.append(listener.drain())
+        wake = listener.drain()
+        assert wake is not None
+        heard.append(wake.within)
     assert heard in ([0.0], [0.5, 0.0])
 
 
-@pytest.mark.parametrize("payload", ["", "soon", "nan", "-1", "60"])
+@pytest.mark.parametrize(
+    "payload",
+    ["", "soon", "nan", "-1", "60", "0.1 soon", "0.1 2026-11-27", "60 2026-11-27T12:00:00+00:00"],
+)
 def test_a_wake_up_that_says_something_else_is_urgent(listener: Listener, payload: str):
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('punctual_wake', %s)", [payload])
 
     assert select.select([listener], [], [], 5.0)[0]
-    assert listener.drain() == 0.0
+    assert listener.drain() == (0.0, None)
 
 
 def test_commits_that_meet_share_one_notification(monkeypatch: pytest.MonkeyPatch):
@@ -113,10 +139,10 @@ def test_commits_that_meet_share_one_notification(monkeypatch: pytest.MonkeyPatc
         return 0
 
     monkeypatch.setattr(notify, "run", slowly)
-    first = threading.Thread(target=notify._send, args=(0.5,))
+    first = threading.Thread(target=notify._send, args=(Wake(0.5),))
     first.start()
     assert sending.wait(5)
-    others = [threading.Thread(target=notify._send, args=(n / 8,)) for n in range(1, 20)]
+    others = [threading.Thread(target=notify._send, args=(Wake(n / 8),)) for n in range(1, 20)]
     for thread in others:
         thread.start()
     for thread in others:

@@ -99,6 +99,15 @@ def test_what_others_write_is_looked_for_from_shortly_before_the_last_look_on():
     assert bounds.since == [NOON - timedelta(hours=1), NOON - timedelta(seconds=10)]
 
 
+def test_what_others_say_when_it_comes_is_looked_for_from_there_on():
+    bounds = LowerBounds(2)
+    look(bounds, NOON, LATER)
+
+    bounds.heard(NOON + timedelta(minutes=5))
+
+    assert bounds.since == [NOON, NOON + timedelta(minutes=5)]
+
+
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_what_is_asked_anew_is_looked_for_from_the_first_on(forgotten: bool):
     bounds = LowerBounds()
