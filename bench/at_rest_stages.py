@@ -23,6 +23,7 @@ LOOK = "look for what is due next"
 #: What is measured together, and the statements that it is made of.
 STAGES = {
     f"materialize {DUE} due tasks": (
+        "materialize/take_plain",
         "materialize/lock_due_tasks",
         "materialize/insert_open",
         "materialize/advance_tasks",

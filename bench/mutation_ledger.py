@@ -42,8 +42,25 @@ LEDGER = (
         "the cursor of a task that a pause holds stays due",
         ("tests/concurrency/test_pairs.py",),
         f"{_SQL}/pausing.sql",
-        "    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)\n",
+        "    UPDATE task_cursors k SET held = true, execution_id = NULL\n"
+        "    WHERE k.task_id = ANY(%(tasks)s)\n",
         "    SELECT 1\n",
+    ),
+    one(
+        "plain-after-pause",
+        "what a pause decides about runs as if there had been none",
+        ("tests/executions/engine/test_plain.py",),
+        f"{_SQL}/pausing.sql",
+        "SET held = false, execution_id = NULL",
+        "SET held = false",
+    ),
+    one(
+        "plain-after-outage",
+        "what an outage decides about runs as if there had been none",
+        ("tests/executions/engine/test_plain.py",),
+        "executions/engine/neglected.py",
+        "    plain.plan_until({p: stretch.until for p, stretch in found.items()})\n",
+        "",
     ),
     one(
         "settled-beside-cursor",

@@ -108,6 +108,15 @@ EPOCHS = (
         "-- name: lock_due_tasks\n",
     ),
     one(
+        "epoch-plain",
+        "plain tasks are prepared under an epoch that is over",
+        (f"{_ENGINE}/test_plain.py::test_a_stale_epoch_takes_nothing",),
+        f"{_SQL}/materialize.sql",
+        _HELD_EPOCH,
+        _ANY_EPOCH,
+        "-- name: take_plain\n",
+    ),
+    one(
         "epoch-insert",
         "materialize inserts under an epoch that is over",
         _EPOCH,

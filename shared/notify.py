@@ -82,12 +82,7 @@ def wake_schedulers_now() -> None:
 
 def next_look_is_late(seconds: float) -> bool:
     """Return whether a scheduler's next regular look may be too late for work due in so long."""
-    return seconds < longest_look_seconds()
-
-
-def longest_look_seconds() -> float:
-    """Return in how many seconds work comes due that a scheduler's next regular look finds."""
-    return conf().scheduler_sleep_seconds + conf().release_seconds + 2.0
+    return seconds < conf().scheduler_sleep_seconds + conf().release_seconds + 2.0
 
 
 def _send(wake: Wake) -> None:

@@ -15,7 +15,7 @@ from django.db import transaction
 from events import audit
 from shared.actor import Actor
 from shared.conf import conf
-from shared.ids import new_id, partition_of
+from shared.ids import execution_id, new_id, partition_of
 from shared.instants import parse_instant
 from shared.notify import wake_schedulers_from
 from shared.sql import Asked, at_last, together
@@ -31,7 +31,7 @@ from shared.sql_arrays import (
 from tasks import standing_pauses
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
-from tasks.definition import Definition
+from tasks.definition import Definition, is_plain
 from tasks.models import Task, TaskCursor
 from tasks.revisions import stored_parts
 from tasks.services import Pause, columns_of, facts_of, first_instant, take_pause
@@ -239,9 +239,15 @@ def _insertion_of(
         "max_attempts": of_integers([task.max_attempts for task in tasks]),
         "timeouts": of_floats([task.timeout_seconds for task in tasks]),
         "limited": of_flags([task.limited for task in tasks]),
-        "plain": of_flags([task.plain for task in tasks]),
+        "execution_ids": of_uuids([_plain_execution(task) for task in tasks]),
     }
     return "creation/insert_tasks", {"tenant": tenant_id, "now": now, **columns}
+
+
+def _plain_execution(task: Task) -> UUID | None:
+    """Return the id of the only execution, where nothing can decide about it any more."""
+    at = task.next_run_at
+    return execution_id(task.id, at) if at and is_plain(task.type, task.schedule) else None
 
 
 def _json(value: Any) -> str:

@@ -27,7 +27,6 @@ from tasks.definition import (
     Definition,
     destination_of,
     is_limited,
-    is_plain,
     pool_of,
     runtime_seconds,
 )
@@ -323,7 +322,6 @@ def columns_of(definition: Definition) -> dict[str, Any]:
         "max_attempts": definition.retry_policy["max_attempts"],
         "timeout_seconds": runtime_seconds(definition.target),
         "limited": is_limited(definition.schedule),
-        "plain": is_plain(definition.type, definition.schedule),
     }
 
 

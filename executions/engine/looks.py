@@ -10,7 +10,6 @@ from executions.choices import Status
 from executions.engine.lower_bounds import LowerBounds
 from executions.engine.planning import Planned
 from shared.conf import conf
-from shared.notify import longest_look_seconds
 from shared.sql import rows
 from shared.sql_arrays import of_moments
 
@@ -24,15 +23,16 @@ def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> dat
     until = now + timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
     parameters = {"partitions": list(held), "until": until, "since": since}
     [(soonest,)] = rows("materialize/next_due_task", parameters)
-    # Whoever writes what comes sooner makes himself heard.
-    bounds.end([min(soonest, now + timedelta(seconds=longest_look_seconds()))], now)
+    # Whoever writes what comes sooner makes himself heard, however long his transaction takes: who
+    # writes what comes seconds later does, too.
+    bounds.end([min(soonest, now + timedelta(seconds=conf().release_seconds))], now)
     return cast(datetime, soonest)
 
 
-def first_due(planned: Iterable[Planned]) -> datetime | None:
-    """Return when the first comes due of what has been planned, None where nothing runs."""
-    dues = (row.due for entry in planned for row in entry.rows if row.status == Status.PENDING)
-    return min(dues, default=None)
+def first_due(planned: Iterable[Planned], other: datetime | None = None) -> datetime | None:
+    """Return when the first comes due of what has been planned, or of others, None without any."""
+    dues = [row.due for entry in planned for row in entry.rows if row.status == Status.PENDING]
+    return min(dues if other is None else [*dues, other], default=None)
 
 
 def first_work(

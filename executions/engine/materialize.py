@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 
 from executions.choices import Status
-from executions.engine import instants, ledger, looks, neglected, planning
+from executions.engine import instants, ledger, looks, neglected, plain, planning
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.lower_bounds import LowerBounds
@@ -65,23 +65,25 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
     planned: list[Planned] = []
     each = max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1)
     [since] = bounds.since
-    while each and len(planned) < conf().materialize_batch:
+    taken = plain.take(partitions, since, now, each)
+    while each and taken.tasks + len(planned) < conf().materialize_batch:
         reach = _Reach(since, each)
         try:
             found, each = _pass(partitions, now, _write, reach)
         except instants.DaysMissing as missing:
             # Outside of the transaction, whose locks must stay few and short.
             ledger.make_days(missing.days)
-            return Counts(done=len(planned), next_in=0.0, first=looks.first_due(planned))
+            first = looks.first_due(planned, taken.first)
+            return Counts(done=taken.tasks + len(planned), next_in=0.0, first=first)
         except (DataError, IntegrityError) as error:
             if not ledger.blames_a_value(error):
                 raise
             found, each = _pass(partitions, now, _write_singly, reach)
         planned += found
-    first = looks.first_due(planned)
+    first, done = looks.first_due(planned, taken.first), taken.tasks + len(planned)
     return Counts(
-        done=len(planned),
-        next_in=_until_next(partitions, bounds, now, found=len(planned)),
+        done=done,
+        next_in=_until_next(partitions, bounds, now, found=done),
         due_in=math.inf if first is None else (first - now).total_seconds(),
         first=first,
     )
@@ -112,7 +114,6 @@ def _try_pass(
                 "horizon": horizon,
                 "limit": conf().materialize_batch,
                 **reach._asdict(),
-                "owned_since": partitions.owned_since,
             },
         )
         due = [Due(*row) for row in found]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from executions.engine import ledger
+from executions.engine import ledger, plain
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from shared.conf import conf
@@ -53,6 +53,8 @@ def take_up(partitions: Partitions) -> bool:
     # Without an instant removed, others hold the rows and decide on them.
     if tasks >= _BATCH and count:
         return True
+    # What was not prepared yet, and would be unasked.
+    plain.plan_until({p: stretch.until for p, stretch in found.items()})
     run("leases/note_judged", asked)
     partitions.neglected = {p: kept for p, kept in partitions.neglected.items() if p not in found}
     return False

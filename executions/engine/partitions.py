@@ -18,7 +18,6 @@ from typing import NamedTuple
 from uuid import UUID, uuid4
 
 from executions.engine import refusals
-from executions.engine.lower_bounds import NEVER
 from shared.conf import conf
 from shared.notify import wake_schedulers_now
 from shared.redis_client import ConnectionFailed
@@ -84,11 +83,6 @@ class Partitions:
     def ready(self) -> list[int]:
         """Return the held partitions whose work may be released."""
         return [partition for partition in self.held if partition not in self.neglected]
-
-    @property
-    def owned_since(self) -> datetime:
-        """Return the end of the last time in which one of these had no scheduler."""
-        return max((found.until for found in self.unowned.values()), default=NEVER)
 
     def parameters(self, held: Mapping[int, int] | None = None) -> dict[str, object]:
         """Return the statement parameters that prove ownership, of all that is held or of some.

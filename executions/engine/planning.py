@@ -58,10 +58,7 @@ _NEVER: Mapping[int, Unowned] = {}
 # Made for every task: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Due:
-    """A locked task as the statement ``materialize/lock_due_tasks`` answers it.
-
-    Without a schedule where it is plain and nothing decides about it: it runs at its cursor.
-    """
+    """A locked task as the statement ``materialize/lock_due_tasks`` answers it."""
 
     id: UUID
     tenant_id: UUID
@@ -74,7 +71,6 @@ class Due:
     on_resume: str
     replayed_until: datetime | None = None
     partition: int = 0
-    plain: bool = False
     #: Where the locked cursor lies.
     place: str = ""
 
@@ -131,14 +127,8 @@ def plan_tasks(
     size = 0
     deadline = time.monotonic() + _SECONDS
     for task, schedule in zip(found, schedules, strict=True):
-        if task.plain and task.schedule is None:
-            run = Row(task.id, task.next_run_at, task.next_run_at, Status.PENDING, "")
-            planned.append(
-                Planned(task.id, task.next_run_at, occurrences=1, rows=[run], one_time=True)
-            )
-        else:
-            until = (now, horizon, _end_of_outage(task, unowned.get(task.partition)))
-            planned.append(_plan_or_complain(task, schedule, until, spec_of))
+        until = (now, horizon, _end_of_outage(task, unowned.get(task.partition)))
+        planned.append(_plan_or_complain(task, schedule, until, spec_of))
         planned[-1].place = task.place
         size += len(planned[-1].rows)
         if size >= _ROWS or time.monotonic() > deadline:

@@ -4,8 +4,7 @@
 -- what was. Task and cursor are
 -- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
 -- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
--- must own when the transaction begins. No schedule is read of a plain task that no outage has met:
--- nothing decides about it. (Nothing here is joined that statistics may take for one
+-- must own when the transaction begins. (Nothing here is joined that statistics may take for one
 -- row, or each would be compared with each: a task is fetched by its id.)
 SELECT d.*
 FROM (
@@ -15,18 +14,14 @@ FROM (
     OFFSET 0
 ) AS held CROSS JOIN LATERAL (
     SELECT t.id, t.tenant_id, t.type,
-           CASE WHEN NOT (t.plain AND t.resumed_at IS NULL AND k.replayed_until IS NULL AND
-                          greatest(k.next_run_at, t.created_at) >= %(owned_since)s)
-                THEN t.schedule END,
-           k.next_run_at, k.occurrence_count, t.created_at, t.resumed_at, t.on_resume,
-           k.replayed_until, k.partition, t.plain, k.ctid::text AS place
+           t.schedule, k.next_run_at, k.occurrence_count, t.created_at, t.resumed_at, t.on_resume,
+           k.replayed_until, k.partition, k.ctid::text AS place
     FROM task_cursors k CROSS JOIN LATERAL (
-        SELECT t.id, t.tenant_id, t.type, t.schedule, t.plain, t.created_at, t.resumed_at,
-               t.on_resume
+        SELECT t.id, t.tenant_id, t.type, t.schedule, t.created_at, t.resumed_at, t.on_resume
         FROM tasks t WHERE t.id = k.task_id AND t.status = 'SCHEDULED'
         OFFSET 0
     ) AS t
-    WHERE k.partition = held.partition AND NOT k.held
+    WHERE k.partition = held.partition AND NOT k.held AND k.execution_id IS NULL
       AND k.next_run_at >= %(since)s AND k.next_run_at <= %(horizon)s
     ORDER BY k.next_run_at
     LIMIT %(each)s
@@ -34,6 +29,62 @@ FROM (
 ) AS d
 ORDER BY d.next_run_at
 LIMIT %(limit)s
+
+-- name: take_plain
+-- Prepares tasks whose only instant is plain, in one statement: nothing is to be decided, and the
+-- id of the execution was made with the task. Of each partition its first few, locked with their
+-- tasks as by lock_due_tasks; the cursor goes, the open row comes. Answers how many, of how many
+-- partitions there may be more, and when the first comes due. Index task_cursors_plain_idx.
+WITH due AS MATERIALIZED (
+    SELECT d.* FROM (
+        SELECT l.partition FROM partition_leases l
+        WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
+          AND l.expires_at > now()
+        OFFSET 0
+    ) AS held CROSS JOIN LATERAL (
+        SELECT k.ctid AS place, k.execution_id, k.next_run_at, t.*
+        FROM task_cursors k CROSS JOIN LATERAL (
+            SELECT t.id, t.tenant_id, t.partition, t.priority, t.pool, t.destination, t.version,
+                   t.max_attempts, t.timeout_seconds, t.trace_context
+            FROM tasks t WHERE t.id = k.task_id AND t.status = 'SCHEDULED'
+            OFFSET 0
+        ) AS t
+        WHERE k.partition = held.partition AND NOT k.held AND k.execution_id IS NOT NULL
+          AND k.next_run_at >= %(since)s AND k.next_run_at <= %(horizon)s
+        ORDER BY k.next_run_at
+        LIMIT %(each)s
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+), taken AS (
+    DELETE FROM task_cursors k WHERE k.ctid = ANY(ARRAY(SELECT d.place FROM due d))
+), made AS (
+    INSERT INTO open_executions (
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
+        worker, held, gated, error_code, error_message, trace_context, created_at
+    )
+    SELECT d.execution_id, d.tenant_id, d.id, d.partition, d.priority, d.pool, d.destination,
+           d.version, 'PENDING', '', 'schedule', d.next_run_at, d.next_run_at,
+           0, d.max_attempts, 0, d.timeout_seconds, '', '', false, false, '', '',
+           d.trace_context, now()
+    FROM due d
+    ON CONFLICT (id) DO NOTHING
+    RETURNING id, tenant_id, task_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subjects, tasks)
+    SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
+    FROM made GROUP BY tenant_id
+)
+SELECT coalesce(sum(p.count), 0)::bigint, count(*) FILTER (WHERE p.count >= %(each)s), min(p.first)
+FROM (SELECT count(*) AS count, min(next_run_at) AS first FROM due GROUP BY partition) AS p
+
+-- name: plan_plain
+-- Lets plain instants up to a moment be planned as all others are: something decides about them
+-- after all. Index task_cursors_plain_idx.
+UPDATE task_cursors k SET execution_id = NULL
+FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS p (partition, until)
+WHERE k.partition = p.partition AND NOT k.held AND k.execution_id IS NOT NULL
+  AND k.next_run_at < p.until
 
 -- name: insert_open
 -- One PENDING row per instant, at most once whatever the number of schedulers: the id is derived
@@ -185,15 +236,20 @@ WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM taken m WHERE m.may_be_over)) AND N
 
 -- name: next_due_task
 -- The soonest instant that the held partitions wait for from a lower bound on, or the time given
--- where none is before that: the scheduler sleeps no longer, so what is due later is not read. Index
--- task_cursors_due_idx.
+-- where none is before that: the scheduler sleeps no longer, so what is due later is not read.
+-- Indexes task_cursors_due_idx and task_cursors_plain_idx.
 SELECT coalesce(min(soonest), %(until)s) FROM (
-    SELECT (
+    SELECT least((
         SELECT k.next_run_at FROM task_cursors k
-        WHERE k.partition = p AND NOT k.held
+        WHERE k.partition = p AND NOT k.held AND k.execution_id IS NULL
           AND k.next_run_at >= %(since)s AND k.next_run_at <= %(until)s
         ORDER BY k.next_run_at LIMIT 1
-    ) AS soonest
+    ), (
+        SELECT k.next_run_at FROM task_cursors k
+        WHERE k.partition = p AND NOT k.held AND k.execution_id IS NOT NULL
+          AND k.next_run_at >= %(since)s AND k.next_run_at <= %(until)s
+        ORDER BY k.next_run_at LIMIT 1
+    )) AS soonest
     FROM unnest(%(partitions)s::smallint[]) AS p
 ) AS per_partition
 
@@ -211,7 +267,8 @@ WITH paused AS (
     WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
     RETURNING id
 )
-UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
+UPDATE task_cursors k SET held = true, execution_id = NULL
+WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
 
 -- name: unprepare_neglected
 -- Tasks whose prepared instants came due in a time without a scheduler: those with an instant that
@@ -284,7 +341,7 @@ WITH late AS (
     ) AS o
 ), moved AS (
     UPDATE task_cursors k
-    SET next_run_at = least(k.next_run_at, b.first),
+    SET next_run_at = least(k.next_run_at, b.first), execution_id = NULL,
         occurrence_count = greatest(0, k.occurrence_count - b.instants)
     FROM taken_back b
     WHERE k.task_id = b.task_id
@@ -297,7 +354,7 @@ WITH late AS (
     WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = b.task_id)
     -- The race: an edit that gave the task a cursor between this snapshot and the lock of the task.
     ON CONFLICT (task_id) DO UPDATE
-    SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at)
+    SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at), execution_id = NULL
 )
 SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared)
 

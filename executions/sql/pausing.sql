@@ -40,7 +40,7 @@ WITH first AS (
       AND e.attempt = 0 AND e.trigger = 'schedule' AND e.scheduled_for > %(now)s
 ), moved AS (
     UPDATE task_cursors k
-    SET next_run_at = least(k.next_run_at, c.scheduled_for),
+    SET next_run_at = least(k.next_run_at, c.scheduled_for), execution_id = NULL,
         occurrence_count = greatest(0, k.occurrence_count - c.instants)
     FROM counted c
     WHERE k.task_id = c.task_id
@@ -56,7 +56,8 @@ WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
 -- Locked tasks go under a standing pause, or into one of their own where none is given; one that
 -- is paused keeps the time since when. By primary key.
 WITH held AS (
-    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)
+    UPDATE task_cursors k SET held = true, execution_id = NULL
+    WHERE k.task_id = ANY(%(tasks)s)
 )
 UPDATE tasks t
 SET status = 'PAUSED',
@@ -87,7 +88,8 @@ WHERE t.id = ANY(%(tasks)s)
 -- Locked tasks are let go by the pause that has ended; what fell into it, from the cursor to
 -- now, is decided by on_resume, which stays. By primary key.
 WITH let_go AS (
-    UPDATE task_cursors k SET held = false WHERE k.task_id = ANY(%(tasks)s)
+    UPDATE task_cursors k SET held = false, execution_id = NULL
+    WHERE k.task_id = ANY(%(tasks)s)
 )
 UPDATE tasks t
 SET status = 'SCHEDULED', resumed_at = %(now)s, paused_at = NULL, paused_until = NULL,

@@ -35,7 +35,34 @@ class Migration(migrations.Migration):
         migrations.AddField(
             "task", "limited", models.BooleanField(db_default=False, default=False)
         ),
-        # Of tasks that are there it stays false: they are planned as before.
-        migrations.AddField("task", "plain", models.BooleanField(db_default=False, default=False)),
+        # Of tasks that are there it stays empty: they are planned as before.
+        migrations.AddField("taskcursor", "execution_id", models.UUIDField(null=True)),
+        migrations.RemoveIndex("taskcursor", "task_cursors_due_idx"),
+        migrations.AddIndex(
+            "taskcursor",
+            models.Index(
+                condition=models.Q(
+                    ("execution_id__isnull", True),
+                    ("held", False),
+                    ("next_run_at__isnull", False),
+                ),
+                fields=["partition", "next_run_at"],
+                name="task_cursors_due_idx",
+            ),
+        ),
+        migrations.AddIndex(
+            "taskcursor",
+            models.Index(
+                condition=models.Q(("execution_id__isnull", False), ("held", False)),
+                fields=["partition", "next_run_at"],
+                name="task_cursors_plain_idx",
+            ),
+        ),
+        # An entry for each, as 0020 has it of all.
+        migrations.RunSQL(
+            "ALTER INDEX task_cursors_due_idx SET (deduplicate_items = off);"
+            " ALTER INDEX task_cursors_plain_idx SET (deduplicate_items = off)",
+            "SELECT 1",
+        ),
         migrations.RunSQL(_FILL, "SELECT 1"),
     ]

@@ -38,12 +38,11 @@ class Task(models.Model):
     decided by ``on_resume``. Priority: the lower number goes first. ``owner`` is an e-mail address
     or the name of an API key, empty for none. ``pool`` and ``destination``
     (the host and port that it calls) say where its work goes. ``max_attempts``, ``timeout_seconds``
-    (how long an attempt may take, the end of a cancelled one included), ``limited`` (whether the
-    gate decides) and ``plain`` (whether it runs once, at its cursor, whatever happens) are the
-    definition's, so that nothing need be read of it to prepare. ``pause_id`` names the standing
-    pause that holds the task, null when it was paused by itself. ``failure_streak`` counts the
-    failures since the last success. ``export_key`` is set for a task that was created from an
-    export.
+    (how long an attempt may take, the end of a cancelled one included) and ``limited`` (whether the
+    gate decides) are the definition's, so that nothing need be read of it to prepare. ``pause_id``
+    names the standing pause that holds the task, null when it was paused by itself.
+    ``failure_streak`` counts the failures since the last success. ``export_key`` is set for a task
+    that was created from an export.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -68,7 +67,6 @@ class Task(models.Model):
     max_attempts = models.SmallIntegerField(db_default=5, default=5)
     timeout_seconds = models.FloatField(db_default=60, default=60)
     limited = models.BooleanField(db_default=False, default=False)
-    plain = models.BooleanField(db_default=False, default=False)
     #: Only of a one-time task whose caller named a trace: its executions continue it.
     trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     paused_at = models.DateTimeField(null=True)
@@ -280,7 +278,7 @@ class Task(models.Model):
             TaskCursor.objects.filter(task_id=self.id).delete()
             return
         cursor.task_id, cursor.tenant_id, cursor.partition = self.id, self.tenant_id, self.partition
-        cursor.held = self.status != TaskStatus.SCHEDULED
+        cursor.held, cursor.execution_id = self.status != TaskStatus.SCHEDULED, None
         TaskCursor.objects.bulk_create(
             [cursor],
             update_conflicts=True,
@@ -294,6 +292,7 @@ class Task(models.Model):
                 "last_execution_status",
                 "last_execution_at",
                 "last_success_at",
+                "execution_id",
             ],
         )
 

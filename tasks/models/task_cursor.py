@@ -13,9 +13,11 @@ class TaskCursor(models.Model):
     while the task is not SCHEDULED: then nothing is due. ``replayed_until`` is the due time of the
     last missed instant that is being made up for, so that a replay keeps its rate from one pass to
     the next; while it equals ``next_run_at``, the one run of a long coalesced stretch is chosen
-    already. ``last_*`` is the last run of a recurring task; that of a one-time task, which is
-    written once, with its end, stands with the task. The lock is the task's row: whoever changes a
-    cursor holds that. ``tenant_id`` and ``partition`` are the task's, which never change.
+    already. ``execution_id`` is that of the instant where it is plain: of a task that runs once,
+    whatever happens, and that nobody has changed since it was created. ``last_*`` is the last run
+    of a recurring task; that of a one-time task, which is written once, with its end, stands with
+    the task. The lock is the task's row: whoever changes a cursor holds that. ``tenant_id`` and
+    ``partition`` are the task's, which never change.
     """
 
     task = models.OneToOneField(
@@ -31,6 +33,7 @@ class TaskCursor(models.Model):
     occurrence_count = models.PositiveBigIntegerField(default=0)
     replayed_until = models.DateTimeField(null=True)
     held = models.BooleanField(default=False)
+    execution_id = models.UUIDField(null=True)
     last_execution_id = models.UUIDField(null=True)
     last_execution_status = models.CharField(max_length=9, default="", db_default="")
     last_execution_at = models.DateTimeField(null=True)
@@ -42,7 +45,12 @@ class TaskCursor(models.Model):
             models.Index(
                 fields=["partition", "next_run_at"],
                 name="task_cursors_due_idx",
-                condition=Q(held=False, next_run_at__isnull=False),
+                condition=Q(held=False, next_run_at__isnull=False, execution_id__isnull=True),
+            ),
+            models.Index(
+                fields=["partition", "next_run_at"],
+                name="task_cursors_plain_idx",
+                condition=Q(held=False, execution_id__isnull=False),
             ),
             models.Index(
                 fields=["tenant_id", "next_run_at", "task"],

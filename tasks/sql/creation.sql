@@ -10,25 +10,26 @@ WITH given AS (
         %(next_run_at)s::timestamptz[], %(pause_after_failures)s::integer[],
         %(definitions)s::text[], %(sealed)s::bytea[], %(changed_by)s::text[],
         %(traces)s::text[], %(owners)s::text[], %(max_attempts)s::smallint[],
-        %(timeouts)s::float8[], %(limited)s::boolean[], %(plain)s::boolean[]
+        %(timeouts)s::float8[], %(limited)s::boolean[], %(execution_ids)s::uuid[]
     ) AS g (id, name, type, status, partition, priority, schedule, labels, pool, destination,
             next_run_at, pause_after_failures, definition, sealed, changed_by, trace, owner,
-            max_attempts, timeout_seconds, limited, plain)
+            max_attempts, timeout_seconds, limited, execution_id)
 ), made AS (
     INSERT INTO tasks (
         id, tenant_id, name, type, status, version, partition, priority, schedule, labels, pool,
         destination, pause_note, on_resume, failure_streak,
         pause_after_failures, last_execution_status, trace_context, created_at, updated_at,
-        owner, max_attempts, timeout_seconds, limited, plain
+        owner, max_attempts, timeout_seconds, limited
     )
     SELECT id, %(tenant)s, name, type, status, 1, partition, priority, schedule::jsonb,
            labels::jsonb, pool, destination, '', 'skip', 0,
            pause_after_failures, '', nullif(trace, ''), %(now)s, %(now)s, owner,
-           max_attempts, timeout_seconds, limited, plain
+           max_attempts, timeout_seconds, limited
     FROM given
 ), ahead AS (
-    INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
-    SELECT id, %(tenant)s, partition, next_run_at, 0, status <> 'SCHEDULED'
+    INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held,
+                              execution_id)
+    SELECT id, %(tenant)s, partition, next_run_at, 0, status <> 'SCHEDULED', execution_id
     FROM given WHERE type <> 'ONE_TIME' OR next_run_at IS NOT NULL
 ), revised AS (
     INSERT INTO task_revisions (task_id, version, definition, sealed, changed_by, created_at)

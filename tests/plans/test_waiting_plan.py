@@ -49,6 +49,7 @@ def test_the_first_of_what_waits_is_found_without_sorting_all_of_it(plans: Any):
         assert hand_out(partitions) > 30
 
     found.check_in_order(
+        "materialize/take_plain",
         "materialize/lock_due_tasks",
         "materialize/next_due_task",
         "dispatch/waiting",

@@ -16,7 +16,7 @@ from executions.models import Execution, PartitionLease
 from shared.conf import conf
 from shared.ids import execution_id
 from shared.instants import format_instant
-from tasks.models import Task
+from tasks.models import Task, TaskCursor
 from tenants.models import Tenant
 from tests.factories import daily, every_second, executions_of, make_task, once, reload
 from tests.support.cursors import change_task
@@ -466,8 +466,8 @@ def test_a_fault_that_is_no_tasks_own_pauses_none(
             "run_at": format_instant(database_now() - timedelta(days=60)),
             "misfire_grace_seconds": 60,
         },
-        plain=False,
     )
+    TaskCursor.objects.update(execution_id=None)
     monkeypatch.setattr(ledger, "missing_days", lambda moments: [])
 
     with pytest.raises(Exception, match="no partition"):
@@ -553,8 +553,9 @@ def test_a_one_time_task_beyond_its_grace_is_skipped_and_over(
     at = database_now() - timedelta(hours=5)
     task = make_task(alpha, once(at))
     Task.objects.filter(id=task.id).update(
-        schedule={"run_at": format_instant(at), "misfire_grace_seconds": 60}, plain=False
+        schedule={"run_at": format_instant(at), "misfire_grace_seconds": 60}
     )
+    TaskCursor.objects.update(execution_id=None)
 
     drain(partitions)
 

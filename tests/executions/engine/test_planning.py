@@ -107,18 +107,7 @@ def once(at: datetime = NOW, **schedule: Any) -> dict[str, Any]:
     return {**ONE_TIME_SCHEDULE_DEFAULTS, "run_at": format_instant(at), **schedule}
 
 
-@pytest.mark.parametrize("since", [timedelta(0), timedelta(days=3), -timedelta(seconds=15)])
-def test_a_plain_one_time_task_is_planned_as_any_other_that_runs_once(since: timedelta):
-    at, task = NOW - since, uuid4()
-    plain = due(None, at=at, id=task, type="ONE_TIME", plain=True)
-    other = due(once(at), at=at, id=task, type="ONE_TIME")
-
-    assert [*map(repr, plan_tasks([plain], NOW, HORIZON))] == [
-        *map(repr, plan_tasks([other], NOW, HORIZON))
-    ]
-
-
-def test_a_task_without_a_schedule_is_unreadable_unless_it_is_plain():
+def test_a_task_without_a_schedule_is_unreadable():
     task = due(None, type="ONE_TIME")
 
     assert not plan_tasks([task], NOW, HORIZON)[0].readable
