@@ -134,8 +134,8 @@ LEDGER = (
         "what is written below where the last look ended is never looked for",
         (_LOOKS,),
         "executions/engine/lower_bounds.py",
-        "self._began >= self._whole_at",
-        "self.now == NEVER",
+        "not self.known or self.next_in:",
+        "not self.known or self.in_force:",
     ),
     one(
         "unheard-below",

@@ -113,8 +113,10 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _rescue(self) -> float:
         counts = self._rescuer.run_once()
+        if counts.first is not None:
+            self._due_work.lower(counts.first)
         if counts.done:
-            self._due_work.forget()
+            self._due_work.heard()
             self._agenda.hurry("dispatch")
         if self.partitions.neglected:
             # What came back was made late by an outage: nothing is released before it is judged.

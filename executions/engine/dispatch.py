@@ -173,7 +173,9 @@ class Dispatcher:
 
     def _until_next(self, look: Pass) -> float:
         bounds = self.rooms.bounds
-        sleep = min(conf().scheduler_sleep_seconds, look.next_in, bounds.whole_in)
+        sleep = min(
+            conf().scheduler_sleep_seconds, look.next_in, max(_ROOM_SECONDS, bounds.next_in)
+        )
         open_pools = [pool for pool, room in look.pools.items() if room]
         if len(open_pools) < len(look.pools) or not open_pools:
             sleep = min(sleep, _NO_ROOM_SECONDS)

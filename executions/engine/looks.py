@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from executions.choices import Status
-from executions.engine.lower_bounds import LowerBounds
+from executions.engine.lower_bounds import ALWAYS, LowerBounds
 from executions.engine.planning import Planned
 from shared.conf import conf
 from shared.sql import rows
@@ -19,14 +19,23 @@ ByPriority = Sequence[datetime | None]
 
 def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> datetime:
     """Return when the next instant comes that these partitions wait for, at most a look away."""
+
+    def ask(since: datetime, until: datetime) -> datetime:
+        parameters = {"partitions": list(held), "until": until, "since": since}
+        [(soonest,)] = rows("materialize/next_due_task", parameters)
+        return cast(datetime, soonest)
+
     [since] = bounds.begin(frozenset(held))
     until = now + timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
-    parameters = {"partitions": list(held), "until": until, "since": since}
-    [(soonest,)] = rows("materialize/next_due_task", parameters)
+    soonest = ask(since, until)
     # Whoever writes what comes sooner makes himself heard, however long his transaction takes: who
     # writes what comes seconds later does, too.
     bounds.end([min(soonest, now + timedelta(seconds=conf().release_seconds))], now)
-    return cast(datetime, soonest)
+    if part := bounds.part():
+        hidden = ask(*part)
+        bounds.swept([hidden if hidden < part[1] else None])
+        soonest = min(soonest, hidden)
+    return soonest
 
 
 def first_due(planned: Iterable[Planned], other: datetime | None = None) -> datetime | None:
@@ -39,14 +48,21 @@ def first_work(
     pools: Sequence[str], partitions: Sequence[int], bounds: LowerBounds
 ) -> tuple[ByPriority, bool]:
     """Return when work is due within the window, and whether anything is parked."""
+    scope = {"pools": pools, "partitions": partitions, "window": conf().release_seconds}
+
+    def ask(since: Sequence[datetime], before: datetime) -> tuple[Any, ...]:
+        moments = {"since": of_moments(since), "before": before}
+        return rows("dispatch/waiting", {**scope, **moments})[0]
+
     # A pool or a partition more may have older work.
     since = bounds.begin((frozenset(pools), frozenset(partitions)))
-    parameters = {"pools": pools, "partitions": partitions, "since": of_moments(since)}
-    [(first, until, now, any_parked)] = rows(
-        "dispatch/waiting", {**parameters, "window": conf().release_seconds}
-    )
+    first, until, now, any_parked = ask(since, ALWAYS)
     # Whoever writes work of the window makes himself heard.
     bounds.end([until if moment is None else moment for moment in first], now)
+    if part := bounds.part():
+        hidden = ask([part[0]] * len(first), part[1])[0]
+        bounds.swept(hidden)
+        first = [earlier or later for earlier, later in zip(hidden, first, strict=True)]
     return first, any_parked
 
 
@@ -59,8 +75,18 @@ def next_work(pools: Sequence[str], partitions: Sequence[int], bounds: LowerBoun
 
 def first_lease(held: Collection[int], bounds: LowerBounds) -> datetime | None:
     """Return when the first lease ends of what is leased in these partitions, None without any."""
+
+    def ask(since: datetime, before: datetime) -> tuple[datetime | None, datetime]:
+        parameters = {"partitions": list(held), "since": since, "before": before}
+        [(first, now)] = rows("rescue/first_lease", parameters)
+        return first, now
+
     [since] = bounds.begin(frozenset(held))
-    [(first, now)] = rows("rescue/first_lease", {"partitions": list(held), "since": since})
+    first, now = ask(since, ALWAYS)
     # A lease is mostly given for later; one that had ended when it was written is found late.
     bounds.end([now if first is None else min(first, now)], now)
-    return cast(datetime | None, first)
+    if part := bounds.part():
+        hidden, _ = ask(*part)
+        bounds.swept([hidden])
+        first = hidden or first
+    return first

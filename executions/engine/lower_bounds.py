@@ -2,8 +2,8 @@
 
 An index of time keeps an entry of what is done until that can be cleaned away; beside a transaction
 that stays open that is never, and each look would step over all of it. So a loop remembers where
-its last look ended. A bound is only trusted where looking without one has become dear, and never
-for long: a look without it follows after twenty times what the last one took.
+its last look ended. A bound is only trusted where looking without one has become dear; then what
+lies below is looked at part by part, so that no look is long and nothing stays hidden.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 NEVER = datetime.min.replace(tzinfo=UTC)
+ALWAYS = datetime.max.replace(tzinfo=UTC)
 #: A look without bounds that takes less is always made without.
 _CHEAP_SECONDS = 0.005
-#: The share of the time that dearer ones may take.
-_SHARE = 0.05
+#: How long the look at a part should take, and the share of the time that such looks may take.
+_PART_SECONDS, _SHARE = 0.02, 0.05
+_FIRST_STEP = timedelta(seconds=1)
 #: Work that others write is mostly due when they write it, and never by so much before.
 _RECENT = timedelta(seconds=10)
 
@@ -25,53 +27,81 @@ class LowerBounds:
     """One bound, or one for each of several orders, of one loop; not shared between threads.
 
     ``since`` are the moments before which nothing is looked for. A look asks between ``begin`` and
-    ``end`` for the first of each order from those moments on, whoever may hold its lock.
+    ``end`` for the first of each order from those moments on, whoever may hold its lock. Where
+    ``part`` names one, it asks for the first in that part too, and says so with ``swept``.
     """
 
     def __init__(self, count: int = 1) -> None:
         self._found = [NEVER] * count
         #: The database's time of the last look.
         self.now = NEVER
-        self._whole = True
+        #: Whether looks without bounds are dear, and whether all has been looked at once.
+        self.in_force = False
+        self.known = False
         self._began = 0.0
-        self._cost = 0.0
-        self._whole_at = 0.0
         self._scope: object = None
-
-    @property
-    def in_force(self) -> bool:
-        """Whether a look without bounds is dear."""
-        return self._cost >= _CHEAP_SECONDS
+        #: Below this little is done; from there on parts are as long as can be looked at quickly.
+        self._origin = NEVER
+        #: Up to here something may be hidden.
+        self._highest = NEVER
+        self._part = (NEVER, NEVER)
+        self._step = _FIRST_STEP
+        self._cost = 0.0
+        self._next_at = 0.0
 
     @property
     def since(self) -> Sequence[datetime]:
         """The bounds, or moments before everything while they are not in force."""
-        return self._found if self.in_force else [NEVER] * len(self._found)
+        return self._found if self.in_force and self.known else [NEVER] * len(self._found)
 
     @property
-    def whole_in(self) -> float:
-        """Seconds until a look without bounds is wanted, which finds what they hide."""
-        return max(0.0, self._whole_at - time.monotonic()) if self.in_force else float("inf")
+    def next_in(self) -> float:
+        """Seconds until a part is to be looked at, which finds what the bounds hide."""
+        return max(0.0, self._next_at - time.monotonic()) if self.in_force else float("inf")
 
     def begin(self, scope: object = None) -> Sequence[datetime]:
         """Return from where to look; from the first on where ``scope``, what is asked, changed."""
         if scope != self._scope:
-            self.forget()
+            self.known = False
             self._scope = scope
         self._began = time.monotonic()
-        self._whole = self._began >= self._whole_at
-        return [NEVER] * len(self._found) if self._whole else self._found
+        return self.since
 
     def end(self, found: Sequence[datetime], now: datetime) -> None:
         """Note the first of each order that the look found, and the database's time of it.
 
         Where nothing was found a moment counts before which nothing will be written unheard.
         """
-        if self._whole:
-            ended = time.monotonic()
-            self._cost = ended - self._began
-            self._whole_at = ended + self._cost / _SHARE if self.in_force else 0.0
         self._found, self.now = list(found), now
+        self._highest = max(self._highest, *found)
+        if not self.in_force and time.monotonic() - self._began >= _CHEAP_SECONDS:
+            self.in_force, self._origin = True, min(found)
+            self._restart()
+        self.known = True
+
+    def part(self) -> tuple[datetime, datetime] | None:
+        """Return the part below the bounds to be looked at now, its end not included; or None."""
+        if not self.in_force or not self.known or self.next_in:
+            return None
+        begin = self._part[1]
+        end = self._origin if begin == NEVER else begin + self._step
+        self._part = (begin, min(end, self._highest))
+        self._began = time.monotonic()
+        return self._part
+
+    def swept(self, first: Sequence[datetime | None]) -> None:
+        """Note the first of each order in the part, None where nothing was there."""
+        ended = time.monotonic()
+        cost = ended - self._began
+        self._cost += cost
+        self._next_at = ended + cost / _SHARE
+        if self._part[0] != NEVER:
+            self._step *= min(2.0, max(0.5, _PART_SECONDS / max(cost, 1e-6)))
+        pairs = zip(self._found, first, strict=True)
+        self._found = [min(found, one or found) for found, one in pairs]
+        if self._part[1] >= self._highest:
+            self.in_force = self._cost >= _CHEAP_SECONDS
+            self._restart()
 
     def lower(self, moment: datetime) -> None:
         """Note that something is written that comes at this moment."""
@@ -85,6 +115,8 @@ class LowerBounds:
             self.lower(self.now - _RECENT)
 
     def forget(self) -> None:
-        """Look from the very first on with the next look."""
-        self._found = [NEVER] * len(self._found)
-        self._whole_at = 0.0
+        """Look at everything once more with the next look."""
+        self.known = False
+
+    def _restart(self) -> None:
+        self._part, self._cost = (NEVER, NEVER), 0.0

@@ -64,6 +64,8 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
     now = database_now()
     planned: list[Planned] = []
     each = max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1)
+    if bounds.in_force and not bounds.known:
+        looks.first_task(partitions.held, bounds, now)
     [since] = bounds.since
     taken = plain.take(partitions, since, now, each)
     while each and taken.tasks + len(planned) < conf().materialize_batch:
@@ -187,5 +189,5 @@ def _until_next(partitions: Partitions, bounds: LowerBounds, now: datetime, *, f
     if full or (ahead <= 0 and (found or soonest < since)):
         return 0.0
     # A second late still leaves the rest of the horizon, and gathers many tasks in one pass.
-    wait = min(_GATHER_SECONDS + max(0.0, ahead), max(_LOOK_SECONDS, bounds.whole_in))
+    wait = min(_GATHER_SECONDS + max(0.0, ahead), max(_LOOK_SECONDS, bounds.next_in))
     return min(conf().scheduler_sleep_seconds, wait)

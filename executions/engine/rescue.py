@@ -39,6 +39,8 @@ class Rescuer:
     partitions: Partitions
     silence: Silence = field(default_factory=Silence)
     bounds: LowerBounds = field(default_factory=LowerBounds)
+    #: When the first is due of what came back unstarted.
+    _first: datetime | None = None
 
     def run_once(self) -> Counts:
         """Take back one batch of each kind; return how many executions came back."""
@@ -53,7 +55,7 @@ class Rescuer:
                 self.partitions.inherited = {}
                 self.silence.lost(frozenset())
                 return Counts(next_in=_RESTING_SECONDS)
-            bounds = {"partitions": held, "first": first}
+            bounds, self._first = {"partitions": held, "first": first}, None
             done = self._rescue_queued(bounds) + self._rescue_running(bounds)
             done += expiry.expire(bounds, _BATCH)
         except (*ConnectionFailed, Unavailable):
@@ -61,7 +63,8 @@ class Rescuer:
             raise
         if done:
             log.info("executions_rescued", extra={"count": done})
-        return Counts(done=done, next_in=0.0 if done >= _BATCH else _LOOK_SECONDS)
+        next_in = 0.0 if done >= _BATCH else _LOOK_SECONDS
+        return Counts(done=done, next_in=next_in, first=self._first)
 
     def _rescue_queued(self, bounds: dict[str, Any]) -> int:
         lost, inherited = self.silence.lost_ago(), self.partitions.inherited
@@ -89,6 +92,7 @@ class Rescuer:
             pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
             moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
             self.partitions.judge_again((row[2], row[3]) for row, by in pairs if not by)
+            self._first = min((row[3] for row, by in pairs if not by), default=None)
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
         if len(pairs) == len(found) < _BATCH:
             # Not before: a failure or a locked row is for the next look.

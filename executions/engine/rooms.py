@@ -47,6 +47,9 @@ _TURNS = 10
 _GOOD_FOR_PASSES = 3
 _GOOD_FOR_SECONDS = 0.25
 
+#: How often leases are counted from the first on, where that is dear.
+_COUNT_SECONDS = 60.0
+
 _Key = tuple[UUID, str]
 _FIRST: _Key = (UUID(int=0), "")
 
@@ -148,6 +151,7 @@ class Rooms:
         #: Of the due work of each priority.
         self.bounds = LowerBounds(len(PRIORITIES))
         self._leases = LowerBounds()
+        self._counted_at = -math.inf
         self._tenths = Tenths()
         self._after: _Key = _FIRST
         self._turn = 0
@@ -189,6 +193,10 @@ class Rooms:
     def _leased(self, asked: Iterable[_Key], many: int) -> Leased:
         keys = list(asked)
         found = Leased()
+        if time.monotonic() - self._counted_at > _COUNT_SECONDS:
+            # A lease that had ended when it was written is below the bound.
+            self._leases.forget()
+            self._counted_at = time.monotonic()
         [since] = self._leases.begin()
         first = []
         for pool, tenant, host, count, other, ends in rows(

@@ -10,7 +10,7 @@ SELECT ARRAY(
         SELECT e.due_at FROM open_executions e
         WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
           AND e.priority = p AND e.due_at >= (%(since)s::timestamptz[])[p + 1]
-          AND e.due_at <= now() + %(window)s * interval '1 second'
+          AND e.due_at < %(before)s AND e.due_at <= now() + %(window)s * interval '1 second'
           AND e.pool = ANY(%(pools)s) AND e.partition = ANY(%(partitions)s)
         ORDER BY e.due_at LIMIT 1
     )

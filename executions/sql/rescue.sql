@@ -50,6 +50,6 @@ WHERE e.status = 'RUNNING' AND e.lease_expires_at >= %(first)s
 SELECT (
     SELECT e.lease_expires_at FROM open_executions e
     WHERE e.status IN ('QUEUED', 'RUNNING') AND e.lease_expires_at >= %(since)s
-      AND e.partition = ANY(%(partitions)s)
+      AND e.lease_expires_at < %(before)s AND e.partition = ANY(%(partitions)s)
     ORDER BY e.lease_expires_at LIMIT 1
 ), now()

@@ -20,6 +20,7 @@ OWNERS = {
 SQL_OWNERS = {
     "executions/engine/transitions.py",
     "executions/engine/instants.py",
+    "executions/engine/plain.py",
     # Rows of a past that never moved: they are made up in their last state.
     "executions/services/history_samples.py",
 }

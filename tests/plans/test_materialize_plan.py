@@ -53,9 +53,7 @@ def test_cursors_of_one_time_tasks_are_taken_by_their_key(plans: Any, partitions
     with plans() as found:
         assert materialize.run_once(partitions).done == 60
 
-    found.check(
-        "materialize/take_plain", "materialize/lock_due_tasks", "materialize/take_cursors"
-    )
+    found.check("materialize/take_plain", "materialize/lock_due_tasks", "materialize/take_cursors")
 
 
 def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions):

@@ -47,7 +47,7 @@ def status(execution: Execution) -> str:
     return Execution.objects.get(id=execution.id).status
 
 
-def test_work_below_the_bound_is_handed_out_with_the_next_whole_look(
+def test_work_below_the_bound_is_handed_out_by_a_look_at_its_part(
     alpha: Tenant, partitions: Partitions, dispatcher: Dispatcher, clock: Clock
 ):
     first = make_due(partitions, alpha)
@@ -59,8 +59,8 @@ def test_work_below_the_bound_is_handed_out_with_the_next_whole_look(
     counts = dispatcher.run_once()
 
     assert (status(first), status(hidden), counts.done) == ("QUEUED", "PENDING", 0)
-    # The next look comes when it may be a whole one, not when something is expected.
-    assert counts.next_in <= dispatcher.rooms.bounds.whole_in <= BETWEEN
+    # The next look comes when it may be at a part, not when something is expected.
+    assert counts.next_in <= dispatcher.rooms.bounds.next_in <= BETWEEN
     clock.now += BETWEEN
     dispatcher.run_once()
     assert status(hidden) == "QUEUED"
@@ -117,7 +117,7 @@ def test_work_of_a_pool_that_gets_workers_is_looked_for_from_the_first_on(
     assert status(other) == "QUEUED"
 
 
-def test_a_task_below_the_bound_is_planned_with_the_next_whole_look(
+def test_a_task_below_the_bound_is_planned_by_a_look_at_its_part(
     alpha: Tenant, partitions: Partitions, clock: Clock
 ):
     bounds = LowerBounds()
@@ -127,9 +127,9 @@ def test_a_task_below_the_bound_is_planned_with_the_next_whole_look(
 
     hidden = materialize.run_once(partitions, bounds)
 
-    assert (hidden.done, hidden.next_in <= bounds.whole_in) == (0, True)
+    assert (hidden.done, hidden.next_in <= bounds.next_in) == (0, True)
     clock.now += BETWEEN
-    # The whole look finds it, and the next pass takes it.
+    # The look at its part finds it, and the next pass takes it.
     assert materialize.run_once(partitions, bounds).next_in == 0.0
     assert materialize.run_once(partitions, bounds).done == 1
     assert Execution.objects.filter(task=task).exists()
@@ -145,7 +145,7 @@ def test_a_task_that_is_announced_is_planned_at_once(alpha: Tenant, partitions: 
     assert materialize.run_once(partitions, bounds).done == 1
 
 
-def test_a_lease_below_the_bound_is_judged_with_the_next_whole_look(
+def test_a_lease_below_the_bound_is_judged_by_a_look_at_its_part(
     alpha: Tenant, partitions: Partitions, clock: Clock
 ):
     rescuer = Rescuer(partitions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -10,8 +11,9 @@ from executions.engine import lower_bounds
 from executions.engine.lower_bounds import NEVER, LowerBounds
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
-LATER = NOON + timedelta(hours=1)
-#: What a look takes, and what lies between two whole ones.
+HOUR = timedelta(hours=1)
+LATER = NOON + HOUR
+#: What a look takes, and what lies between two looks at parts, at most.
 DEAR, BETWEEN = 1.0, 20.0
 
 
@@ -40,6 +42,20 @@ def look(bounds: LowerBounds, *found: datetime, scope: object = None) -> list[da
     return asked
 
 
+def sweep(bounds: LowerBounds, clock: Clock, cost: float = 0.02) -> list[tuple[datetime, datetime]]:
+    """Look at every part once, each as soon as it is wanted."""
+    parts: list[tuple[datetime, datetime]] = []
+    clock.step = 0.0
+    while bounds.in_force and (not parts or parts[-1][1] < bounds._highest):
+        clock.now += bounds.next_in
+        part = bounds.part()
+        assert part is not None
+        clock.now += cost
+        bounds.swept([None] * len(bounds._found))
+        parts.append(part)
+    return parts
+
+
 def test_a_look_begins_where_the_last_one_has_found_something():
     bounds = LowerBounds(2)
 
@@ -55,28 +71,75 @@ def test_a_look_that_is_cheap_is_always_a_whole_one(clock: Clock):
 
     assert [look(bounds, NOON) for _ in range(5)] == [[NEVER]] * 5
     assert bounds.since == [NEVER]
-    assert bounds.whole_in == float("inf")
+    assert bounds.part() is None
+    assert bounds.next_in == float("inf")
 
 
-def test_a_whole_look_comes_back_after_twenty_times_what_the_last_one_took(clock: Clock):
+def test_what_lies_below_is_looked_at_part_by_part_without_a_gap(clock: Clock):
+    bounds = LowerBounds(2)
+    look(bounds, NOON, NOON)
+    look(bounds, LATER, LATER + HOUR)
+
+    parts = sweep(bounds, clock)
+
+    assert (parts[0], parts[-1][1]) == ((NEVER, NOON), LATER + HOUR)
+    assert all(after[0] == before[1] for before, after in pairwise(parts))
+    assert bounds.in_force
+    # And once more from the first on.
+    assert sweep(bounds, clock)[0] == (NEVER, NOON)
+
+
+@pytest.mark.parametrize("seconds", [0.000_05, 0.000_5])
+def test_parts_are_as_long_as_can_be_looked_at_quickly(clock: Clock, seconds: float):
+    """Of which each second takes so long."""
     bounds = LowerBounds()
     look(bounds, NOON)
-    clock.step = 0.0
+    look(bounds, LATER)
+    clock.step, costs = 0.0, []
+    while not costs or bounds._part[1] != NEVER:
+        clock.now += bounds.next_in
+        part = bounds.part()
+        assert part is not None
+        costs.append(seconds * (part[1] - max(part[0], NOON)).total_seconds())
+        clock.now += costs[-1]
+        bounds.swept([None])
 
-    assert bounds.whole_in == pytest.approx(BETWEEN)
-    clock.now += BETWEEN * 0.9
-    assert look(bounds, NOON) == [NOON]
-    clock.now += BETWEEN * 0.1
-    assert bounds.whole_in == 0.0
-    assert look(bounds, NOON) == [NEVER]
+    assert max(costs) <= 0.04
+    assert len(costs) < 10 + 2 * sum(costs) / 0.02
 
 
-def test_once_what_lay_in_front_is_gone_each_look_is_whole_again(clock: Clock):
+def test_a_part_follows_after_twenty_times_what_the_last_one_took(clock: Clock):
     bounds = LowerBounds()
     look(bounds, NOON)
-    clock.now += BETWEEN
+    look(bounds, LATER)
     clock.step = 0.0
+    assert bounds.part() is not None
+    clock.now += 0.5
+    bounds.swept([None])
 
+    assert bounds.next_in == pytest.approx(10.0)
+    assert bounds.part() is None
+    clock.now += 10.0
+    assert bounds.part() is not None
+
+
+def test_what_a_part_shows_is_looked_for_in_its_order(clock: Clock):
+    bounds = LowerBounds(2)
+    look(bounds, LATER, LATER)
+    assert bounds.part() is not None
+
+    bounds.swept([None, NOON])
+
+    assert bounds.since == [LATER, NOON]
+
+
+def test_once_what_lay_in_front_is_gone_each_look_is_a_whole_one_again(clock: Clock):
+    bounds = LowerBounds()
+    look(bounds, NOON)
+
+    sweep(bounds, clock, 0.0)
+
+    assert not bounds.in_force
     assert [look(bounds, NOON) for _ in range(3)] == [[NEVER]] * 3
 
 
@@ -92,11 +155,11 @@ def test_what_is_said_to_be_written_below_is_looked_for():
 def test_what_others_write_is_looked_for_from_shortly_before_the_last_look_on():
     bounds = LowerBounds(2)
     bounds.heard()
-    look(bounds, NOON - timedelta(hours=1), LATER)
+    look(bounds, NOON - HOUR, LATER)
 
     bounds.heard()
 
-    assert bounds.since == [NOON - timedelta(hours=1), NOON - timedelta(seconds=10)]
+    assert bounds.since == [NOON - HOUR, NOON - timedelta(seconds=10)]
 
 
 def test_what_others_say_when_it_comes_is_looked_for_from_there_on():
@@ -108,6 +171,18 @@ def test_what_others_say_when_it_comes_is_looked_for_from_there_on():
     assert bounds.since == [NOON, NOON + timedelta(minutes=5)]
 
 
+def test_what_was_lowered_hides_no_part_from_the_looks_below(clock: Clock):
+    bounds = LowerBounds()
+    look(bounds, NOON)
+    look(bounds, LATER)
+    bounds.lower(NOON - HOUR)
+
+    parts = sweep(bounds, clock)
+
+    assert parts[-1][1] == LATER
+    assert bounds.in_force
+
+
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_what_is_asked_anew_is_looked_for_from_the_first_on(forgotten: bool):
     bounds = LowerBounds()
@@ -115,6 +190,7 @@ def test_what_is_asked_anew_is_looked_for_from_the_first_on(forgotten: bool):
 
     if forgotten:
         bounds.forget()
+        assert not bounds.known
 
     assert look(bounds, NOON, scope="a" if forgotten else "b") == [NEVER]
     assert look(bounds, NOON, scope="a" if forgotten else "b") == [NOON]

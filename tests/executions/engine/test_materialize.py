@@ -182,6 +182,8 @@ def test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike(
     one_time: bool,
 ):
     task = make_task(alpha, once(database_now()) if one_time else every_second())
+    # As those are that something may decide about.
+    TaskCursor.objects.update(execution_id=None)
 
     def taken_over(*arguments: Any) -> Any:
         PartitionLease.objects.update(**changed)

@@ -25,7 +25,8 @@ FROM task_cursors k, generate_series(1, %s) AS number
 _LOOKED_AT = """
 EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
 SELECT k.task_id FROM task_cursors k
-WHERE k.partition = %s AND NOT k.held AND k.next_run_at <= %s
+WHERE k.partition = %s AND NOT k.held AND k.execution_id IS NULL
+  AND k.next_run_at <= %s
 ORDER BY k.next_run_at LIMIT %s
 """
 
