@@ -95,7 +95,8 @@ def test_parts_are_as_long_as_can_be_looked_at_quickly(clock: Clock, seconds: fl
     bounds = LowerBounds()
     look(bounds, NOON)
     look(bounds, LATER)
-    clock.step, costs = 0.0, []
+    clock.step = 0.0
+    costs: list[float] = []
     while not costs or bounds._part[1] != NEVER:
         clock.now += bounds.next_in
         part = bounds.part()
