@@ -10,7 +10,6 @@ import logging
 import math
 from collections.abc import Callable, Set
 from datetime import datetime, timedelta
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import DataError, IntegrityError, transaction
@@ -21,7 +20,7 @@ from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
-from executions.engine.planning import Due, Planned, plan_tasks
+from executions.engine.planning import Due, Planned, Reach, plan_tasks
 from shared.conf import conf
 from shared.sql import rows, run
 from shared.sql_arrays import of_flags, of_integers, of_moments, of_texts, of_uuids
@@ -32,13 +31,6 @@ _GATHER_SECONDS, _LOOK_SECONDS = 1.0, 0.05
 #: Tasks that a pass takes of each partition, at least: what is due may lie in a few of them.
 _OF_EACH = 4
 _UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
-
-
-class _Reach(NamedTuple):
-    """From which moment on, and how many tasks of each partition, a pass takes."""
-
-    since: datetime
-    each: int
 
 
 #: Writes what is planned; the last is the ids of instants that have ended already.
@@ -69,7 +61,7 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
     [since] = bounds.since
     taken = plain.take(partitions, since, now, each)
     while each and taken.tasks + len(planned) < conf().materialize_batch:
-        reach = _Reach(since, each)
+        reach = Reach(since, each)
         try:
             found, each = _pass(partitions, now, _write, reach)
         except instants.DaysMissing as missing:
@@ -92,7 +84,7 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
 
 
 def _pass(
-    partitions: Partitions, now: datetime, write: _Write, reach: _Reach
+    partitions: Partitions, now: datetime, write: _Write, reach: Reach
 ) -> tuple[list[Planned], int]:
     """Take what is within reach; return also how many of a partition the next pass takes."""
     ended: set[UUID] = set()
@@ -105,7 +97,7 @@ def _pass(
 
 
 def _try_pass(
-    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID], reach: _Reach
+    partitions: Partitions, now: datetime, write: _Write, ended: Set[UUID], reach: Reach
 ) -> tuple[list[Planned], int]:
     horizon = now + timedelta(seconds=conf().horizon_seconds)
     with transaction.atomic():

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions.choices import Status
@@ -53,6 +53,13 @@ _REPLAYED_PER_SECOND = 10
 #: From the reason of a misfire, and whether what has it runs, to the reason that it gets.
 _ReasonOf = Callable[[str, bool], str]
 _NEVER: Mapping[int, Unowned] = {}
+
+
+class Reach(NamedTuple):
+    """From which moment on, and how many tasks of each partition, a pass takes."""
+
+    since: datetime
+    each: int
 
 
 # Made for every task: a frozen one takes three times as long.
