@@ -19,6 +19,7 @@ _CHEAP_SECONDS = 0.005
 #: How long the look at a part should take, and the share of the time that such looks may take.
 _PART_SECONDS, _SHARE = 0.02, 0.05
 _FIRST_STEP = timedelta(seconds=1)
+_SHORTEST_STEP, _LONGEST_STEP = timedelta(milliseconds=10), timedelta(days=1)
 #: Work that others write is mostly due when they write it, and never by so much before.
 _RECENT = timedelta(seconds=10)
 
@@ -96,7 +97,8 @@ class LowerBounds:
         self._cost += cost
         self._next_at = ended + cost / _SHARE
         if self._part[0] != NEVER:
-            self._step *= min(2.0, max(0.5, _PART_SECONDS / max(cost, 1e-6)))
+            step = self._step * min(2.0, max(0.5, _PART_SECONDS / max(cost, 1e-6)))
+            self._step = min(_LONGEST_STEP, max(_SHORTEST_STEP, step))
         pairs = zip(self._found, first, strict=True)
         self._found = [min(found, one or found) for found, one in pairs]
         if self._part[1] >= self._highest:

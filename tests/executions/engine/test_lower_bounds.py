@@ -109,6 +109,25 @@ def test_parts_are_as_long_as_can_be_looked_at_quickly(clock: Clock, seconds: fl
     assert len(costs) < 10 + 2 * sum(costs) / 0.02
 
 
+@pytest.mark.parametrize("cost", [0.0, 0.000_1, 10.0])
+def test_parts_have_a_length_however_quick_or_slow_they_are(clock: Clock, cost: float):
+    bounds = LowerBounds()
+    look(bounds, NOON)
+    clock.step = 0.0
+    for second in range(1, 200):
+        bounds.begin()
+        bounds.in_force = True  # as beside much that is done
+        bounds.end([NOON + timedelta(seconds=second / 10)], NOON)
+        clock.now += bounds.next_in
+        part = bounds.part()
+        assert part is not None
+        assert part[0] <= part[1]
+        clock.now += cost
+        bounds.swept([None])
+
+    assert timedelta(milliseconds=10) <= bounds._step <= timedelta(days=1)
+
+
 def test_a_part_follows_after_twenty_times_what_the_last_one_took(clock: Clock):
     bounds = LowerBounds()
     look(bounds, NOON)
