@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -13,6 +14,7 @@ from executions.engine.lower_bounds import NEVER, LowerBounds
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 LATER = NOON + HOUR
+LATE = NOON + timedelta(days=30)
 #: What a look takes, and what lies between two looks at parts, at most.
 DEAR, BETWEEN = 1.0, 20.0
 
@@ -214,3 +216,70 @@ def test_what_is_asked_anew_is_looked_for_from_the_first_on(forgotten: bool):
 
     assert look(bounds, NOON, scope="a" if forgotten else "b") == [NEVER]
     assert look(bounds, NOON, scope="a" if forgotten else "b") == [NOON]
+
+
+class World:
+    """Work that others write, unheard for the most part, while one looks, sweeps and takes."""
+
+    def __init__(self, seed: int, density: float, clock: Clock) -> None:
+        self.random, self.density, self.clock = random.Random(seed), density, clock
+        clock.step = 0.0
+        self.bounds = LowerBounds(3)
+        #: (due, order, written at)
+        self.waiting: list[tuple[datetime, int, float]] = []
+        self.longest = 0.0
+
+    @property
+    def now(self) -> datetime:
+        return NOON + timedelta(seconds=self.clock.now)
+
+    def first(self, order: int, since: datetime, before: datetime) -> datetime | None:
+        return min(
+            (due for due, of, _ in self.waiting if of == order and since <= due < before),
+            default=None,
+        )
+
+    def spend(self, since: datetime, before: datetime) -> None:
+        """Step over what is done in this stretch."""
+        done = (min(before, self.now) - max(since, NOON)).total_seconds()
+        self.clock.now += 0.0005 + max(0.0, done) * self.density
+
+    def write(self) -> None:
+        ago = self.random.choice([0, 5, 60, 3600, 86400]) * self.random.random()
+        due = self.now - timedelta(seconds=ago)
+        self.waiting.append((due, self.random.randrange(3), self.clock.now))
+        if self.random.random() < 0.3:
+            self.bounds.heard(due)
+
+    def look(self) -> None:
+        since = list(self.bounds.begin(self.random.random() < 0.999))
+        found = [self.first(order, since[order], LATE) or self.now for order in range(3)]
+        self.spend(min(since), LATE)
+        self.bounds.end(found, self.now)
+        if part := self.bounds.part():
+            hidden = [self.first(order, *part) for order in range(3)]
+            self.spend(*part)
+            self.bounds.swept(hidden)
+
+    def take(self) -> None:
+        for one in list(self.waiting):
+            if one[0] >= self.bounds.since[one[1]]:
+                self.waiting.remove(one)
+                self.longest = max(self.longest, self.clock.now - one[2])
+
+
+@pytest.mark.parametrize("density", [0.0, 0.000_01, 0.000_1, 0.001])
+@pytest.mark.parametrize("seed", range(5))
+def test_nothing_stays_hidden_for_longer_than_twenty_times_a_look_at_everything(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch, seed: int, density: float
+):
+    monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", 0.005)
+    world = World(seed, density, clock)
+    for _ in range(1500):
+        if world.random.random() < 0.05:
+            world.write()
+        world.look()
+        world.take()
+        clock.now += world.random.choice([0.05, 0.2, 0.4])
+
+    assert world.longest < 25 * max(0.1, clock.now * density) + 3
