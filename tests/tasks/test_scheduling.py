@@ -179,7 +179,7 @@ def test_the_scheduler_is_woken_by_the_commit_and_not_before(alpha, on_commit):
         task = schedule(alpha, url=URL, delay=0)
 
     assert Task.objects.get() == task
-    assert [callback.__qualname__.split(".")[0] for callback in waiting] == ["wake_schedulers_in"]
+    assert [callback.__module__ for callback in waiting] == ["shared.notify"]
 
 
 def test_a_refusal_leaves_the_callers_transaction_usable(alpha):
