@@ -42,8 +42,7 @@ LEDGER = (
         "the cursor of a task that a pause holds stays due",
         ("tests/concurrency/test_pairs.py",),
         f"{_SQL}/pausing.sql",
-        "    UPDATE task_cursors k SET held = true, execution_id = NULL\n"
-        "    WHERE k.task_id = ANY(%(tasks)s)\n",
+        "    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)\n",
         "    SELECT 1\n",
     ),
     one(

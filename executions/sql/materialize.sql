@@ -267,8 +267,7 @@ WITH paused AS (
     WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
     RETURNING id
 )
-UPDATE task_cursors k SET held = true, execution_id = NULL
-WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
+UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
 
 -- name: unprepare_neglected
 -- Tasks whose prepared instants came due in a time without a scheduler: those with an instant that

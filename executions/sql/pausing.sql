@@ -56,8 +56,7 @@ WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
 -- Locked tasks go under a standing pause, or into one of their own where none is given; one that
 -- is paused keeps the time since when. By primary key.
 WITH held AS (
-    UPDATE task_cursors k SET held = true, execution_id = NULL
-    WHERE k.task_id = ANY(%(tasks)s)
+    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)
 )
 UPDATE tasks t
 SET status = 'PAUSED',

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine import lower_bounds, materialize, plain, standing
+from executions.engine import lower_bounds, materialize, neglected, plain, standing
 from executions.engine.clocks import database_now
 from executions.engine.lower_bounds import NEVER
 from executions.engine.partitions import Partitions, Unowned
@@ -112,18 +112,19 @@ def test_a_change_of_the_task_lets_it_be_planned(
     assert materialize.run_once(partitions).done == 1
 
 
-def test_an_outage_lets_it_be_planned(alpha: Tenant, partitions: Partitions):
+def test_an_outage_lets_be_planned_what_came_due_in_it(alpha: Tenant, partitions: Partitions):
     now = database_now()
-    grace = once(now - timedelta(seconds=30))
-    missed, coming = make_task(alpha, grace), make_task(alpha, soon())
+    missed, coming = make_task(alpha, once(now - timedelta(seconds=30))), make_task(alpha, soon())
     stretch = Unowned(now - timedelta(seconds=60), now)
     partitions.unowned = dict.fromkeys(partitions.held, stretch)
     partitions.neglected = dict(partitions.unowned)
 
-    while not materialize.run_once(partitions).done:
+    while neglected.take_up(partitions):
         pass
 
-    assert not TaskCursor.objects.filter(execution_id__isnull=False).exists()
+    plain_ones = TaskCursor.objects.filter(execution_id__isnull=False)
+    assert [cursor.task_id for cursor in plain_ones] == [coming.id]
+    assert materialize.run_once(partitions).done == 2
     assert {row.task_id for row in Execution.objects.all()} == {missed.id, coming.id}
 
 
