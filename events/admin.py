@@ -42,7 +42,7 @@ class AuditEntryAdmin(ProductAdmin):
 
 @admin.register(AuditChain)
 class AuditChainAdmin(ProductAdmin):
-    """The end of each tenant's audit log."""
+    """Begin and end of each tenant's audit log."""
 
     list_display = ("tenant_id", "sequence")
 

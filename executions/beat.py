@@ -21,6 +21,7 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES, probe, publish, publish_system_job
 from executions.engine import gate, ledger, materialize, resume, worker_history
 from executions.engine.clocks import database_now
+from executions.engine.counts import Counts
 from executions.engine.dispatch import Dispatcher
 from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
@@ -90,16 +91,14 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _materialize(self) -> float:
         counts = materialize.run_once(self.partitions, self._due_tasks)
-        if counts.first is not None:
-            self._due_work.lower(counts.first)
+        self._note_written(counts)
         if counts.done and next_look_is_late(counts.due_in):
             self._agenda.hurry("gate", "dispatch")
         return counts.next_in
 
     def _gate(self) -> float:
         counts = gate.run_once(self.partitions, self._seen_at_gate)
-        if counts.first is not None:
-            self._due_work.lower(counts.first)
+        self._note_written(counts)
         if counts.done:
             self._agenda.hurry("dispatch")
         return counts.next_in
@@ -113,8 +112,7 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _rescue(self) -> float:
         counts = self._rescuer.run_once()
-        if counts.first is not None:
-            self._due_work.lower(counts.first)
+        self._note_written(counts)
         if counts.done:
             self._due_work.heard()
             self._agenda.hurry("dispatch")
@@ -123,11 +121,18 @@ class PunctualScheduler(DatabaseScheduler):
             self._agenda.hurry("materialize", "gate", "dispatch")
         return counts.next_in
 
+    def _note_written(self, counts: Counts) -> None:
+        if counts.first is not None:
+            self._due_work.lower(counts.first)
+
+    def _look_at_everything(self) -> None:
+        self._due_tasks.forget()
+        self._due_work.forget()
+
     def _resume(self) -> float:
         counts = resume.run_once(self.partitions)
         if counts.done:
-            self._due_tasks.forget()
-            self._due_work.forget()
+            self._look_at_everything()
             self._agenda.hurry("materialize", "gate", "dispatch")
         return counts.next_in
 
@@ -183,8 +188,7 @@ class PunctualScheduler(DatabaseScheduler):
             except psycopg.Error as error:
                 log.warning("cannot_listen", extra={"reason": str(error)})
                 return False
-            self._due_tasks.forget()
-            self._due_work.forget()
+            self._look_at_everything()
             self._agenda.hurry("materialize", "gate", "dispatch")
         return True
 
