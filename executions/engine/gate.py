@@ -112,7 +112,7 @@ class _Look:
         self._now = database_now()
         self._done = 0
         self._next: list[float] = [conf().scheduler_sleep_seconds]
-        #: When the first of what was let go is due.
+        #: The earliest due time of the admitted executions.
         self._first: datetime | None = None
 
     def run(self) -> Counts:

@@ -28,8 +28,8 @@ def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> dat
     [since] = bounds.begin(frozenset(held))
     until = now + timedelta(seconds=conf().horizon_seconds + conf().scheduler_sleep_seconds)
     soonest = ask(since, until)
-    # Whoever writes what comes sooner makes himself heard, however long his transaction takes: who
-    # writes what comes seconds later does, too.
+    # A writer of an earlier instant wakes the scheduler; so does a writer of one some seconds
+    # later, which leaves time for a long transaction.
     bounds.end([min(soonest, now + timedelta(seconds=conf().release_seconds))], now)
     if part := bounds.part():
         hidden = ask(*part)
@@ -57,7 +57,7 @@ def first_work(
     # A pool or a partition more may have older work.
     since = bounds.begin((frozenset(pools), frozenset(partitions)))
     first, until, now, any_parked = ask(since, ALWAYS)
-    # Whoever writes work of the window makes himself heard.
+    # A writer of work within the window wakes the scheduler.
     bounds.end([until if moment is None else moment for moment in first], now)
     if part := bounds.part():
         hidden = ask([part[0]] * len(first), part[1])[0]

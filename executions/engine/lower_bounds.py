@@ -28,8 +28,8 @@ class LowerBounds:
     """One bound, or one for each of several orders, of one loop; not shared between threads.
 
     ``since`` are the moments before which nothing is looked for. A look asks between ``begin`` and
-    ``end`` for the first of each order from those moments on, whoever may hold its lock. Where
-    ``part`` names one, it asks for the first in that part too, and says so with ``swept``.
+    ``end`` for the first of each order from those moments on, locked or not. Where ``part`` names
+    one, it asks for the first in that part too, and says so with ``swept``.
     """
 
     def __init__(self, count: int = 1) -> None:

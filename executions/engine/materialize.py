@@ -32,7 +32,6 @@ _GATHER_SECONDS, _LOOK_SECONDS = 1.0, 0.05
 _OF_EACH = 4
 _UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
 
-
 #: Writes what is planned; the last is the ids of instants that have ended already.
 _Write = Callable[[list[Planned], Partitions, datetime, Set[UUID]], None]
 

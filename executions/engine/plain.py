@@ -1,7 +1,7 @@
-"""Prepares tasks that run once, at their instant, whatever happens: in one statement, unplanned.
+"""Prepares plain tasks in one statement, without planning: those with one instant and no policy.
 
-Most one-time tasks do. Their cursor has the id of the execution, made with the task; whatever may
-decide about the instant after all takes it away, and the task is planned as others are.
+The cursor of such a task has the id of its execution, which was made with the task. A change that
+needs a decision about the instant takes the id away, and the task is planned as others are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Taken(NamedTuple):
 
 
 def take(partitions: Partitions, since: datetime, now: datetime, each: int) -> Taken:
-    """Prepare about a batch of due plain tasks, at first so many of each partition.
+    """Prepare about a batch of due plain tasks, in the first pass ``each`` of every partition.
 
     What the database refuses is left to be planned with the others, which tells task from task.
     """

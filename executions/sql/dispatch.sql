@@ -214,9 +214,9 @@ WHERE status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
 GROUP BY pool
 
 -- name: leased
--- The same, with how many destinations each pool's work calls and when the first lease ends, from
--- a lower bound of that on; then, with how much of it is queued, each destination that is asked for
--- or has so many. Index open_executions_leased_idx.
+-- The same, with the number of destinations that each pool's work calls and the end of the first
+-- lease; leases that end before a lower bound are not read. Then each destination that is asked for
+-- or has at least ``many``, with its queued work. Index open_executions_leased_idx.
 WITH grouped AS MATERIALIZED (
     SELECT pool, tenant_id, destination, count(*) AS leased,
            count(*) FILTER (WHERE status = 'QUEUED') AS queued, min(lease_expires_at) AS first

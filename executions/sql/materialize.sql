@@ -1,11 +1,10 @@
 -- name: lock_due_tasks
 -- Tasks of the held partitions whose next instant falls within the horizon, soonest first; of each
 -- partition its first few from a lower bound on, so that a pass does not read all that is due, nor
--- what was. Task and cursor are
--- locked, which closes the race with an edit, pause or delete; another session's lock is skipped,
--- not waited for. Index task_cursors_due_idx. A lease that has run out gives nothing: whoever plans
--- must own when the transaction begins. (Nothing here is joined that statistics may take for one
--- row, or each would be compared with each: a task is fetched by its id.)
+-- what was. Task and cursor are locked, which closes the race with an edit, pause or delete; another
+-- session's lock is skipped, not waited for. Index task_cursors_due_idx. A lease that has run out
+-- gives nothing: a planner must own when its transaction begins. (Nothing here is joined that
+-- statistics may take for one row, or each would be compared with each: a task is fetched by its id.)
 SELECT d.*
 FROM (
     SELECT l.partition FROM partition_leases l
