@@ -16,6 +16,7 @@ from psycopg import sql
 from shared.conf import conf
 from shared.ids import first_id_at, moment_of
 from shared.sql import rows, run, statement
+from shared.statistics_kept import ANALYZE_SHARE
 
 DAILY_TABLES = ("executions", "attempts", "events")
 DAY = timedelta(days=1)
@@ -27,7 +28,13 @@ _SURELY_THERE = timedelta(hours=20)
 _LAST_HOURS = timedelta(hours=2, minutes=2)
 #: How long a day stays that was made again for what ended after the day had left.
 _KEPT_FOR_LATE_ENDS = timedelta(days=7)
-_STEPS_OF_A_DAY = ("prune/create_day", "prune/bound_day", "prune/attach_day", "prune/unbound_day")
+_STEPS_OF_A_DAY = (
+    "prune/create_day",
+    "prune/quiet_day",
+    "prune/bound_day",
+    "prune/attach_day",
+    "prune/unbound_day",
+)
 #: The comment of a day's table from the moment on that it leaves; one that somebody detached by
 #: hand does not have it and stays.
 LEAVING = "Leaves the ledger."
@@ -151,14 +158,24 @@ def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Comp
         "low": sql.Literal(first_id_at(day)),
         "high": sql.Literal(first_id_at(day + DAY)),
         "table_bounds": sql.Identifier(f"{_table(parent, day)}_bounds"),
+        "share": sql.Literal(ANALYZE_SHARE),
     }
 
 
 def _create_day(parent: str, day: datetime) -> None:
     names = day_names(parent, day)
+    names["depths"] = _depths(parent_of(parent))
     with connection.cursor() as cursor:
         for name in _STEPS_OF_A_DAY:
             cursor.execute(sql.SQL(statement(name)).format(**names))
+
+
+def _depths(parent: str) -> sql.Composable:
+    column = sql.SQL("ALTER COLUMN {} SET STATISTICS {}")
+    found = rows("prune/quiet_columns", {"parent": parent})
+    return sql.SQL(", ").join(
+        column.format(sql.Identifier(name), sql.Literal(depth)) for name, depth in found
+    )
 
 
 def _clear_name(table: str) -> None:

@@ -15,6 +15,19 @@ SELECT pg_advisory_xact_lock(727301)
 -- it in place would.
 CREATE TABLE {table} (
     LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES INCLUDING STORAGE)
+    WITH (autovacuum_analyze_scale_factor = {share})
+
+-- name: quiet_columns
+-- The columns of which a partitioned table keeps statistics of another depth than the usual, and
+-- that depth, which a table made like it does not take over.
+SELECT attname, attstattarget FROM pg_attribute
+WHERE attrelid = %(parent)s::regclass AND attnum > 0 AND NOT attisdropped
+  AND attstattarget IS NOT NULL
+ORDER BY attnum
+
+-- name: quiet_day
+-- The same depth for the day's table.
+ALTER TABLE {table} {depths}
 
 -- name: bound_day
 -- A check that proves the bounds, so that attaching does not scan.

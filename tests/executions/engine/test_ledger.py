@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from executions.engine import ledger
 from executions.engine.clocks import database_now
@@ -125,6 +126,20 @@ def test_a_days_table_takes_the_whole_day_and_nothing_else(alpha: Tenant):
 
     with pytest.raises(Exception, match="no partition"):
         put(alpha, day + DAY, "SUCCEEDED")
+
+
+@pytest.mark.parametrize("table", ledger.DAILY_TABLES)
+def test_a_new_day_keeps_the_statistics_that_its_whole_keeps(table: str):
+    ledger.make_days([datetime(2031, 3, 1, tzinfo=UTC)])
+
+    asked = "prune/quiet_columns"
+    depths = rows(asked, {"parent": f"{table}_20310301"})
+
+    assert depths
+    assert depths == rows(asked, {"parent": ledger.parent_of(table)})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reloptions FROM pg_class WHERE relname = %s", [f"{table}_20310301"])
+        assert cursor.fetchall() == [(["autovacuum_analyze_scale_factor=0.5"],)]
 
 
 def test_the_days_ahead_are_there():
