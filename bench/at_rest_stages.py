@@ -168,12 +168,10 @@ def _claim(common: Mapping[str, Any]) -> int:
 
 def _as_owned() -> Any:
     """Return the partitions as the installation's only scheduler owns them now."""
-    from django.db.models.functions import Now
-
     from executions.engine.partitions import Partitions
     from executions.models import PartitionLease
 
-    leases = list(PartitionLease.objects.filter(owner__isnull=False, expires_at__gt=Now()))
+    leases = list(PartitionLease.objects.standing())
     if len({lease.owner for lease in leases}) != 1:
         raise InstallationError("not one scheduler owns the partitions")
     found = Partitions(leases[0].owner)

@@ -6,6 +6,7 @@ A test holds every text to the code: where the code changes, the mutation is to 
 from __future__ import annotations
 
 from bench.mutation import Edit, Mutation, one
+from bench.mutation_leases import LEASES
 from bench.mutation_ledger import LEDGER
 
 _ENGINE = "tests/executions/engine"
@@ -14,7 +15,6 @@ _EPOCH = (
     f"{_ENGINE}/test_materialize.py::test_a_stale_epoch_writes_nothing",
     f"{_ENGINE}/test_materialize.py::test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike",
 )
-_PARTITIONS = (f"{_ENGINE}/test_partitions.py",)
 _GUARD = (f"{_ENGINE}/test_guard.py", f"{_ENGINE}/test_guard_destinations.py")
 _SILENCE = (f"{_ENGINE}/test_silence.py",)
 _WITHDRAWAL = (f"{_ENGINE}/test_withdrawal.py",)
@@ -151,49 +151,6 @@ EPOCHS = (
         _HELD_EPOCH,
         _ANY_EPOCH,
         "-- name: take_cursors\n",
-    ),
-    one(
-        "epoch-renew",
-        "a lease is renewed under an epoch that is over",
-        _PARTITIONS,
-        f"{_SQL}/leases.sql",
-        _HELD_EPOCH,
-        _ANY_EPOCH,
-        "-- name: renew\n",
-    ),
-    one(
-        "owner-renew",
-        "a lease of another owner is renewed",
-        _PARTITIONS,
-        f"{_SQL}/leases.sql",
-        "l.owner = %(node)s AND ",
-        "",
-        "-- name: renew\n",
-    ),
-    one(
-        "epoch-release",
-        "a lease is given up under an epoch that is over",
-        _PARTITIONS,
-        f"{_SQL}/leases.sql",
-        _HELD_EPOCH,
-        _ANY_EPOCH,
-        "-- name: release\n",
-    ),
-    one(
-        "epoch-stays",
-        "a takeover does not raise the epoch",
-        _PARTITIONS,
-        f"{_SQL}/leases.sql",
-        "epoch = l.epoch + 1",
-        "epoch = l.epoch",
-    ),
-    one(
-        "trust-from-the-end",
-        "the trust in a lease counts from the end of the renewing call",
-        _PARTITIONS,
-        "executions/engine/partitions.py",
-        "self._trusted_until = started + ttl",
-        "self._trusted_until = time.monotonic() + ttl",
     ),
 )
 
@@ -386,4 +343,4 @@ START_GUARD = (
     ),
 )
 
-MUTATIONS = (*TOKENS, *EPOCHS, *STREAM, *START_GUARD, *LEDGER)
+MUTATIONS = (*TOKENS, *EPOCHS, *LEASES, *STREAM, *START_GUARD, *LEDGER)

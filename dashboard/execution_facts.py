@@ -47,7 +47,7 @@ class Stay:
 
     words: str
     since: datetime | None
-    lease_until: datetime | None
+    lease_expires_at: datetime | None
     cancel_requested_at: datetime | None
     hard_end_at: datetime | None
 
@@ -67,7 +67,7 @@ def stay_of(execution: Execution, target: Mapping[str, Any]) -> Stay | None:
     return Stay(
         words=words,
         since=accepted,
-        lease_until=execution.lease_expires_at,
+        lease_expires_at=execution.lease_expires_at,
         cancel_requested_at=asked,
         hard_end_at=None if asked is None else asked + timedelta(seconds=seconds),
     )

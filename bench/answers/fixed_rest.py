@@ -74,9 +74,14 @@ def make_shared() -> None:
 
     node = fixed_id(NOW - _HOUR, 1, 0)
     SchedulerNode.objects.create(
-        id=node, name="host-1", pid=4242, started_at=NOW - _HOUR, heartbeat_at=NOW
+        id=node,
+        name="host-1",
+        pid=4242,
+        started_at=NOW - _HOUR,
+        heartbeat_at=NOW,
+        lease_expires_at=NOW + _MINUTE,
     )
-    PartitionLease.objects.update(owner=node, epoch=7, expires_at=NOW + _MINUTE)
+    PartitionLease.objects.update(owner=node, epoch=7, expires_at=None)
     for number in range(60):
         WorkerMinute.objects.create(
             worker="worker-1", minute=NOW - (number + 1) * _MINUTE, pool="default", host="host-1",

@@ -60,7 +60,7 @@ def _owns(site: Site, pid: int) -> bool:
     return bool(
         site.rows(
             "SELECT 1 FROM partition_leases l JOIN scheduler_nodes n ON n.id = l.owner"
-            " WHERE n.pid = %s AND l.expires_at > now() LIMIT 1",
+            " WHERE n.pid = %s AND least(l.expires_at, n.lease_expires_at) > now() LIMIT 1",
             (pid,),
         )
     )

@@ -94,7 +94,7 @@ class Watch:
 _WORKING = {
     "scheduler": """
         SELECT count(*) FROM partition_leases l JOIN scheduler_nodes n ON n.id = l.owner
-        WHERE n.name LIKE %s AND l.expires_at > now()
+        WHERE n.name LIKE %s AND least(l.expires_at, n.lease_expires_at) > now()
     """,
     "worker": "SELECT count(*) FROM attempts WHERE worker LIKE %s AND started_at > %s",
 }

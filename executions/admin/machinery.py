@@ -18,12 +18,12 @@ from shared.admin import ProductAdmin
 class SchedulerNodeAdmin(ProductAdmin):
     """Live schedulers by their heartbeat."""
 
-    list_display = ("name", "pid", "started_at", "heartbeat_at", "id")
+    list_display = ("name", "pid", "started_at", "heartbeat_at", "lease_expires_at", "id")
 
 
 @admin.register(PartitionLease)
 class PartitionLeaseAdmin(ProductAdmin):
-    """Which scheduler owns which of the 256 partitions."""
+    """Which scheduler owns which of the 256 partitions, as long as that scheduler's lease lasts."""
 
     list_display = ("partition", "owner", "epoch", "expires_at")
     list_per_page = 256

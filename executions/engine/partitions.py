@@ -2,7 +2,8 @@
 
 Every scheduler computes the same fair share by rendezvous hashing over the live nodes, so that a
 node that joins or leaves moves only its own share. Ownership is a row in the database with a
-rising epoch; every write of the scheduler names owner and epoch.
+rising epoch; every write of the scheduler names owner and epoch. It lasts as long as the lease of
+its owner, which is one for all that it owns.
 """
 
 from __future__ import annotations
@@ -103,18 +104,20 @@ class Partitions:
         """Beat, renew, give up and take; return the seconds until the next call is wanted."""
         ttl = conf().partition_lease_seconds
         started = time.monotonic()
-        share = self._fair_share(ttl)
-        renewed = self._renew(ttl)
-        surplus = {p: epoch for p, epoch in renewed.items() if p not in share}
+        stands, share, owned = self._beat(ttl)
+        renewed = {p: e for p, e in owned.items() if stands and e == self._held.get(p)}
+        taken: dict[int, int] = {}
+        # Also what is its own and not held: nobody else could take it while this one lives.
+        if missing := (share | owned.keys()) - renewed.keys():
+            taken = self._acquire(sorted(missing), ttl)
+        kept = renewed | taken
+        surplus = {p: epoch for p, epoch in kept.items() if p not in share}
         if surplus:
             # Without Redis it may have claimed what it could not send, nor hand back: whoever takes
             # such partitions looks after that at once, as after a crash.
             given_up = "leases/release" if self._reaches_redis else "leases/hand_over"
             run(given_up, self.parameters(surplus))
-        kept = {p: epoch for p, epoch in renewed.items() if p in share}
-        missing = share - kept.keys()
-        if missing:
-            kept.update(self._acquire(sorted(missing), ttl))
+            kept = {p: epoch for p, epoch in kept.items() if p in share}
         lost = len(self._held.keys() - renewed.keys())
         self._held = kept
         self.unowned = {p: found for p, found in self.unowned.items() if p in kept}
@@ -165,34 +168,31 @@ class Partitions:
 
     def release_all(self) -> None:
         """Give everything up at once, for a warm stop."""
-        run("leases/release", self.parameters(self._held))
+        run("leases/release_all", {"node": self.node})
         run("leases/drop_node", {"node": self.node})
         self._held = {}
         self.unowned, self.neglected, self.inherited = {}, {}, {}
         wake_schedulers_now()
 
-    def _fair_share(self, ttl: float) -> set[int]:
-        node = {"node": self.node, "name": self.name, "pid": os.getpid()}
-        _, found = together(
+    def _beat(self, ttl: float) -> tuple[bool, set[int], dict[int, int]]:
+        """Renew the lease; return whether it stood, what it should have, and what it owns."""
+        node = {"node": self.node, "name": self.name, "pid": os.getpid(), "ttl": ttl}
+        beat, found, owned = together(
             ("leases/beat_node", {**node, "reaches_redis": self._reaches_redis}),
             ("leases/live_nodes", {"ttl": ttl}),
+            ("leases/owned", {"node": self.node}),
         )
         live = tuple(row[0] for row in found.rows)
         if live != self._share[0]:
-            run("leases/drop_dead_nodes")
             self._share = (live, fair_share(self.node, live, conf().partition_count))
-        return self._share[1]
-
-    def _renew(self, ttl: float) -> dict[int, int]:
-        if not self._held:
-            return {}
-        return dict(rows("leases/renew", {**self.parameters(self._held), "ttl": ttl}))
+        return beat.rows[0][0], self._share[1], dict(owned.rows)
 
     def _acquire(self, wanted: Iterable[int], ttl: float) -> dict[int, int]:
         parameters = {"node": self.node, "partitions": list(wanted), "ttl": ttl}
         taken = rows("leases/acquire", {**parameters, "outage": OUTAGE_SECONDS})
         self.inherited |= {partition: now for partition, _, now, inherited in taken if inherited}
         if taken:
+            run("leases/drop_dead_nodes")
             asked = {"partitions": [partition for partition, *_ in taken]}
             for partition, since, until, unjudged_since in rows("leases/unowned", asked):
                 self.unowned[partition] = Unowned(since, until)

@@ -9,7 +9,8 @@ from django.db.models.functions import Now
 class SchedulerNode(models.Model):
     """Schedulers share the partitions between the nodes whose heartbeat is fresh.
 
-    One that does not reach Redis can send nothing: it gets none while another reaches it.
+    One that does not reach Redis can send nothing: it gets none while another reaches it. What it
+    owns is its own until ``lease_expires_at``.
     """
 
     id = models.UUIDField(primary_key=True)
@@ -18,6 +19,7 @@ class SchedulerNode(models.Model):
     started_at = models.DateTimeField(db_default=Now())
     heartbeat_at = models.DateTimeField(db_default=Now())
     reaches_redis = models.BooleanField(default=True, db_default=True)
+    lease_expires_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "scheduler_nodes"

@@ -1,7 +1,7 @@
 -- name: partition
 -- Who owns a partition under which epoch, until when, and when that scheduler was last heard of.
 -- Primary keys.
-SELECT l.owner, l.epoch, l.expires_at, n.name, n.heartbeat_at
+SELECT l.owner, l.epoch, least(l.expires_at, n.lease_expires_at), n.name, n.heartbeat_at
 FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 WHERE l.partition = %(partition)s
 

@@ -90,7 +90,9 @@ WITH taken AS MATERIALIZED (
     WHERE t.partition = ANY(ARRAY(
         SELECT l.partition FROM partition_leases l
         WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
-          AND l.expires_at > now()))
+          AND coalesce(l.expires_at > now(), true) AND EXISTS (
+              SELECT FROM scheduler_nodes n
+              WHERE n.id = %(node)s AND n.lease_expires_at > now())))
       AND pg_try_advisory_xact_lock(
         hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
 ), of_schedules AS (

@@ -1,8 +1,16 @@
 -- name: beat_node
--- Records this scheduler's heartbeat by the database's clock.
-INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at, reaches_redis)
-VALUES (%(node)s, %(name)s, %(pid)s, now(), now(), %(reaches_redis)s)
-ON CONFLICT (id) DO UPDATE SET heartbeat_at = now(), reaches_redis = excluded.reaches_redis
+-- Records this scheduler's heartbeat by the database's clock, and prolongs its lease, which covers
+-- all partitions that it owns; answers whether it stands. One that has run out is not prolonged:
+-- others may take what it covered. (One row and no row of each partition: beside a transaction that
+-- stays open, what is written every two seconds has many versions to step over.)
+INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at, reaches_redis, lease_expires_at)
+VALUES (%(node)s, %(name)s, %(pid)s, now(), now(), %(reaches_redis)s, now())
+ON CONFLICT (id) DO UPDATE
+SET heartbeat_at = now(), reaches_redis = excluded.reaches_redis,
+    lease_expires_at = CASE WHEN scheduler_nodes.lease_expires_at > now()
+                       THEN now() + %(ttl)s * interval '1 second'
+                       ELSE scheduler_nodes.lease_expires_at END
+RETURNING lease_expires_at > now()
 
 -- name: live_nodes
 -- Schedulers whose heartbeat is fresher than a lease; the share of each is computed from them.
@@ -16,23 +24,21 @@ WHERE reaches_redis OR NOT EXISTS (SELECT 1 FROM live WHERE reaches_redis)
 ORDER BY id
 
 -- name: drop_dead_nodes
--- Forgets schedulers that were silent for an hour.
-DELETE FROM scheduler_nodes WHERE heartbeat_at < now() - interval '1 hour'
+-- Forgets schedulers that were silent for an hour, once their partitions are with others: the end
+-- of their lease says since when nobody looked after them.
+DELETE FROM scheduler_nodes n
+WHERE n.heartbeat_at < now() - interval '1 hour'
+  AND NOT EXISTS (SELECT FROM partition_leases l WHERE l.owner = n.id)
 
 -- name: drop_node
--- Forgets this scheduler at a warm stop, so that the others take their new share at once.
+-- Forgets this scheduler at a warm stop, when it has given up everything, so that the others take
+-- their new share at once.
 DELETE FROM scheduler_nodes WHERE id = %(node)s
 
--- name: renew
--- Prolongs what this node still owns under the epoch it knows, given by the place of its partition;
--- a lease that was taken over in the meantime is not renewed and is missing from the answer. (Read
--- as a whole, as everywhere: a row that is written every two seconds has many versions beside a
--- transaction that stays open, and is dear to look for.)
-UPDATE partition_leases l
-SET expires_at = now() + %(ttl)s * interval '1 second'
-WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
-  AND l.expires_at > now()
-RETURNING l.partition, l.epoch
+-- name: owned
+-- What stands as this node's, also what it does not know of: of an answer that was lost.
+SELECT l.partition, l.epoch FROM partition_leases l
+WHERE l.owner = %(node)s AND coalesce(l.expires_at > now(), true)
 
 -- name: release
 -- Gives partitions up under the epoch held; whoever should own them may take them at once. The
@@ -40,6 +46,10 @@ RETURNING l.partition, l.epoch
 UPDATE partition_leases l
 SET owner = NULL, expires_at = now()
 WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
+
+-- name: release_all
+-- Gives up whatever is this node's, at a warm stop.
+UPDATE partition_leases l SET owner = NULL, expires_at = now() WHERE l.owner = %(node)s
 
 -- name: hand_over
 -- Lets partitions expire at once under the epoch held, with the owner's name: whoever takes them
@@ -51,23 +61,34 @@ WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 -- name: acquire
 -- Takes unowned or expired partitions, also those of its own that it does not know of, and raises
 -- their epoch, which fences the former owner; answers also whether they were another's until
--- their lease ran out. Notes the time in which they had no scheduler, where that was an outage: a
--- former owner that did not release may have died right after it renewed. Skips rows that another
--- scheduler is taking in this very moment.
+-- their lease ran out. A partition is another's as long as that scheduler's lease stands, unless it
+-- was handed over. Begins this scheduler's lease where that had ended. Notes the time in which they
+-- had no scheduler, where that was an outage: a former owner that did not release may have died
+-- right after it renewed. Skips rows that another scheduler is taking in this very moment.
 WITH free AS (
-    SELECT partition, owner, expires_at FROM partition_leases
-    WHERE partition = ANY(%(partitions)s)
-      AND (owner IS NULL OR owner = %(node)s OR expires_at <= now())
-    ORDER BY partition FOR NO KEY UPDATE SKIP LOCKED
+    SELECT l.partition, l.owner, CASE WHEN l.owner IS NULL THEN l.expires_at
+        ELSE coalesce(least(l.expires_at, (
+            SELECT n.lease_expires_at FROM scheduler_nodes n WHERE n.id = l.owner
+        )), '1970-01-01T00:00:00Z') END AS ended_at
+    FROM partition_leases l
+    WHERE l.partition = ANY(%(partitions)s)
+      -- Asked anew where the row has changed since: whoever took it meanwhile lives.
+      AND (l.owner IS NULL OR l.owner = %(node)s OR coalesce(least(l.expires_at, (
+          SELECT n.lease_expires_at FROM scheduler_nodes n WHERE n.id = l.owner
+      )), '1970-01-01T00:00:00Z') <= now())
+    ORDER BY l.partition FOR NO KEY UPDATE SKIP LOCKED
+), begun AS (
+    UPDATE scheduler_nodes n SET lease_expires_at = now() + %(ttl)s * interval '1 second'
+    WHERE n.id = %(node)s AND n.lease_expires_at <= now()
 ), taken AS (
     UPDATE partition_leases l
-    SET owner = %(node)s, epoch = l.epoch + 1, expires_at = now() + %(ttl)s * interval '1 second'
+    SET owner = %(node)s, epoch = l.epoch + 1, expires_at = NULL
     FROM free
     WHERE l.partition = free.partition
     RETURNING l.partition, l.epoch, now() AS at,
               coalesce(free.owner <> %(node)s, false) AS inherited,
-              CASE WHEN free.owner IS NULL THEN free.expires_at
-                   ELSE free.expires_at - %(ttl)s * interval '1 second' END AS unowned_since
+              CASE WHEN free.owner IS NULL THEN free.ended_at
+                   ELSE free.ended_at - %(ttl)s * interval '1 second' END AS unowned_since
 ), noted AS (
     INSERT INTO unowned_stretches (partition, since, until)
     SELECT partition, unowned_since, at FROM taken
@@ -95,13 +116,16 @@ WHERE u.partition = j.partition AND NOT u.judged AND u.until <= j.until
 -- name: next_expiry
 -- Seconds until the first lease of another owner runs out, so that a dead scheduler's partitions
 -- move at that moment and not at the next heartbeat.
-SELECT extract(epoch FROM min(expires_at) - clock_timestamp())::float8
-FROM partition_leases
-WHERE partition = ANY(%(partitions)s) AND owner <> %(node)s
+SELECT extract(epoch FROM min(coalesce(least(l.expires_at, n.lease_expires_at), now()))
+               - clock_timestamp())::float8
+FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
+WHERE l.partition = ANY(%(partitions)s) AND l.owner <> %(node)s
 
 -- name: has_live_scheduler
 -- Whether any partition is owned by a scheduler that still renews.
-SELECT count(*) FILTER (WHERE expires_at > now()), count(*) FROM partition_leases
+SELECT count(*) FILTER (
+    WHERE l.owner IS NOT NULL AND least(l.expires_at, n.lease_expires_at) > now()), count(*)
+FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 
 -- name: database_time
 -- The clock that decides.

@@ -9,7 +9,8 @@ SELECT d.*
 FROM (
     SELECT l.partition FROM partition_leases l
     WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
-      AND l.expires_at > now()
+      AND coalesce(l.expires_at > now(), true) AND EXISTS (
+          SELECT FROM scheduler_nodes n WHERE n.id = %(node)s AND n.lease_expires_at > now())
     OFFSET 0
 ) AS held CROSS JOIN LATERAL (
     SELECT t.id, t.tenant_id, t.type,
@@ -38,7 +39,8 @@ WITH due AS MATERIALIZED (
     SELECT d.* FROM (
         SELECT l.partition FROM partition_leases l
         WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
-          AND l.expires_at > now()
+          AND coalesce(l.expires_at > now(), true) AND EXISTS (
+              SELECT FROM scheduler_nodes n WHERE n.id = %(node)s AND n.lease_expires_at > now())
         OFFSET 0
     ) AS held CROSS JOIN LATERAL (
         SELECT k.ctid AS place, k.execution_id, k.next_run_at, t.*

@@ -91,9 +91,7 @@ def schedulers() -> list[SchedulerView]:
     """Return the schedulers by name, with how many partitions each owns."""
     now = database_now()
     owned = dict(
-        PartitionLease.objects.filter(expires_at__gt=now, owner__isnull=False)
-        .values_list("owner")
-        .annotate(Count("partition"))
+        PartitionLease.objects.standing().values_list("owner").annotate(Count("partition"))
     )
     return [_scheduler(node, now, owned) for node in SchedulerNode.objects.order_by("name", "id")]
 
@@ -104,11 +102,11 @@ def partition_map() -> list[PartitionView]:
     return [
         PartitionView(
             partition=lease.partition,
-            owner=lease.owner if lease.expires_at and lease.expires_at > now else None,
+            owner=lease.owner if lease.ends_at and lease.ends_at > now else None,
             epoch=lease.epoch,
-            expires_at=lease.expires_at,
+            expires_at=lease.ends_at,
         )
-        for lease in PartitionLease.objects.order_by("partition")
+        for lease in PartitionLease.objects.with_ends().order_by("partition")
     ]
 
 

@@ -30,6 +30,7 @@ RELEASE_BREAKS = {
     "executions 0015_queue_and_history": "unfinished work and history part ways",
     "executions 0016_priority": "claims order by priority, and bands are no longer written",
     "executions 0017_one_index_of_attempts": "the recorder's insert names the new key",
+    "executions 0020_lease_of_a_node": "schedulers renew one lease of theirs, not each partition's",
     "tasks 0020_cursors_apart": "the scheduler moves cursors in a table of their own",
     "tasks 0023_limits_beside_tasks": "what old code edits afterwards would be prepared as before",
     "tasks 0022_last_runs_apart": "the recorder writes last runs of recurring tasks elsewhere",

@@ -13,7 +13,7 @@ from django.db.models import F
 from executions.engine import gate, withdrawal
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
-from executions.models import Execution, PartitionLease, SchedulerNode
+from executions.models import Execution, SchedulerNode
 from shared import sql
 from shared.notify import Listener
 from tasks.models import Task
@@ -49,8 +49,9 @@ def scheduler() -> Partitions:
 
 def take_over(dead: Partitions) -> Partitions:
     """Return a scheduler that has taken everything of another that was silent for long."""
-    PartitionLease.objects.filter(owner=dead.node).update(expires_at=F("expires_at") - LONG_AGO)
-    SchedulerNode.objects.filter(id=dead.node).update(heartbeat_at=F("heartbeat_at") - LONG_AGO)
+    SchedulerNode.objects.filter(id=dead.node).update(
+        heartbeat_at=F("heartbeat_at") - LONG_AGO, lease_expires_at=F("lease_expires_at") - LONG_AGO
+    )
     heir = scheduler()
     heir.neglected = {}  # the misfire policies have had their say
     return heir

@@ -17,7 +17,7 @@ from executions.engine.destination_key import IN_FLIGHT, RATE
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
 from executions.engine.transitions import Claimed
-from executions.models import Destination, Execution, PartitionLease, SchedulerNode
+from executions.models import Destination, Execution, SchedulerNode
 from executions.services.cancellation import cancel_execution
 from executions.services.destinations import change_limits
 from tasks.models import Task
@@ -124,8 +124,9 @@ def test_a_zombie_and_its_heir_each_keep_to_the_limit_and_share_no_work(
     due(alpha, 20, parked=True)
     zombie = Partitions()
     zombie.run_once()
-    PartitionLease.objects.filter(owner=zombie.node).update(expires_at=F("expires_at") - LONG_AGO)
-    SchedulerNode.objects.update(heartbeat_at=F("heartbeat_at") - LONG_AGO)
+    SchedulerNode.objects.update(
+        heartbeat_at=F("heartbeat_at") - LONG_AGO, lease_expires_at=F("lease_expires_at") - LONG_AGO
+    )
     heir = Partitions()
     heir.run_once()
     heir.neglected = {}  # the misfire policies have had their say

@@ -20,10 +20,11 @@ Beside = Callable[[Callable[[], Any]], Any]
 
 
 def die(partitions: Partitions) -> None:
-    """Let the scheduler have been silent for as long as its leases last."""
+    """Let the scheduler have been silent for as long as its lease lasts."""
     past = database_now() - timedelta(seconds=20)
-    PartitionLease.objects.filter(owner=partitions.node).update(expires_at=past)
-    SchedulerNode.objects.filter(id=partitions.node).update(heartbeat_at=past)
+    SchedulerNode.objects.filter(id=partitions.node).update(
+        heartbeat_at=past, lease_expires_at=past
+    )
 
 
 def test_a_partition_that_is_being_taken_is_left_to_whoever_takes_it(ground: None, beside: Beside):
@@ -43,19 +44,38 @@ def test_a_partition_that_is_being_taken_is_left_to_whoever_takes_it(ground: Non
     assert all(epochs[number] == epoch for number, epoch in first.held.items())
 
 
-def test_a_renewal_that_waited_for_a_takeover_renews_nothing(ground: None, beside: Beside):
+def test_a_scheduler_that_comes_back_during_a_takeover_takes_nothing_back(
+    ground: None, beside: Beside
+):
     slow, fast = Partitions(), Partitions()
     slow.run_once()
     die(slow)
 
     with transaction.atomic():
-        # The takeover holds the rows; the renewal has read them before it.
+        # The takeover holds the rows, which the other still reads as its own.
         fast.run_once()
-        renewing = beside(lambda: slow._renew(8.0))
-        renewing.waits_for_a_lock()
+        beside(slow.run_once).join()
 
-    assert renewing.join() == {}
+    assert not slow.held
+    assert fast.held == dict(PartitionLease.objects.values_list("partition", "epoch"))
     assert all(lease.owner == fast.node for lease in PartitionLease.objects.all())
+
+
+def test_a_takeover_that_was_undone_leaves_the_partitions_to_whoever_comes_next(
+    ground: None, beside: Beside
+):
+    slow, fast = Partitions(), Partitions()
+    slow.run_once()
+    die(slow)
+
+    with transaction.atomic():
+        fast.run_once()
+        beside(slow.run_once).join()
+        transaction.set_rollback(True)
+    slow.run_once()
+
+    assert slow.held == dict(PartitionLease.objects.values_list("partition", "epoch"))
+    assert set(slow.held.values()) == {2}
 
 
 @pytest.mark.parametrize("moment", ["before the rows", "before the cursor"])

@@ -210,4 +210,4 @@ def test_a_run_that_nobody_cancels_has_no_end():
     stay = stay_of(Execution(status="QUEUED", lease_expires_at=AT), HANDLER)
 
     assert stay is not None
-    assert (stay.hard_end_at, stay.lease_until) == (None, AT)
+    assert (stay.hard_end_at, stay.lease_expires_at) == (None, AT)

@@ -8,7 +8,6 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from uuid import UUID
 
 import pytest
-from django.db.models.functions import Now
 
 from executions.models import PartitionLease, SchedulerNode
 from tests.factories import every_second, executions_of, make_task, make_tenant
@@ -27,7 +26,7 @@ def owners() -> Counter[UUID]:
 
 def live_owners() -> Counter[UUID]:
     """Return how many partitions each owner holds whose lease runs."""
-    running = PartitionLease.objects.filter(expires_at__gt=Now())
+    running = PartitionLease.objects.standing()
     return Counter(owner for owner in running.values_list("owner", flat=True) if owner)
 
 

@@ -44,7 +44,9 @@ class _Ownership:
 
 def _read() -> _Ownership:
     nodes = list(SchedulerNode.objects.order_by("started_at", "id"))
-    return _Ownership(nodes, list(PartitionLease.objects.order_by("partition")), database_now())
+    return _Ownership(
+        nodes, list(PartitionLease.objects.with_ends().order_by("partition")), database_now()
+    )
 
 
 def _list(command: Any, options: Mapping[str, Any]) -> None:
@@ -80,7 +82,7 @@ class Command(VerbCommand):
 
 
 def _stands(lease: PartitionLease, now: datetime) -> bool:
-    return lease.owner is not None and lease.expires_at is not None and lease.expires_at > now
+    return lease.owner is not None and lease.ends_at is not None and lease.ends_at > now
 
 
 def _schedulers(
@@ -142,7 +144,7 @@ def _partitions(
             "owner": str(lease.owner) if _stands(lease, now) else None,
             "owner_name": names.get(lease.owner) if lease.owner and _stands(lease, now) else None,
             "epoch": lease.epoch,
-            "expires_at": lease.expires_at,
+            "expires_at": lease.ends_at,
         }
         for lease in leases
     ]

@@ -6,13 +6,13 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db.models import F
+from django.db.models import F, Model
 
 from executions.engine import ledger, materialize, planning
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.engine.planning import plan_tasks
-from executions.models import Execution, PartitionLease
+from executions.models import Execution, PartitionLease, SchedulerNode
 from shared.conf import conf
 from shared.ids import execution_id
 from shared.instants import format_instant
@@ -27,6 +27,10 @@ pytestmark = pytest.mark.django_db
 #: Each says alone that the partition is no longer this scheduler's.
 TAKEN_OVER = pytest.mark.parametrize(
     "changed", [{"owner": uuid4()}, {"epoch": F("epoch") + 1}], ids=["another owner", "new epoch"]
+)
+
+ENDED = pytest.mark.parametrize(
+    ("model", "field"), [(PartitionLease, "expires_at"), (SchedulerNode, "lease_expires_at")]
 )
 
 
@@ -203,7 +207,7 @@ def test_a_lease_that_ends_in_the_middle_loses_no_instant(
 
     def lapsed(*arguments: Any) -> Any:
         # The database's clock was set, say. Nobody else has taken over.
-        PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=30))
+        SchedulerNode.objects.update(lease_expires_at=database_now() - timedelta(seconds=30))
         return plan_tasks(*arguments)
 
     monkeypatch.setattr(materialize, "plan_tasks", lapsed)
@@ -218,9 +222,12 @@ def test_a_lease_that_ends_in_the_middle_loses_no_instant(
     assert len(written) == (cursor - first).total_seconds()
 
 
-def test_a_lease_that_has_ended_plans_nothing(alpha: Tenant, partitions: Partitions):
+@ENDED
+def test_a_lease_that_has_ended_plans_nothing(
+    alpha: Tenant, partitions: Partitions, model: type[Model], field: str
+):
     task = make_task(alpha, every_second())
-    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=30))
+    model._default_manager.update(**{field: database_now() - timedelta(seconds=30)})
 
     assert materialize.run_once(partitions).done == 0
 

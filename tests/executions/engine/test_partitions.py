@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Model
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,8 +41,9 @@ def expire(*nodes: Partitions) -> None:
     """Let the nodes be dead for as long as a lease lasts."""
     ago = timedelta(seconds=conf().partition_lease_seconds + 1)
     ids = [node.node for node in nodes]
-    SchedulerNode.objects.filter(id__in=ids).update(heartbeat_at=F("heartbeat_at") - ago)
-    PartitionLease.objects.filter(owner__in=ids).update(expires_at=F("expires_at") - ago)
+    SchedulerNode.objects.filter(id__in=ids).update(
+        heartbeat_at=F("heartbeat_at") - ago, lease_expires_at=F("lease_expires_at") - ago
+    )
 
 
 @given(NODES)
@@ -216,41 +217,102 @@ def test_what_was_taken_over_is_not_renewed():
     first.run_once()
     expire(first)
     second.run_once()
-    ends = list(PartitionLease.objects.values_list("expires_at"))
+    taken = list(PartitionLease.objects.order_by("partition").values())
 
     first.run_once()
 
-    assert not set(first.held) & set(second.held)
-    assert list(PartitionLease.objects.values_list("expires_at")) == ends
+    assert not first.held
+    assert list(PartitionLease.objects.order_by("partition").values()) == taken
     assert refusals.read()["leases"] == conf().partition_count
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "changed", [{"owner": uuid4()}, {"epoch": F("epoch") + 1}], ids=["another owner", "new epoch"]
-)
-def test_another_owner_or_another_epoch_alone_is_neither_renewed_nor_released(changed):
-    former = Partitions()
+def test_what_another_owns_under_the_same_epoch_is_neither_kept_nor_released():
+    former, heir = Partitions(), Partitions()
     former.run_once()
-    PartitionLease.objects.update(**changed)
+    heir.run_once()
+    PartitionLease.objects.update(owner=heir.node)
+    SchedulerNode.objects.update(lease_expires_at=database_now() + timedelta(minutes=1))
     before = list(PartitionLease.objects.order_by("partition").values())
 
-    assert former._renew(60.0) == {}
+    former.run_once()
+    assert not former.held
     former.release_all()
 
     assert list(PartitionLease.objects.order_by("partition").values()) == before
 
 
 @pytest.mark.django_db
-def test_a_lease_that_has_ended_is_not_renewed_but_taken_anew():
+def test_what_it_owns_under_another_epoch_is_taken_anew():
+    alone = Partitions()
+    alone.run_once()
+    PartitionLease.objects.update(epoch=7)
+
+    alone.run_once()
+
+    assert set(alone.held.values()) == {8}
+
+
+@pytest.mark.django_db
+def test_what_it_owns_and_does_not_know_of_is_taken_or_given_up():
+    first, second = Partitions(), Partitions()
+    first.run_once()
+    # The answer was lost.
+    first._held = {}
+
+    second.run_once()
+    first.run_once()
+    second.run_once()
+
+    assert first.held
+    assert second.held
+    assert sorted([*first.held, *second.held]) == list(range(256))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("model", "field"), [(PartitionLease, "expires_at"), (SchedulerNode, "lease_expires_at")]
+)
+def test_a_lease_that_has_ended_is_not_renewed_but_taken_anew(model: type[Model], field: str):
     alone = Partitions()
     alone.run_once()
     before = dict(alone.held)
-    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
+    model._default_manager.update(**{field: database_now() - timedelta(seconds=1)})
 
     alone.run_once()
 
     assert alone.held == {partition: epoch + 1 for partition, epoch in before.items()}
+
+
+@pytest.mark.django_db
+def test_the_time_in_which_its_own_lease_had_ended_is_an_outage():
+    alone = Partitions()
+    alone.run_once()
+    ended = database_now() - timedelta(seconds=20)
+    SchedulerNode.objects.update(lease_expires_at=ended)
+
+    alone.run_once()
+
+    renewed = ended - timedelta(seconds=conf().partition_lease_seconds)
+    assert {stretch.since for stretch in alone.unowned.values()} == {renewed}
+    assert len(alone.unowned) == 256
+
+
+@pytest.mark.django_db
+def test_a_renewal_writes_no_row_of_a_partition():
+    def places() -> list[tuple[str]]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT ctid::text FROM partition_leases ORDER BY partition")
+            return list(cursor.fetchall())
+
+    alone = Partitions()
+    alone.run_once()
+    before = places()
+
+    alone.run_once()
+
+    assert len(alone.held) == 256
+    assert places() == before
 
 
 @pytest.mark.django_db
@@ -271,13 +333,13 @@ def test_trust_ends_before_the_lease_does(clock: Time):
 def test_a_slow_renewal_does_not_prolong_the_trust(clock: Time, monkeypatch: pytest.MonkeyPatch):
     alone = Partitions()
     alone.run_once()
-    renew = alone._renew
+    beat = alone._beat
 
-    def slowly(ttl: float) -> dict[int, int]:
+    def slowly(ttl: float) -> tuple[bool, set[int], dict[int, int]]:
         clock.now += conf().partition_lease_seconds - 1.5
-        return renew(ttl)
+        return beat(ttl)
 
-    monkeypatch.setattr(alone, "_renew", slowly)
+    monkeypatch.setattr(alone, "_beat", slowly)
     alone.run_once()
 
     assert alone.held
@@ -367,8 +429,12 @@ def test_partitions_that_never_had_an_owner_are_not_neglected():
 def test_schedulers_that_were_silent_for_an_hour_are_forgotten():
     gone, here = Partitions(), Partitions()
     gone.run_once()
-    SchedulerNode.objects.update(heartbeat_at=database_now() - timedelta(hours=2))
+    died = database_now() - timedelta(hours=2)
+    SchedulerNode.objects.update(heartbeat_at=died, lease_expires_at=died)
 
     here.run_once()
 
     assert [node.id for node in SchedulerNode.objects.all()] == [here.node]
+    # Not before it was read from its lease since when they had no scheduler.
+    lease = timedelta(seconds=conf().partition_lease_seconds)
+    assert {stretch.since for stretch in here.unowned.values()} == {died - lease}

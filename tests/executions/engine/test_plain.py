@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import Model
 
 from executions.engine import materialize, neglected, plain, standing
 from executions.engine.clocks import database_now
 from executions.engine.lower_bounds import NEVER
 from executions.engine.partitions import Partitions, Unowned
-from executions.models import Execution, PartitionLease
+from executions.models import Execution, PartitionLease, SchedulerNode
 from shared.conf import conf
 from shared.ids import execution_id
 from tasks.models import Task, TaskCursor
@@ -136,9 +137,14 @@ def test_a_stale_epoch_takes_nothing(alpha: Tenant, partitions: Partitions):
     assert TaskCursor.objects.count() == 1
 
 
-def test_a_lease_that_has_run_out_takes_nothing(alpha: Tenant, partitions: Partitions):
+@pytest.mark.parametrize(
+    ("model", "field"), [(PartitionLease, "expires_at"), (SchedulerNode, "lease_expires_at")]
+)
+def test_a_lease_that_has_run_out_takes_nothing(
+    alpha: Tenant, partitions: Partitions, model: type[Model], field: str
+):
     make_task(alpha, soon())
-    PartitionLease.objects.update(expires_at=database_now() - timedelta(seconds=1))
+    model._default_manager.update(**{field: database_now() - timedelta(seconds=1)})
 
     assert take(partitions).tasks == 0
 

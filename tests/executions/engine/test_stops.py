@@ -63,7 +63,9 @@ def stop(seconds: float) -> None:
         run_at = format_instant(parse_instant(task.schedule["run_at"]) - ago)
         Task.objects.filter(pk=task.pk).update(schedule={**task.schedule, "run_at": run_at})
     PartitionLease.objects.filter(expires_at__isnull=False).update(expires_at=F("expires_at") - ago)
-    SchedulerNode.objects.update(heartbeat_at=F("heartbeat_at") - ago)
+    SchedulerNode.objects.update(
+        heartbeat_at=F("heartbeat_at") - ago, lease_expires_at=F("lease_expires_at") - ago
+    )
 
 
 def come_back(partitions: Partitions | None = None) -> Partitions:

@@ -33,8 +33,7 @@ def test_a_scheduler_that_fell_silent_is_not_live():
     partitions = Partitions()
     partitions.run_once()
     long_ago = database_now() - timedelta(seconds=conf().partition_lease_seconds + 1)
-    SchedulerNode.objects.update(heartbeat_at=long_ago)
-    PartitionLease.objects.update(expires_at=long_ago)
+    SchedulerNode.objects.update(heartbeat_at=long_ago, lease_expires_at=long_ago)
 
     (found,) = schedulers()
 
@@ -53,7 +52,7 @@ def test_the_map_has_every_partition_with_owner_and_epoch():
     assert all(partition.epoch == partitions.held[partition.partition] for partition in found)
 
 
-def test_a_lease_that_has_run_out_has_no_owner():
+def test_a_lease_that_has_ended_has_no_owner():
     Partitions().run_once()
     PartitionLease.objects.filter(partition=7).update(expires_at=database_now())
 
