@@ -15,6 +15,7 @@ from executions.engine.clocks import database_now
 from executions.engine.partitions import OUTAGE_SECONDS, Partitions, fair_share
 from executions.models import PartitionLease, SchedulerNode
 from shared.conf import conf
+from shared.sql import run
 from shared.sql_arrays import of_integers
 
 NODES = st.lists(st.uuids(), min_size=1, max_size=6, unique=True)
@@ -438,3 +439,14 @@ def test_schedulers_that_were_silent_for_an_hour_are_forgotten():
     # Not before it was read from its lease since when they had no scheduler.
     lease = timedelta(seconds=conf().partition_lease_seconds)
     assert {stretch.since for stretch in here.unowned.values()} == {died - lease}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("statement", ["leases/release", "leases/hand_over"])
+def test_nothing_is_given_up_under_an_epoch_that_is_over(statement: str):
+    alone = Partitions()
+    alone.run_once()
+    stale = alone.parameters({partition: epoch - 1 for partition, epoch in alone.held.items()})
+
+    assert run(statement, stale) == 0
+    assert run(statement, alone.parameters()) == 256
