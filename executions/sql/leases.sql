@@ -71,12 +71,14 @@ WITH free AS (
             SELECT n.lease_expires_at FROM scheduler_nodes n WHERE n.id = l.owner
         )), '1970-01-01T00:00:00Z') END AS ended_at
     FROM partition_leases l
+    -- A row that another session has taken since this statement began is that one's, whose lease
+    -- this one may not see yet: the locked row is the newest, this one the first seen.
+    JOIN partition_leases seen ON seen.partition = l.partition AND seen.epoch = l.epoch
     WHERE l.partition = ANY(%(partitions)s)
-      -- Asked anew where the row has changed since: whoever took it meanwhile lives.
       AND (l.owner IS NULL OR l.owner = %(node)s OR coalesce(least(l.expires_at, (
           SELECT n.lease_expires_at FROM scheduler_nodes n WHERE n.id = l.owner
       )), '1970-01-01T00:00:00Z') <= now())
-    ORDER BY l.partition FOR NO KEY UPDATE SKIP LOCKED
+    ORDER BY l.partition FOR NO KEY UPDATE OF l SKIP LOCKED
 ), begun AS (
     UPDATE scheduler_nodes n SET lease_expires_at = now() + %(ttl)s * interval '1 second'
     WHERE n.id = %(node)s AND n.lease_expires_at <= now()
