@@ -98,9 +98,14 @@ class Flying:
         return self.verdict == guard.PROBE
 
     async def until_due(self, now: Callable[[], float]) -> None:
-        """Wait for its time, before which it may have been let go; it starts then (B1)."""
+        """Wait for its time, before which it may have been let go; it starts then (B1).
+
+        Its time may also have come since it was let go, without a wait.
+        """
         while (early := self.held.due - now()) > 0:
             await asyncio.sleep(early + ROUNDING_SECONDS)
+            self.started = now()
+        if self.started < self.held.due:
             self.started = now()
 
 

@@ -52,10 +52,12 @@ class TaskCursor(models.Model):
                 name="task_cursors_plain_idx",
                 condition=Q(held=False, execution_id__isnull=False),
             ),
+            # Only for queries of one tenant: where there is one alone, the planner may take it for
+            # as good as the others, skip its first column, and read all partitions for each.
             models.Index(
                 fields=["tenant_id", "next_run_at", "task"],
                 name="task_cursors_of_tenant_idx",
-                condition=Q(held=False, next_run_at__isnull=False),
+                condition=Q(held=False, next_run_at__isnull=False, tenant_id__isnull=False),
             ),
         ]
 

@@ -68,6 +68,10 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
+    "tasks 0025_cursors_of_one_tenant": {
+        "RemoveIndex taskcursor task_cursors_of_tenant_idx": "it comes back under its name",
+        "AddIndex taskcursor task_cursors_of_tenant_idx": "UPGRADING says that changes wait",
+    },
     "tasks 0024_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },

@@ -114,6 +114,13 @@ class Plans:
                     days = plan.days(parent)
                     assert len(days) <= _FEW_DAYS, f"{name} touches {len(days)} days of {parent}"
 
+    def check_within(self, indexes: set[str], *names: str) -> None:
+        """Assert of each statement that it ran, and goes by no other index."""
+        for name in names:
+            assert name in self.found, f"{name} did not run"
+            for plan in self.found[name]:
+                assert plan.indexes <= indexes, f"{name} goes by {plan.indexes - indexes}"
+
     def check_in_order(self, *names: str) -> None:
         """Assert of each statement that it ran, and sorts nothing that waits to find its first."""
         for name in names:

@@ -4,14 +4,26 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from executions.engine import materialize, neglected
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions, Unowned
+from shared.sql import rows
 from tasks.models import TaskCursor
 from tests.factories import every_second, make_task, make_tenant, once
 
 pytestmark = pytest.mark.django_db
+
+#: The indexes of what is due, by partition.
+_DUE = {"task_cursors_due_idx", "task_cursors_plain_idx"}
+_DONE = """
+INSERT INTO task_cursors
+    (task_id, tenant_id, partition, next_run_at, occurrence_count, held, execution_id)
+SELECT uuidv7(), (SELECT min(tenant_id::text)::uuid FROM task_cursors), n % 256,
+       now() - interval '2 hours' + n * interval '1 second', n, false, uuidv7()
+FROM generate_series(1, 20000) AS n
+"""
 
 
 @pytest.fixture
@@ -39,6 +51,33 @@ def test_due_tasks_are_found_and_advanced_by_their_index(plans: Any, partitions:
         "materialize/advance_tasks",
         "materialize/next_due_task",
     )
+    found.check_within(
+        _DUE | {"tasks_pkey", "partition_leases_pkey", "scheduler_nodes_pkey"},
+        "materialize/lock_due_tasks",
+        "materialize/take_plain",
+        "materialize/next_due_task",
+    )
+
+
+@pytest.mark.parametrize("ago", [timedelta(days=-300), timedelta(hours=1), timedelta(days=300)])
+def test_a_look_where_nothing_should_be_goes_by_partition_all_the_same(
+    plans: Any, partitions: Partitions, ago: timedelta
+):
+    with connection.cursor() as cursor:
+        # Entries of what is done stay in the index, and statistics know of the few others.
+        cursor.execute(_DONE)
+        cursor.execute(
+            "DELETE FROM task_cursors WHERE execution_id IS NOT NULL AND occurrence_count > 3"
+        )
+        cursor.execute("ANALYZE task_cursors")
+    begin = database_now() - ago
+    bounds = {"since": begin, "until": begin + timedelta(seconds=10)}
+
+    with plans() as found:
+        rows("materialize/next_due_task", {"partitions": list(partitions.held), **bounds})
+
+    # Of one tenant each partition would lead through that time of all of them.
+    found.check_within(_DUE, "materialize/next_due_task")
 
 
 def test_cursors_of_one_time_tasks_are_taken_by_their_key(plans: Any, partitions: Partitions):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.held import Held, internal_failure
+from executions.engine.held import Flying, Held, internal_failure
 
 
 def held(due: float, priority: int, token: int) -> Held:
@@ -26,6 +26,20 @@ def test_two_copies_of_a_message_are_told_apart() -> None:
 
     assert first.nonce != second.nonce
     assert sorted([second.place, first.place]) == [first.place, second.place]
+
+
+async def test_what_was_let_go_ahead_starts_when_its_time_has_come() -> None:
+    times = [999.998, 1000.001, 1000.002]
+    waits = Flying(held(1000.0, 5, 1), started=999.99)
+    late = Flying(held(1000.0, 5, 2), started=999.99)
+    overdue = Flying(held(1000.0, 5, 3), started=1000.5)
+
+    await waits.until_due(lambda: times.pop(0))
+    # Its task has begun so late that there is nothing to wait for.
+    await late.until_due(lambda: 1000.004)
+    await overdue.until_due(lambda: 1000.6)
+
+    assert (waits.started, late.started, overdue.started) == (1000.001, 1000.004, 1000.5)
 
 
 @pytest.mark.parametrize(("attempt", "verb"), [(1, "retrying"), (2, "retrying"), (3, "failed")])
