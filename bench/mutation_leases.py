@@ -14,8 +14,8 @@ LEASES = (
         "a partition is kept under an epoch that is over",
         _TESTS,
         _PARTITIONS,
-        "if stands and e == self._held.get(p)",
-        "if stands and p in self._held",
+        "if valid and e == self._held.get(p)",
+        "if valid and p in self._held",
     ),
     one(
         "owner-renew",

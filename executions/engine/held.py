@@ -98,9 +98,9 @@ class Flying:
         return self.verdict == guard.PROBE
 
     async def until_due(self, now: Callable[[], float]) -> None:
-        """Wait for its time, before which it may have been let go; it starts then (B1).
+        """Wait for the due time; ``started`` is not before it (B1).
 
-        Its time may also have come since it was let go, without a wait.
+        The start guard may answer early. A busy loop may reach this after the due time.
         """
         while (early := self.held.due - now()) > 0:
             await asyncio.sleep(early + ROUNDING_SECONDS)

@@ -104,10 +104,11 @@ class Partitions:
         """Beat, renew, give up and take; return the seconds until the next call is wanted."""
         ttl = conf().partition_lease_seconds
         started = time.monotonic()
-        stands, share, owned = self._beat(ttl)
-        renewed = {p: e for p, e in owned.items() if stands and e == self._held.get(p)}
+        valid, share, owned = self._beat(ttl)
+        renewed = {p: e for p, e in owned.items() if valid and e == self._held.get(p)}
         taken: dict[int, int] = {}
-        # Also what is its own and not held: nobody else could take it while this one lives.
+        # Including partitions that it owns but does not hold: no other scheduler can take them
+        # while this one renews its lease.
         if missing := (share | owned.keys()) - renewed.keys():
             taken = self._acquire(sorted(missing), ttl)
         kept = renewed | taken
@@ -175,7 +176,10 @@ class Partitions:
         wake_schedulers_now()
 
     def _beat(self, ttl: float) -> tuple[bool, set[int], dict[int, int]]:
-        """Renew the lease; return whether it stood, what it should have, and what it owns."""
+        """Renew the lease; return whether it was still valid, the fair share, and what it owns.
+
+        What it owns is a map of partition to epoch, as the database has it.
+        """
         node = {"node": self.node, "name": self.name, "pid": os.getpid(), "ttl": ttl}
         beat, found, owned = together(
             ("leases/beat_node", {**node, "reaches_redis": self._reaches_redis}),

@@ -1,8 +1,8 @@
 -- name: beat_node
--- Records this scheduler's heartbeat by the database's clock, and prolongs its lease, which covers
--- all partitions that it owns; answers whether it stands. One that has run out is not prolonged:
--- others may take what it covered. (One row and no row of each partition: beside a transaction that
--- stays open, what is written every two seconds has many versions to step over.)
+-- Records this scheduler's heartbeat by the database's clock, and renews its lease, which covers
+-- all partitions that it owns; answers whether the lease is valid. An expired lease is not renewed:
+-- other schedulers may have acquired what it covered. (One row, not one for each partition: beside
+-- a transaction that stays open, a row written every two seconds has many versions to step over.)
 INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at, reaches_redis, lease_expires_at)
 VALUES (%(node)s, %(name)s, %(pid)s, now(), now(), %(reaches_redis)s, now())
 ON CONFLICT (id) DO UPDATE
@@ -24,8 +24,8 @@ WHERE reaches_redis OR NOT EXISTS (SELECT 1 FROM live WHERE reaches_redis)
 ORDER BY id
 
 -- name: drop_dead_nodes
--- Forgets schedulers that were silent for an hour, once their partitions are with others: the end
--- of their lease says since when nobody looked after them.
+-- Forgets schedulers that were silent for an hour and own no partition any more: until another
+-- scheduler acquires a partition, the end of their lease tells when its outage began.
 DELETE FROM scheduler_nodes n
 WHERE n.heartbeat_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT FROM partition_leases l WHERE l.owner = n.id)
@@ -36,7 +36,7 @@ WHERE n.heartbeat_at < now() - interval '1 hour'
 DELETE FROM scheduler_nodes WHERE id = %(node)s
 
 -- name: owned
--- What stands as this node's, also what it does not know of: of an answer that was lost.
+-- The partitions that this node owns, including those acquired by a call whose answer was lost.
 SELECT l.partition, l.epoch FROM partition_leases l
 WHERE l.owner = %(node)s AND coalesce(l.expires_at > now(), true)
 
@@ -48,7 +48,7 @@ SET owner = NULL, expires_at = now()
 WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 
 -- name: release_all
--- Gives up whatever is this node's, at a warm stop.
+-- Releases all partitions of this node, at a warm stop.
 UPDATE partition_leases l SET owner = NULL, expires_at = now() WHERE l.owner = %(node)s
 
 -- name: hand_over

@@ -44,34 +44,33 @@ def test_a_partition_that_is_being_taken_is_left_to_whoever_takes_it(ground: Non
     assert all(epochs[number] == epoch for number, epoch in first.held.items())
 
 
-def test_a_scheduler_that_comes_back_during_a_takeover_takes_nothing_back(
-    ground: None, beside: Beside
-):
+def come_back_during_a_takeover(beside: Beside, *, undone: bool) -> tuple[Partitions, Partitions]:
+    """Return a scheduler whose lease ended, and the one that took over as it came back."""
     slow, fast = Partitions(), Partitions()
     slow.run_once()
     die(slow)
-
     with transaction.atomic():
         # The takeover holds the rows, which the other still reads as its own.
         fast.run_once()
         beside(slow.run_once).join()
+        transaction.set_rollback(undone)
+    return slow, fast
+
+
+def test_a_scheduler_that_comes_back_during_a_takeover_takes_nothing_back(
+    ground: None, beside: Beside
+):
+    slow, fast = come_back_during_a_takeover(beside, undone=False)
 
     assert not slow.held
     assert fast.held == dict(PartitionLease.objects.values_list("partition", "epoch"))
     assert all(lease.owner == fast.node for lease in PartitionLease.objects.all())
 
 
-def test_a_takeover_that_was_undone_leaves_the_partitions_to_whoever_comes_next(
+def test_a_takeover_that_was_undone_leaves_the_partitions_to_the_next_scheduler(
     ground: None, beside: Beside
 ):
-    slow, fast = Partitions(), Partitions()
-    slow.run_once()
-    die(slow)
-
-    with transaction.atomic():
-        fast.run_once()
-        beside(slow.run_once).join()
-        transaction.set_rollback(True)
+    slow, _ = come_back_during_a_takeover(beside, undone=True)
     slow.run_once()
 
     assert slow.held == dict(PartitionLease.objects.values_list("partition", "epoch"))
