@@ -43,6 +43,12 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--beside-reader", action="store_true", help="keep a transaction open meanwhile"
     )
+    parser.add_argument(
+        "--one-time-share",
+        type=float,
+        default=0.2,
+        help="of the executions; each of their tasks is created meanwhile, by a request of its own",
+    )
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
@@ -78,7 +84,7 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     sampler = Sampler(product)
 
     def plan(window: Window) -> list[Planned]:
-        return steady(window, chosen.rate)
+        return steady(window, chosen.rate, one_time_share=chosen.one_time_share)
 
     with _reader(product, chosen.beside_reader):
         outcome = asyncio.run(campaign.run(product, chosen.seconds, plan, sampler))
@@ -89,6 +95,7 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     figures: dict[str, Any] = {
         "rate": chosen.rate,
         "seconds": chosen.seconds,
+        "one_time_share": chosen.one_time_share,
         "beside_reader": chosen.beside_reader,
         **outcome.as_json(),
         "cpu_seconds": cpu,
