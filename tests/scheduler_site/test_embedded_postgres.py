@@ -68,6 +68,7 @@ def test_second_start_finds_what_the_first_one_stored(server):
         ("TimeZone", "UTC"),
         ("max_connections", "100"),
         ("max_wal_size", "4GB"),
+        ("autovacuum_naptime", "20s"),
         ("server_encoding", "UTF8"),
         ("password_encryption", "scram-sha-256"),
         ("unix_socket_permissions", "0700"),
