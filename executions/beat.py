@@ -60,7 +60,8 @@ class PunctualScheduler(DatabaseScheduler):
         self._agenda = Agenda(
             [
                 Stage("days", self._days),
-                Stage("partitions", self._partitions),
+                # Its lease must be renewed however long the others take.
+                Stage("partitions", self._partitions, urgent=True),
                 Stage("resume", self._resume),
                 Stage("failing", self._failing),
                 Stage("materialize", self._materialize),

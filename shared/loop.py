@@ -20,10 +20,11 @@ _LONGEST_BACKOFF = 5.0
 
 @dataclass(slots=True)
 class Stage:
-    """One named stage; ``next_at`` is monotonic time."""
+    """One named stage; ``next_at`` is monotonic time. An urgent one waits for one other at most."""
 
     name: str
     run_once: Callable[[], float]
+    urgent: bool = False
     next_at: float = 0.0
     failures: int = 0
 
@@ -40,10 +41,14 @@ class Agenda:
         self._on_error = on_error
 
     def run_due(self) -> float:
-        """Run every stage that is due, in order; return the seconds until the next one is."""
+        """Run every stage that is due, in order; return the seconds until the next one is.
+
+        After each of them, an urgent stage that has become due runs first.
+        """
         for stage in self._stages:
             if stage.next_at <= time.monotonic():
                 self._run(stage)
+                self._run_urgent(stage)
         return max(0.0, min(stage.next_at for stage in self._stages) - time.monotonic())
 
     def hurry(self, *names: str, within: float = 0.0) -> None:
@@ -51,6 +56,11 @@ class Agenda:
         for stage in self._stages:
             if stage.name in names and not stage.failures:
                 stage.next_at = min(stage.next_at, time.monotonic() + within)
+
+    def _run_urgent(self, after: Stage) -> None:
+        for stage in self._stages:
+            if stage.urgent and stage is not after and stage.next_at <= time.monotonic():
+                self._run(stage)
 
     def _run(self, stage: Stage) -> None:
         try:

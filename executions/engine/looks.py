@@ -75,18 +75,26 @@ def next_work(pools: Sequence[str], partitions: Sequence[int], bounds: LowerBoun
 
 def first_lease(held: Collection[int], bounds: LowerBounds) -> datetime | None:
     """Return when the first lease ends of what is leased in these partitions, None without any."""
-
-    def ask(since: datetime, before: datetime) -> tuple[datetime | None, datetime]:
-        parameters = {"partitions": list(held), "since": since, "before": before}
-        [(first, now)] = rows("rescue/first_lease", parameters)
-        return first, now
-
     [since] = bounds.begin(frozenset(held))
-    first, now = ask(since, ALWAYS)
+    first, now = _first_lease(held, since, ALWAYS)
     # A lease is mostly given for later; one that had ended when it was written is found late.
     bounds.end([now if first is None else min(first, now)], now)
-    if part := bounds.part():
-        hidden, _ = ask(*part)
-        bounds.swept([hidden])
-        first = hidden or first
-    return first
+    return sweep_leases(held, bounds) or first
+
+
+def sweep_leases(held: Collection[int], bounds: LowerBounds) -> datetime | None:
+    """Return the first lease that the bounds hide in the part that is to be looked at now."""
+    part = bounds.part()
+    if part is None:
+        return None
+    hidden, _ = _first_lease(held, *part)
+    bounds.swept([hidden])
+    return hidden
+
+
+def _first_lease(
+    held: Collection[int], since: datetime, before: datetime
+) -> tuple[datetime | None, datetime]:
+    parameters = {"partitions": list(held), "since": since, "before": before}
+    [(first, now)] = rows("rescue/first_lease", parameters)
+    return first, now

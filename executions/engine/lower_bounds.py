@@ -3,7 +3,8 @@
 An index of time keeps an entry of what is done until that can be cleaned away; beside a transaction
 that stays open that is never, and each look would step over all of it. So a loop remembers where
 its last look ended. A bound is only trusted where looking without one has become dear; then what
-lies below is looked at part by part, so that no look is long and nothing stays hidden.
+lies below is looked at part by part, so that no look is long and nothing stays hidden. While a
+look is long, nothing else is done and the scheduler's lease runs out.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ NEVER = datetime.min.replace(tzinfo=UTC)
 ALWAYS = datetime.max.replace(tzinfo=UTC)
 #: A look without bounds that takes less is always made without.
 _CHEAP_SECONDS = 0.005
-#: How long the look at a part should take, and the share of the time that such looks may take.
-_PART_SECONDS, _SHARE = 0.02, 0.05
+#: How long the look at a part should take, and the share of the time that such looks may take:
+#: mostly, and once after something may have been written anywhere below.
+_PART_SECONDS, _SHARE, _HURRIED_SHARE = 0.02, 0.05, 0.5
 _FIRST_STEP = timedelta(seconds=1)
-_SHORTEST_STEP, _LONGEST_STEP = timedelta(milliseconds=10), timedelta(days=1)
+_SHORTEST_STEP, _LONGEST_STEP = timedelta(milliseconds=10), timedelta(minutes=1)
+#: The first part, below which little is done, is too long where it takes this much.
+_DEAR_PART_SECONDS = 0.1
+_ORIGIN_STEP = timedelta(minutes=10)
 #: Work that others write is mostly due when they write it, and never by so much before.
 _RECENT = timedelta(seconds=10)
 
@@ -49,6 +54,7 @@ class LowerBounds:
         self._step = _FIRST_STEP
         self._cost = 0.0
         self._next_at = 0.0
+        self._hurried = False
 
     @property
     def since(self) -> Sequence[datetime]:
@@ -61,9 +67,9 @@ class LowerBounds:
         return max(0.0, self._next_at - time.monotonic()) if self.in_force else float("inf")
 
     def begin(self, scope: object = None) -> Sequence[datetime]:
-        """Return from where to look; from the first on where ``scope``, what is asked, changed."""
+        """Return from where to look; ``forget`` where ``scope``, what is asked, changed."""
         if scope != self._scope:
-            self.known = False
+            self.forget()
             self._scope = scope
         self._began = time.monotonic()
         return self.since
@@ -95,14 +101,18 @@ class LowerBounds:
         ended = time.monotonic()
         cost = ended - self._began
         self._cost += cost
-        self._next_at = ended + cost / _SHARE
-        if self._part[0] != NEVER:
+        self._next_at = ended + cost / (_HURRIED_SHARE if self._hurried else _SHARE)
+        if self._part[0] == NEVER:
+            if cost >= _DEAR_PART_SECONDS:
+                self._origin -= max(_ORIGIN_STEP, self._highest - self._origin)
+        else:
             step = self._step * min(2.0, max(0.5, _PART_SECONDS / max(cost, 1e-6)))
             self._step = min(_LONGEST_STEP, max(_SHORTEST_STEP, step))
         pairs = zip(self._found, first, strict=True)
         self._found = [min(found, one or found) for found, one in pairs]
         if self._part[1] >= self._highest:
             self.in_force = self._cost >= _CHEAP_SECONDS
+            self._hurried = False
             self._restart()
 
     def lower(self, moment: datetime) -> None:
@@ -117,8 +127,16 @@ class LowerBounds:
             self.lower(self.now - _RECENT)
 
     def forget(self) -> None:
-        """Look at everything once more with the next look."""
-        self.known = False
+        """Look at everything once more: with the next look or, where that is dear, soon, in parts.
+
+        What has been written just now is looked for with the next look in any case.
+        """
+        if self.in_force and self.known:
+            self.heard()
+            self._hurried, self._next_at = True, 0.0
+            self._restart()
+        else:
+            self.known = False
 
     def _restart(self) -> None:
         self._part, self._cost = (NEVER, NEVER), 0.0

@@ -48,15 +48,11 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
     bounds = bounds or LowerBounds()
     if not partitions.held:
         return Counts()
-    if partitions.neglected:
-        bounds.forget()
-    if neglected.take_up(partitions):
+    if neglected.take_up(partitions, bounds):
         return Counts(next_in=0.0)
     now = database_now()
     planned: list[Planned] = []
     each = max(_OF_EACH, conf().materialize_batch // max(1, len(partitions.held)) + 1)
-    if bounds.in_force and not bounds.known:
-        looks.first_task(partitions.held, bounds, now)
     [since] = bounds.since
     taken = plain.take(partitions, since, now, each)
     while each and taken.tasks + len(planned) < conf().materialize_batch:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from executions.engine import ledger, plain
+from executions.engine import plain
 from executions.engine.clocks import database_now
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
 from shared.conf import conf
-from shared.ids import first_id_at
+from shared.ids import first_id_at, moment_of
 from shared.sql import rows, run
 
 log = logging.getLogger(__name__)
@@ -25,8 +26,11 @@ _AHEAD = timedelta(days=1)
 _BATCH = 200
 
 
-def take_up(partitions: Partitions) -> bool:
-    """Unprepare the late instants of one batch of tasks; return whether there may be more."""
+def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
+    """Unprepare the late instants of one batch of tasks; return whether there may be more.
+
+    Lowers the bounds of materialize to the instants that it gives back.
+    """
     held = set(partitions.held)
     found = {p: stretch for p, stretch in partitions.neglected.items() if p in held}
     if not found:
@@ -37,17 +41,21 @@ def take_up(partitions: Partitions) -> bool:
         "until": [stretch.until for stretch in found.values()],
     }
     now = database_now()
-    [(tasks, count)] = rows(
+    [(oldest,)] = rows("materialize/oldest_neglected", asked)
+    [(tasks, count, first)] = rows(
         "materialize/unprepare_neglected",
         {
             **asked,
             # What was decided since lies between: only tasks with late open work are judged.
-            "low": ledger.oldest_open() or first_id_at(now),
+            "low": first_id_at(now if oldest is None else moment_of(oldest)),
             "high": first_id_at(now + _AHEAD),
             "after": conf().missed_after_seconds,
             "limit": _BATCH,
         },
     )
+    if bounds is not None:
+        since = [stretch.since for stretch in found.values()]
+        bounds.lower(min(since if first is None else [*since, first]))
     if count:
         log.info("neglected_instants_unprepared", extra={"count": count})
     # Without an instant removed, others hold the rows and decide on them.

@@ -46,9 +46,8 @@ _TURNS = 10
 #: few hundred.
 _GOOD_FOR_PASSES = 3
 _GOOD_FOR_SECONDS = 0.25
-
-#: How often leases are counted from the first on, where that is dear.
-_COUNT_SECONDS = 60.0
+#: Workers are shared by all schedulers, so leases are counted in all partitions.
+_EVERY_PARTITION = range(256)
 
 _Key = tuple[UUID, str]
 _FIRST: _Key = (UUID(int=0), "")
@@ -151,7 +150,6 @@ class Rooms:
         #: Of the due work of each priority.
         self.bounds = LowerBounds(len(PRIORITIES))
         self._leases = LowerBounds()
-        self._counted_at = -math.inf
         self._tenths = Tenths()
         self._after: _Key = _FIRST
         self._turn = 0
@@ -193,10 +191,6 @@ class Rooms:
     def _leased(self, asked: Iterable[_Key], many: int) -> Leased:
         keys = list(asked)
         found = Leased()
-        if time.monotonic() - self._counted_at > _COUNT_SECONDS:
-            # A lease that had ended when it was written is below the bound.
-            self._leases.forget()
-            self._counted_at = time.monotonic()
         [since] = self._leases.begin()
         first = []
         for pool, tenant, host, count, other, ends in rows(
@@ -209,6 +203,8 @@ class Rooms:
             else:
                 found.of[tenant, host] = (count, other)
         self._leases.end([min(first, default=self.bounds.now)], self.bounds.now)
+        # A lease that had ended when it was written is hidden; the next count has it.
+        looks.sweep_leases(_EVERY_PARTITION, self._leases)
         return found
 
     def _is_good_for(self, capacity: Mapping[str, Capacity]) -> bool:

@@ -356,7 +356,24 @@ WITH late AS (
     ON CONFLICT (task_id) DO UPDATE
     SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at), execution_id = NULL
 )
-SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared)
+SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared),
+       (SELECT min(first) FROM taken_back)
+
+-- name: oldest_neglected
+-- The oldest id among the prepared instants that unprepare_neglected may judge. Indexes
+-- open_executions_due_idx and open_executions_gated_idx.
+SELECT least((
+    SELECT (array_agg(e.id ORDER BY e.id))[1] FROM open_executions e
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
+        AS n (partition, since, until) ON n.partition = e.partition
+    WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
+      AND e.due_at >= n.since AND e.due_at < n.until
+), (
+    SELECT (array_agg(e.id ORDER BY e.id))[1] FROM open_executions e
+    JOIN unnest(%(partitions)s::smallint[], %(since)s::timestamptz[], %(until)s::timestamptz[])
+        AS n (partition, since, until) ON n.partition = e.partition
+    WHERE e.status = 'PENDING' AND e.gated AND e.due_at >= n.since AND e.due_at < n.until
+))
 
 -- name: oldest_open
 -- The oldest id that is unfinished: no day at or above it leaves. Primary key.

@@ -8,10 +8,10 @@ SELECT p.id FROM pools p WHERE p.tenant_id = %(tenant)s AND p.name = %(name)s FO
 SELECT pg_advisory_xact_lock(hashtextextended('pool ' || %(tenant)s::text || ' ' || %(pool)s, 0))
 
 -- name: count_leased
--- What the workers of one pool of a tenant hold or run. Index open_executions_leased_idx.
+-- What the workers of one pool of a tenant hold or run. Index open_executions_pull_leased_idx.
 SELECT count(*) FROM open_executions e
 WHERE e.status IN ('QUEUED', 'RUNNING')
-  AND e.tenant_id = %(tenant)s AND e.pool = %(pool)s
+  AND e.tenant_id = %(tenant)s AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%'
 
 -- name: heads
 -- The priorities with due work that the worker's labels satisfy, of one pool of a tenant, and since
@@ -110,7 +110,7 @@ WHERE NOT coalesce(p.paused, false)
   AND (p.max_in_flight IS NULL OR p.max_in_flight > (
       SELECT count(*) FROM open_executions e
       WHERE e.status IN ('QUEUED', 'RUNNING')
-        AND e.tenant_id = w.tenant AND e.pool = w.pool))
+        AND e.tenant_id = w.tenant AND e.pool = w.pool AND e.pool LIKE 'pull.%%'))
 
 -- name: depths
 -- Per pool of a tenant: what is due and waits, and since when. Index open_executions_pull_idx.
@@ -122,7 +122,7 @@ GROUP BY e.pool
 
 -- name: in_flight
 -- Per tenant, pool and worker: what is leased or runs; of one tenant, or of all where none is
--- given. Index open_executions_leased_idx.
+-- given. Index open_executions_pull_leased_idx.
 SELECT e.tenant_id, e.pool, e.worker, count(*) FROM open_executions e
 WHERE e.status IN ('QUEUED', 'RUNNING')
   AND (%(tenant)s::uuid IS NULL OR e.tenant_id = %(tenant)s) AND e.pool LIKE 'pull.%%'

@@ -65,6 +65,9 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "executions 0019_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
+    "executions 0021_leased_by_pull_workers": {
+        "RunSQL": "an index of unfinished work of pull workers only, which is little"
+    },
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },

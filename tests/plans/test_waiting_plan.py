@@ -10,11 +10,13 @@ from django.db import connection
 from executions.engine import materialize
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
+from executions.engine.worker_history import leased_by_worker
 from executions.models import Execution
+from executions.services.pools import change_pool
 from tenants.services import active_signing_secrets
-from tests.executions.leasing import take, work
+from tests.executions.leasing import POOL, take, work
 from tests.executions.workers.test_registry import beat
-from tests.factories import make_task, make_tenant, once, prepare
+from tests.factories import ACTOR, make_task, make_tenant, once, prepare
 from tests.support.open_rows import multiply
 
 pytestmark = pytest.mark.django_db
@@ -83,3 +85,22 @@ def test_the_first_of_a_pull_pool_is_found_without_sorting_all_of_it(plans: Any)
         assert len(take(alpha, 5)) == 5
 
     found.check_in_order("pull/claim")
+
+
+def test_counts_of_pull_work_read_no_lease_of_other_workers(plans: Any):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, once(name=str(number)))
+    partitions = Partitions()
+    partitions.run_once()
+    materialize.run_once(partitions)
+    multiply()
+    hand_out(partitions)
+    work(alpha, 5)
+    change_pool(alpha.id, POOL, {"max_in_flight": 10}, actor=ACTOR)
+
+    with plans() as found:
+        take(alpha, 5)
+        leased_by_worker(None)
+
+    found.check_within({"open_executions_pull_leased_idx"}, "pull/count_leased", "pull/in_flight")

@@ -86,7 +86,7 @@ def test_what_a_claim_could_not_publish_is_claimed_again(
 ):
     dispatcher.run_once()
     late = make_due(partitions, alpha)
-    dispatcher.rooms.bounds.forget()
+    dispatcher.rooms.bounds.lower(late.due_at)
     with monkeypatch.context() as patched:
         patched.setattr(dispatcher, "publish", _fail)
         with pytest.raises(RuntimeError):
@@ -102,7 +102,7 @@ def _fail(queue: str, message: dict[str, Any]) -> None:
     raise RuntimeError("the broker is broken")
 
 
-def test_work_of_a_pool_that_gets_workers_is_looked_for_from_the_first_on(
+def test_work_of_a_pool_that_gets_workers_is_looked_for_at_once(
     alpha: Tenant, partitions: Partitions, dispatcher: Dispatcher
 ):
     other = make_due(partitions, alpha)
@@ -177,3 +177,22 @@ def test_room_is_counted_from_the_first_lease_on(
 
     assert looks == [{"default": 3}] * 3
     assert dispatcher.rooms._leases.since[0] > NEVER
+
+
+def test_a_lease_below_the_bound_is_counted_after_a_look_at_its_part(
+    alpha: Tenant, partitions: Partitions, dispatcher: Dispatcher, clock: Clock
+):
+    found = [make_due(partitions, alpha) for _ in range(3)]
+    dispatcher.run_once()
+
+    def counted() -> int:
+        return dispatcher.rooms._leased((), 1).by_pool["default"]
+
+    assert [counted() for _ in range(3)] == [3, 3, 3]
+    clock.step = 0.0
+    ended = database_now() - timedelta(hours=1)
+    Execution.objects.filter(id=found[0].id).update(lease_expires_at=ended)
+    assert counted() == 2
+    clock.now += BETWEEN
+    # This count looks at the part, and the next one has what was hidden in it.
+    assert [counted() for _ in range(2)] == [2, 3]

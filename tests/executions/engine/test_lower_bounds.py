@@ -35,6 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, _no_look_is_dear: None) -> Clock:
     made = Clock()
     monkeypatch.setattr(lower_bounds, "time", made)
     monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", DEAR)
+    monkeypatch.setattr(lower_bounds, "_DEAR_PART_SECONDS", 2 * DEAR)
     return made
 
 
@@ -127,7 +128,7 @@ def test_parts_have_a_length_however_quick_or_slow_they_are(clock: Clock, cost: 
         clock.now += cost
         bounds.swept([None])
 
-    assert timedelta(milliseconds=10) <= bounds._step <= timedelta(days=1)
+    assert timedelta(milliseconds=10) <= bounds._step <= timedelta(minutes=1)
 
 
 def test_a_part_follows_after_twenty_times_what_the_last_one_took(clock: Clock):
@@ -206,7 +207,10 @@ def test_what_was_lowered_hides_no_part_from_the_looks_below(clock: Clock):
 
 
 @pytest.mark.parametrize("forgotten", [True, False])
-def test_what_is_asked_anew_is_looked_for_from_the_first_on(forgotten: bool):
+def test_what_is_asked_anew_is_looked_for_from_the_first_on_while_that_is_cheap(
+    clock: Clock, forgotten: bool
+):
+    clock.step = DEAR * 0.9
     bounds = LowerBounds()
     look(bounds, NOON, scope="a")
 
@@ -215,7 +219,48 @@ def test_what_is_asked_anew_is_looked_for_from_the_first_on(forgotten: bool):
         assert not bounds.known
 
     assert look(bounds, NOON, scope="a" if forgotten else "b") == [NEVER]
-    assert look(bounds, NOON, scope="a" if forgotten else "b") == [NOON]
+
+
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_what_is_asked_anew_is_looked_for_in_parts_at_once_where_all_is_dear(
+    clock: Clock, forgotten: bool
+):
+    bounds = LowerBounds()
+    look(bounds, LATER, scope="a")
+    look(bounds, LATER, scope="a")
+    sweep(bounds, clock, DEAR)
+    assert bounds.next_in == 20 * DEAR
+
+    if forgotten:
+        bounds.forget()
+
+    # What was written just now is looked for at once, the rest in half of the time.
+    asked = look(bounds, LATER, scope="a" if forgotten else "b")
+    assert (asked, bounds.next_in) == ([NOON - timedelta(seconds=10)], 0.0)
+    assert sweep(bounds, clock, DEAR) == [(NEVER, LATER)]
+    assert bounds.next_in == 2 * DEAR
+    # And no more than that.
+    assert sweep(bounds, clock, DEAR) == [(NEVER, LATER)]
+    assert bounds.next_in == 20 * DEAR
+
+
+def test_a_first_part_that_is_dear_is_shorter_from_then_on(clock: Clock):
+    """As for a process that starts beside much that is done."""
+    bounds = LowerBounds()
+    look(bounds, LATER)
+    ends: list[datetime] = []
+    for _ in range(3):
+        clock.step = 0.0
+        clock.now += bounds.next_in
+        part = bounds.part()
+        assert part is not None
+        assert part[0] == NEVER
+        ends.append(part[1])
+        clock.now += 2 * DEAR
+        bounds.swept([None])
+        bounds._restart()
+
+    assert [(LATER - end).total_seconds() / 60 for end in ends] == [0, 10, 20]
 
 
 class World:
@@ -270,10 +315,11 @@ class World:
 
 @pytest.mark.parametrize("density", [0.0, 0.000_01, 0.000_1, 0.001])
 @pytest.mark.parametrize("seed", range(5))
-def test_nothing_stays_hidden_for_longer_than_twenty_times_a_look_at_everything(
+def test_nothing_stays_hidden_for_longer_than_forty_times_a_look_at_everything(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, seed: int, density: float
 ):
     monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", 0.005)
+    monkeypatch.setattr(lower_bounds, "_DEAR_PART_SECONDS", 0.1)
     world = World(seed, density, clock)
     for _ in range(1500):
         if world.random.random() < 0.05:
@@ -282,4 +328,5 @@ def test_nothing_stays_hidden_for_longer_than_twenty_times_a_look_at_everything(
         world.take()
         clock.now += world.random.choice([0.05, 0.2, 0.4])
 
-    assert world.longest < 25 * max(0.1, clock.now * density) + 3
+    # A first part that is all of it, and a whole cycle after that.
+    assert world.longest < 45 * max(0.1, clock.now * density) + 3
