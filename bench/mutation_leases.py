@@ -75,4 +75,20 @@ LEASES = (
         "self._trusted_until = started + ttl",
         "self._trusted_until = time.monotonic() + ttl",
     ),
+    one(
+        "renewed-in-turn",
+        "a lease is renewed only after all stages that are due",
+        ("tests/executions/test_beat.py",),
+        "executions/beat.py",
+        "urgent=True",
+        "urgent=False",
+    ),
+    one(
+        "outage-below",
+        "what an outage gave back is looked for behind where the last look ended",
+        ("tests/executions/engine/test_neglected.py",),
+        "executions/engine/neglected.py",
+        "bounds.lower(min(since if first is None else [*since, first]))",
+        "pass",
+    ),
 )

@@ -137,6 +137,14 @@ LEDGER = (
         "not self.known or self.in_force:",
     ),
     one(
+        "forgotten-below",
+        "what is asked anew while looks are dear is looked for above the bounds alone",
+        ("tests/executions/engine/test_lower_bounds.py",),
+        "executions/engine/lower_bounds.py",
+        "self._hurried, self._next_at = True, 0.0",
+        "pass",
+    ),
+    one(
         "unheard-below",
         "what wakes a scheduler is looked for only behind where its last look ended",
         ("tests/executions/test_beat.py",),

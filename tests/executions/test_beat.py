@@ -59,6 +59,23 @@ def test_a_tick_takes_partitions_and_lets_beat_call_again_at_once(
     assert owned() == len(scheduler.partitions.held) == 256
 
 
+def test_the_lease_is_renewed_between_any_two_stages_that_take_long(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    # As if each had taken as long as the lease may wait for its renewal.
+    monkeypatch.setattr(scheduler.partitions, "run_once", lambda: ran.append("renewed") or 0.0)
+    for stage in scheduler._agenda._stages:
+        if stage.name != "partitions":
+            stage.run_once = lambda name=stage.name: ran.append(name) or 10.0
+
+    tick(scheduler)
+
+    others = [name for name in ran if name != "renewed"]
+    assert len(others) == len(scheduler._agenda._stages) - 1
+    assert [ran[ran.index(name) + 1] for name in others] == ["renewed"] * len(others)
+
+
 def test_a_stop_is_a_flag_until_the_next_tick_then_releases_everything(
     scheduler: PunctualScheduler,
 ) -> None:

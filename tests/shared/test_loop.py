@@ -57,6 +57,27 @@ def noted() -> Recorded:
     return Recorded()
 
 
+def test_an_urgent_stage_waits_for_one_other_at_most(clock: Time, noted: Recorded):
+    def takes_long(name: str) -> Stage:
+        stage = noted.stage(name, 1.0)
+        run_once = stage.run_once
+
+        def run_slowly() -> float:
+            clock.now += 2.0
+            return run_once()
+
+        stage.run_once = run_slowly
+        return stage
+
+    urgent = noted.stage("urgent", 2.0)
+    urgent.urgent = True
+    agenda = Agenda([takes_long("a"), urgent, takes_long("b"), takes_long("c")], noted.on_error)
+
+    agenda.run_due()
+
+    assert noted.take() == ["a", "urgent", "b", "urgent", "c", "urgent"]
+
+
 def test_stages_run_in_order_when_they_are_due(clock: Time, noted: Recorded):
     agenda = Agenda([noted.stage("a", 1.0), noted.stage("b", 3.0)], noted.on_error)
 

@@ -8,6 +8,7 @@ from django.db.models import F
 
 from executions.engine import materialize, neglected
 from executions.engine.clocks import database_now
+from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions, Unowned
 from executions.models import Execution
 from executions.services.changing import pause_task
@@ -107,6 +108,42 @@ def test_replay_runs_each_of_them(alpha: Tenant, partitions: Partitions):
 
     assert set(missed(task)) == {("PENDING", "misfire_replayed")}
     assert len(executions_of(task)) > before + 100
+
+
+def test_instants_that_come_back_are_looked_for_from_there_on(
+    alpha: Tenant, partitions: Partitions
+):
+    task = prepared(alpha, "skip")
+    # Due in the outage, by their jitter; nominally before it.
+    for row in executions_of(task):
+        at = row.scheduled_for - timedelta(minutes=5)
+        Execution.objects.filter(id=row.id).update(id=execution_id(task.id, at), scheduled_for=at)
+    first = min(row.scheduled_for for row in executions_of(task))
+    bounds = LowerBounds()
+    bounds.begin()
+    bounds.end([database_now()], database_now())
+    bounds.in_force = True
+    take_over(partitions)
+
+    neglected.take_up(partitions, bounds)
+
+    assert bounds.since == [first]
+    assert reload(task).next_run_at == first
+
+
+def test_what_was_not_prepared_is_looked_for_from_the_outage_on(
+    alpha: Tenant, partitions: Partitions
+):
+    bounds = LowerBounds()
+    bounds.begin()
+    bounds.end([database_now()], database_now())
+    bounds.in_force = True
+    take_over(partitions)
+    since = partitions.neglected[0].since
+
+    neglected.take_up(partitions, bounds)
+
+    assert bounds.since == [since]
 
 
 def test_instants_that_are_little_late_are_run(alpha: Tenant, partitions: Partitions):
