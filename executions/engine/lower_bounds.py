@@ -54,7 +54,7 @@ class LowerBounds:
         self._step = _FIRST_STEP
         self._cost = 0.0
         self._next_at = 0.0
-        self._hurried = False
+        self._hurried = self._again = False
 
     @property
     def since(self) -> Sequence[datetime]:
@@ -112,7 +112,7 @@ class LowerBounds:
         self._found = [min(found, one or found) for found, one in pairs]
         if self._part[1] >= self._highest:
             self.in_force = self._cost >= _CHEAP_SECONDS
-            self._hurried = False
+            self._hurried, self._again = self._again, False
             self._restart()
 
     def lower(self, moment: datetime) -> None:
@@ -131,12 +131,16 @@ class LowerBounds:
 
         What has been written just now is looked for with the next look in any case.
         """
-        if self.in_force and self.known:
-            self.heard()
+        if not (self.in_force and self.known):
+            self.known = False
+            return
+        self.heard()
+        if self._hurried:
+            # To begin anew each time would never come to the last part.
+            self._again = True
+        else:
             self._hurried, self._next_at = True, 0.0
             self._restart()
-        else:
-            self.known = False
 
     def _restart(self) -> None:
         self._part, self._cost = (NEVER, NEVER), 0.0

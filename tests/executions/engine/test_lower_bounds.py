@@ -244,6 +244,32 @@ def test_what_is_asked_anew_is_looked_for_in_parts_at_once_where_all_is_dear(
     assert bounds.next_in == 20 * DEAR
 
 
+def test_what_is_asked_anew_again_and_again_is_looked_for_to_the_last_part(clock: Clock):
+    bounds = LowerBounds()
+    look(bounds, NOON)
+    look(bounds, LATER)
+    clock.step = 0.0
+    parts: list[tuple[datetime, datetime]] = []
+    while not parts or parts[-1][1] < LATER:
+        bounds.forget()
+        clock.now += bounds.next_in
+        part = bounds.part()
+        assert part is not None
+        clock.now += DEAR
+        bounds.swept([None])
+        parts.append(part)
+
+    assert all(after[0] == before[1] for before, after in pairwise(parts))
+    # The next round is in a hurry too, the one after it is not.
+    assert bounds.next_in == 2 * DEAR
+    sweep(bounds, clock, DEAR)
+    clock.now += bounds.next_in
+    assert bounds.part() == (NEVER, NOON)
+    clock.now += DEAR
+    bounds.swept([None])
+    assert bounds.next_in == pytest.approx(20 * DEAR)
+
+
 def test_a_first_part_that_is_dear_is_shorter_from_then_on(clock: Clock):
     """As for a process that starts beside much that is done."""
     bounds = LowerBounds()
