@@ -145,6 +145,14 @@ LEDGER = (
         "pass",
     ),
     one(
+        "given-up-below",
+        "a part that was given up is left out",
+        ("tests/executions/engine/test_lower_bounds.py",),
+        "executions/engine/lower_bounds.py",
+        "self._part = (begin, begin)",
+        "self._part = (begin, self._part[1])",
+    ),
+    one(
         "unheard-below",
         "what wakes a scheduler is looked for only behind where its last look ended",
         ("tests/executions/test_beat.py",),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+from django.db import OperationalError, transaction
+from psycopg.errors import QueryCanceled
 
 from executions.choices import Status
 from executions.engine.lower_bounds import ALWAYS, LowerBounds
 from executions.engine.planning import Planned
 from shared.conf import conf
-from shared.sql import rows
+from shared.sql import rows, run
 from shared.sql_arrays import of_moments
 
+_T = TypeVar("_T")
 #: Moments of due work, by priority; None where none is due soon.
 ByPriority = Sequence[datetime | None]
 
@@ -31,11 +35,12 @@ def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> dat
     # A writer of an earlier instant wakes the scheduler; so does a writer of one some seconds
     # later, which leaves time for a long transaction.
     bounds.end([min(soonest, now + timedelta(seconds=conf().release_seconds))], now)
-    if part := bounds.part():
-        hidden = ask(*part)
-        bounds.swept([hidden if hidden < part[1] else None])
-        soonest = min(soonest, hidden)
-    return soonest
+
+    def hidden(begin: datetime, end: datetime) -> ByPriority:
+        first = ask(begin, end)
+        return [first if first < end else None]
+
+    return min([soonest, *(one for one in _hidden(bounds, hidden) if one)])
 
 
 def first_due(planned: Iterable[Planned], other: datetime | None = None) -> datetime | None:
@@ -59,9 +64,8 @@ def first_work(
     first, until, now, any_parked = ask(since, ALWAYS)
     # A writer of work within the window wakes the scheduler.
     bounds.end([until if moment is None else moment for moment in first], now)
-    if part := bounds.part():
-        hidden = ask([part[0]] * len(first), part[1])[0]
-        bounds.swept(hidden)
+    hidden = _hidden(bounds, lambda begin, end: ask([begin] * len(first), end)[0])
+    if hidden:
         first = [earlier or later for earlier, later in zip(hidden, first, strict=True)]
     return first, any_parked
 
@@ -84,12 +88,37 @@ def first_lease(held: Collection[int], bounds: LowerBounds) -> datetime | None:
 
 def sweep_leases(held: Collection[int], bounds: LowerBounds) -> datetime | None:
     """Return the first lease that the bounds hide in the part that is to be looked at now."""
+    hidden = _hidden(bounds, lambda begin, end: [_first_lease(held, begin, end)[0]])
+    return hidden[0] if hidden else None
+
+
+def _hidden(
+    bounds: LowerBounds, ask: Callable[[datetime, datetime], Sequence[datetime | None]]
+) -> Sequence[datetime | None]:
+    """Return the first of each order in the part that is to be looked at now; empty without one."""
     part = bounds.part()
     if part is None:
-        return None
-    hidden, _ = _first_lease(held, *part)
-    bounds.swept([hidden])
-    return hidden
+        return ()
+    try:
+        first = _within(bounds.limit, lambda: ask(*part))
+    except OperationalError as error:
+        if not isinstance(error.__cause__, QueryCanceled):
+            raise
+        bounds.cut_off()
+        return ()
+    bounds.swept(first)
+    return first
+
+
+def _within(seconds: float | None, look: Callable[[], _T]) -> _T:
+    """Return what a look finds; raise ``OperationalError`` where it takes longer."""
+    if seconds is None:
+        return look()
+    with transaction.atomic():
+        run("dispatch/limit_time", {"milliseconds": round(seconds * 1000)})
+        found = look()
+        run("dispatch/limit_time_no_more")
+        return found
 
 
 def _first_lease(

@@ -22,8 +22,11 @@ _CHEAP_SECONDS = 0.005
 _PART_SECONDS, _SHARE, _HURRIED_SHARE = 0.02, 0.05, 0.5
 _FIRST_STEP = timedelta(seconds=1)
 _SHORTEST_STEP, _LONGEST_STEP = timedelta(milliseconds=10), timedelta(minutes=1)
-#: The first part, below which little is done, is too long where it takes this much.
-_DEAR_PART_SECONDS = 0.1
+#: What nothing has read yet costs ten times what the last round has read, so a step that was right
+#: for the part before may be far too long: the look at a part is given up after this time.
+_MOST_SECONDS = 0.1
+_SHORTER = 8
+#: By how much the end of the first part, below which little is done, moves then at least.
 _ORIGIN_STEP = timedelta(minutes=10)
 #: Work that others write is mostly due when they write it, and never by so much before.
 _RECENT = timedelta(seconds=10)
@@ -34,7 +37,8 @@ class LowerBounds:
 
     ``since`` are the moments before which nothing is looked for. A look asks between ``begin`` and
     ``end`` for the first of each order from those moments on, locked or not. Where ``part`` names
-    one, it asks for the first in that part too, and says so with ``swept``.
+    one, it asks for the first in that part too, for ``limit`` seconds at most, and says so with
+    ``swept`` or ``cut_off``.
     """
 
     def __init__(self, count: int = 1) -> None:
@@ -96,16 +100,26 @@ class LowerBounds:
         self._began = time.monotonic()
         return self._part
 
+    @property
+    def limit(self) -> float | None:
+        """After how many seconds the look at a part is given up; None where none can be shorter."""
+        shortest = self._part[0] != NEVER and self._step <= _SHORTEST_STEP
+        return None if shortest else _MOST_SECONDS
+
+    def cut_off(self) -> None:
+        """Note that the look at the part was given up: a shorter one begins where it began."""
+        self._spend()
+        begin = self._part[0]
+        if begin == NEVER:
+            self._origin -= max(_ORIGIN_STEP, self._highest - self._origin)
+        else:
+            self._step = max(_SHORTEST_STEP, self._step / _SHORTER)
+        self._part = (begin, begin)
+
     def swept(self, first: Sequence[datetime | None]) -> None:
         """Note the first of each order in the part, None where nothing was there."""
-        ended = time.monotonic()
-        cost = ended - self._began
-        self._cost += cost
-        self._next_at = ended + cost / (_HURRIED_SHARE if self._hurried else _SHARE)
-        if self._part[0] == NEVER:
-            if cost >= _DEAR_PART_SECONDS:
-                self._origin -= max(_ORIGIN_STEP, self._highest - self._origin)
-        else:
+        cost = self._spend()
+        if self._part[0] != NEVER:
             step = self._step * min(2.0, max(0.5, _PART_SECONDS / max(cost, 1e-6)))
             self._step = min(_LONGEST_STEP, max(_SHORTEST_STEP, step))
         pairs = zip(self._found, first, strict=True)
@@ -114,6 +128,14 @@ class LowerBounds:
             self.in_force = self._cost >= _CHEAP_SECONDS
             self._hurried, self._again = self._again, False
             self._restart()
+
+    def _spend(self) -> float:
+        """Return what the look at the part has cost; the next one waits for a multiple of it."""
+        ended = time.monotonic()
+        cost = ended - self._began
+        self._cost += cost
+        self._next_at = ended + cost / (_HURRIED_SHARE if self._hurried else _SHARE)
+        return cost
 
     def lower(self, moment: datetime) -> None:
         """Note that something is written that comes at this moment."""

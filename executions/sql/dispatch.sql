@@ -21,6 +21,14 @@ SELECT ARRAY(
     ORDER BY e.tenant_id, e.destination LIMIT 1
 ) IS NOT NULL
 
+-- name: limit_time
+-- Gives up each following statement of this transaction that takes longer.
+SELECT set_config('statement_timeout', %(milliseconds)s::text, true)
+
+-- name: limit_time_no_more
+-- Ends that, where the transaction goes on.
+SET LOCAL statement_timeout TO DEFAULT
+
 -- name: claim_due
 -- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
 -- token and a lease. What is due goes by priority, then by due time, but ``oldest`` places go to

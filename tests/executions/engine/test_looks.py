@@ -6,8 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import DataError, connection
 
-from executions.engine import materialize
+from executions.engine import looks, materialize
 from executions.engine.clocks import database_now
 from executions.engine.dispatch import Dispatcher
 from executions.engine.lower_bounds import NEVER, LowerBounds
@@ -173,9 +174,9 @@ def test_room_is_counted_from_the_first_lease_on(
         make_due(partitions, alpha)
     dispatcher.run_once()
 
-    looks = [dispatcher.rooms._leased((), 1).by_pool for _ in range(3)]
+    counts = [dispatcher.rooms._leased((), 1).by_pool for _ in range(3)]
 
-    assert looks == [{"default": 3}] * 3
+    assert counts == [{"default": 3}] * 3
     assert dispatcher.rooms._leases.since[0] > NEVER
 
 
@@ -196,3 +197,53 @@ def test_a_lease_below_the_bound_is_counted_after_a_look_at_its_part(
     clock.now += BETWEEN
     # This count looks at the part, and the next one has what was hidden in it.
     assert [counted() for _ in range(2)] == [2, 3]
+
+
+def in_force(clock: Clock) -> LowerBounds:
+    """Return bounds that ask for the look at a part."""
+    bounds = LowerBounds()
+    bounds.begin()
+    bounds.end([database_now()], database_now())
+    clock.step = 0.0
+    assert bounds.in_force
+    return bounds
+
+
+def test_a_look_at_a_part_that_takes_long_is_given_up(
+    partitions: Partitions, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    bounds, [before] = in_force(clock), ask("SHOW statement_timeout")
+    with monkeypatch.context() as patched:
+        patched.setattr(looks, "_first_lease", lambda *_: ask("SELECT pg_sleep(60)"))
+
+        assert looks.sweep_leases(partitions.held, bounds) is None
+
+    assert ask("SHOW statement_timeout") == [before]
+    # The next one begins where this one began, and ends earlier.
+    begin, end = bounds.part() or (None, None)
+    assert (begin, end) == (NEVER, bounds._highest - timedelta(minutes=10))
+
+
+def test_a_look_at_a_part_leaves_no_limit_behind(partitions: Partitions, clock: Clock):
+    bounds, [before] = in_force(clock), ask("SHOW statement_timeout")
+
+    looks.sweep_leases(partitions.held, bounds)
+
+    assert ask("SHOW statement_timeout") == [before]
+    assert bounds._part[1] != NEVER or not bounds.in_force
+
+
+def test_another_error_of_a_look_at_a_part_is_none_of_its_time(
+    partitions: Partitions, clock: Clock, monkeypatch: pytest.MonkeyPatch
+):
+    bounds = in_force(clock)
+    monkeypatch.setattr(looks, "_first_lease", lambda *_: ask("SELECT pg_sleep('no number')"))
+
+    with pytest.raises(DataError):
+        looks.sweep_leases(partitions.held, bounds)
+
+
+def ask(statement: str) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return [row[0] for row in cursor.fetchall()]

@@ -35,7 +35,6 @@ def clock(monkeypatch: pytest.MonkeyPatch, _no_look_is_dear: None) -> Clock:
     made = Clock()
     monkeypatch.setattr(lower_bounds, "time", made)
     monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", DEAR)
-    monkeypatch.setattr(lower_bounds, "_DEAR_PART_SECONDS", 2 * DEAR)
     return made
 
 
@@ -270,23 +269,47 @@ def test_what_is_asked_anew_again_and_again_is_looked_for_to_the_last_part(clock
     assert bounds.next_in == pytest.approx(20 * DEAR)
 
 
-def test_a_first_part_that_is_dear_is_shorter_from_then_on(clock: Clock):
+def test_a_first_part_that_is_given_up_is_shorter_from_then_on(clock: Clock):
     """As for a process that starts beside much that is done."""
     bounds = LowerBounds()
     look(bounds, LATER)
-    ends: list[datetime] = []
-    for _ in range(3):
-        clock.step = 0.0
-        clock.now += bounds.next_in
-        part = bounds.part()
-        assert part is not None
-        assert part[0] == NEVER
-        ends.append(part[1])
-        clock.now += 2 * DEAR
-        bounds.swept([None])
-        bounds._restart()
 
-    assert [(LATER - end).total_seconds() / 60 for end in ends] == [0, 10, 20]
+    ends = [give_up(bounds, clock)[1] for _ in range(4)]
+
+    assert [(LATER - end).total_seconds() / 60 for end in ends] == [0, 10, 20, 40]
+    assert sweep(bounds, clock)[-1][1] == LATER
+
+
+def test_a_part_that_is_given_up_is_looked_at_in_shorter_ones(clock: Clock):
+    bounds = LowerBounds()
+    look(bounds, NOON)
+    look(bounds, LATER)
+    clock.step = 0.0
+    clock.now += bounds.next_in
+    bounds.part()
+    bounds.swept([None])
+
+    lengths: list[float] = []
+    while bounds.limit is not None:
+        begin, end = give_up(bounds, clock)
+        assert begin == NOON
+        lengths.append((end - begin).total_seconds())
+
+    assert lengths == [1.0, 1 / 8, 1 / 64]
+    # The shortest is looked at however long that takes, and nothing is left out.
+    assert bounds.part() is None
+    assert sweep(bounds, clock)[0][0] == NOON
+
+
+def give_up(bounds: LowerBounds, clock: Clock) -> tuple[datetime, datetime]:
+    clock.step = 0.0
+    clock.now += bounds.next_in
+    part = bounds.part()
+    assert part is not None
+    assert bounds.limit is not None
+    clock.now += bounds.limit
+    bounds.cut_off()
+    return part
 
 
 class World:
@@ -329,8 +352,13 @@ class World:
         self.bounds.end(found, self.now)
         if part := self.bounds.part():
             hidden = [self.first(order, *part) for order in range(3)]
+            began, limit = self.clock.now, self.bounds.limit
             self.spend(*part)
-            self.bounds.swept(hidden)
+            if limit is not None and self.clock.now > began + limit:
+                self.clock.now = began + limit
+                self.bounds.cut_off()
+            else:
+                self.bounds.swept(hidden)
 
     def take(self) -> None:
         for one in list(self.waiting):
@@ -345,7 +373,6 @@ def test_nothing_stays_hidden_for_longer_than_forty_times_a_look_at_everything(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, seed: int, density: float
 ):
     monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", 0.005)
-    monkeypatch.setattr(lower_bounds, "_DEAR_PART_SECONDS", 0.1)
     world = World(seed, density, clock)
     for _ in range(1500):
         if world.random.random() < 0.05:
