@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
@@ -63,11 +63,19 @@ def test_the_lease_is_renewed_between_any_two_stages_that_take_long(
     scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[str] = []
+
+    def note(name: str, wait: float) -> Callable[[], float]:
+        def run_once() -> float:
+            ran.append(name)
+            return wait
+
+        return run_once
+
     # As if each had taken as long as the lease may wait for its renewal.
-    monkeypatch.setattr(scheduler.partitions, "run_once", lambda: ran.append("renewed") or 0.0)
+    monkeypatch.setattr(scheduler.partitions, "run_once", note("renewed", 0.0))
     for stage in scheduler._agenda._stages:
         if stage.name != "partitions":
-            stage.run_once = lambda name=stage.name: ran.append(name) or 10.0
+            stage.run_once = note(stage.name, 10.0)
 
     tick(scheduler)
 
