@@ -26,8 +26,9 @@ _SHORTEST_STEP, _LONGEST_STEP = timedelta(milliseconds=10), timedelta(minutes=1)
 #: for the part before may be far too long: the look at a part is given up after this time.
 _MOST_SECONDS = 0.1
 _SHORTER = 8
-#: By how much the end of the first part, below which little is done, moves then at least.
-_ORIGIN_STEP = timedelta(minutes=10)
+#: By how much the end of the first part, below which little is done, moves then at least, and how
+#: far it goes.
+_ORIGIN_STEP, _FARTHEST = timedelta(minutes=10), timedelta(days=365)
 #: Work that others write is mostly due when they write it, and never by so much before.
 _RECENT = timedelta(seconds=10)
 
@@ -103,7 +104,10 @@ class LowerBounds:
     @property
     def limit(self) -> float | None:
         """After how many seconds the look at a part is given up; None where none can be shorter."""
-        shortest = self._part[0] != NEVER and self._step <= _SHORTEST_STEP
+        if self._part[0] == NEVER:
+            shortest = self._origin <= self._highest - _FARTHEST
+        else:
+            shortest = self._step <= _SHORTEST_STEP
         return None if shortest else _MOST_SECONDS
 
     def cut_off(self) -> None:
@@ -111,7 +115,8 @@ class LowerBounds:
         self._spend()
         begin = self._part[0]
         if begin == NEVER:
-            self._origin -= max(_ORIGIN_STEP, self._highest - self._origin)
+            way = self._highest - self._origin
+            self._origin = self._highest - min(_FARTHEST, way + max(_ORIGIN_STEP, way))
         else:
             self._step = max(_SHORTEST_STEP, self._step / _SHORTER)
         self._part = (begin, begin)

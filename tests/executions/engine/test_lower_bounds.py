@@ -280,6 +280,19 @@ def test_a_first_part_that_is_given_up_is_shorter_from_then_on(clock: Clock):
     assert sweep(bounds, clock)[-1][1] == LATER
 
 
+def test_a_first_part_is_looked_at_however_long_that_takes_a_year_back(clock: Clock):
+    bounds = LowerBounds()
+    look(bounds, LATER)
+    ends: list[datetime] = []
+    while not ends or bounds.limit is not None:
+        ends.append(give_up(bounds, clock)[1])
+
+    assert bounds.part() is None
+    clock.now += bounds.next_in
+    assert bounds.part() == (NEVER, LATER - timedelta(days=365))
+    assert len(ends) < 20
+
+
 def test_a_part_that_is_given_up_is_looked_at_in_shorter_ones(clock: Clock):
     bounds = LowerBounds()
     look(bounds, NOON)
