@@ -12,7 +12,7 @@ from executions.engine import final_log
 from executions.engine.final_log import Final
 from executions.engine.minute_stats import Ended
 from shared.notify import wake_schedulers_in
-from shared.sql import rows, run
+from shared.sql import rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import FIRST_REDIRECTED
 
@@ -123,7 +123,12 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
             run("complete/settle_one_time_tasks", _columns(one_time))
         if recurring:
             recurred = {task: said[task] for task in recurring}
-            over = [row[0] for row in rows("complete/settle_recurring_tasks", _columns(recurred))]
+            _, settled, _ = together(
+                ("complete/plan_hashed", {}),
+                ("complete/settle_recurring_tasks", _columns(recurred)),
+                ("complete/plan_freely", {}),
+            )
+            over = [row[0] for row in settled.rows]
             if over:
                 run("gate/end_tasks", {"task_ids": over})
     if freed:
