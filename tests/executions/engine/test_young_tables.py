@@ -109,7 +109,7 @@ def leave_pages_behind() -> None:
         cursor.execute(
             "INSERT INTO task_cursors"
             " (task_id, tenant_id, partition, next_run_at, occurrence_count, held)"
-            " SELECT gen_random_uuid(), gen_random_uuid(), 0, now() + i * interval '1 hour', 0, true"
+            " SELECT gen_random_uuid(), gen_random_uuid(), 0, now() + i * interval '1 h', 0, true"
             " FROM generate_series(1, 20000) AS i"
         )
         cursor.execute("DELETE FROM task_cursors WHERE held")
