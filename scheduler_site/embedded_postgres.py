@@ -42,8 +42,8 @@ _TUNABLE = {
     # A backlog of 250,000 writes three gigabytes; with a checkpoint after each, pages are written
     # to the log as a whole again and again.
     "max_wal_size": "4GB",
-    # Rows of open work come and go by the thousand. More often than this costs a core beside a
-    # transaction that stays open: every vacuum then reads all dead rows and removes none.
+    # Rows of open work come and go by the thousand. Not more often: beside a transaction that stays
+    # open every vacuum reads all dead rows and removes none.
     "autovacuum_naptime": "20s",
     "timezone": "UTC",
     "log_timezone": "UTC",

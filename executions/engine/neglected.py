@@ -35,9 +35,10 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
     found = {p: stretch for p, stretch in partitions.neglected.items() if p in held}
     if not found:
         return False
+    since = [stretch.since for stretch in found.values()]
     asked = {
         "partitions": list(found),
-        "since": [stretch.since for stretch in found.values()],
+        "since": since,
         "until": [stretch.until for stretch in found.values()],
     }
     now = database_now()
@@ -54,7 +55,6 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
         },
     )
     if bounds is not None:
-        since = [stretch.since for stretch in found.values()]
         bounds.lower(min(since if first is None else [*since, first]))
     if count:
         log.info("neglected_instants_unprepared", extra={"count": count})

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from executions.engine.said import Progress
-from executions.engine.transitions import joined
+from executions.engine.settling import joined
 
 
 def note(said: Iterable[object]) -> list[UUID]:

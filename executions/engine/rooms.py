@@ -46,8 +46,6 @@ _TURNS = 10
 #: few hundred.
 _GOOD_FOR_PASSES = 3
 _GOOD_FOR_SECONDS = 0.25
-#: Workers are shared by all schedulers, so leases are counted in all partitions.
-_EVERY_PARTITION = range(256)
 
 _Key = tuple[UUID, str]
 _FIRST: _Key = (UUID(int=0), "")
@@ -203,8 +201,9 @@ class Rooms:
             else:
                 found.of[tenant, host] = (count, other)
         self._leases.end([min(first, default=self.bounds.now)], self.bounds.now)
-        # A lease that had ended when it was written is hidden; the next count has it.
-        looks.sweep_leases(_EVERY_PARTITION, self._leases)
+        # A lease that had ended when it was written is hidden; the next count has it. Schedulers
+        # share the workers, whose leases are in all partitions.
+        looks.sweep_leases(range(conf().partition_count), self._leases)
         return found
 
     def _is_good_for(self, capacity: Mapping[str, Capacity]) -> bool:

@@ -12,7 +12,7 @@ from executions.engine import final_log
 from executions.engine.final_log import Final
 from executions.engine.minute_stats import Ended
 from shared.notify import wake_schedulers_in
-from shared.sql import rows, run, together
+from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import FIRST_REDIRECTED
 
@@ -97,6 +97,13 @@ def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ..
     return [row for row in moved if row[-1]]
 
 
+def joined(path: str, parameters: dict[str, object]) -> list[tuple[Any, ...]]:
+    """Run a statement that joins a batch with a table, whatever their statistics say."""
+    before: Asked = ("complete/plan_hashed", {})
+    after: Asked = ("complete/plan_freely", {})
+    return together(before, (path, parameters), after)[1].rows
+
+
 def end_tasks(task_ids: list[UUID]) -> None:
     """End those tasks of whose schedule nothing is left to run."""
     run("complete/lock_tasks", {"task_ids": task_ids})
@@ -123,12 +130,7 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
             run("complete/settle_one_time_tasks", _columns(one_time))
         if recurring:
             recurred = {task: said[task] for task in recurring}
-            _, settled, _ = together(
-                ("complete/plan_hashed", {}),
-                ("complete/settle_recurring_tasks", _columns(recurred)),
-                ("complete/plan_freely", {}),
-            )
-            over = [row[0] for row in settled.rows]
+            over = [row[0] for row in joined("complete/settle_recurring_tasks", _columns(recurred))]
             if over:
                 run("gate/end_tasks", {"task_ids": over})
     if freed:

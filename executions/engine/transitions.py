@@ -17,16 +17,14 @@ from uuid import UUID
 from executions.choices import AttemptOutcome, Status
 from executions.engine import final_log, minute_stats, settling
 from executions.engine.ledger import ensure_days_of
-from executions.engine.settling import Moved, Settled
+from executions.engine.settling import Moved, Settled, joined
 from shared.conf import conf
 from shared.ids import attempt_id, new_id
-from shared.sql import Asked, rows, run, together
+from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
 
 _CANCEL_AT_ONCE = 5000
 _TASK = Moved._fields.index("task_id")
-_PLAN_HASHED: Asked = ("complete/plan_hashed", {})
-_PLAN_FREELY: Asked = ("complete/plan_freely", {})
 #: How long work that goes on without a worker of ours may, once it is to be cancelled.
 CANCEL_GRACE_SECONDS = 30.0
 
@@ -314,11 +312,6 @@ def insert_series(parameters: dict[str, object]) -> int:
     """Insert gated PENDING executions of a backfill; return how many were not there yet."""
     made: int = rows("backfill/insert_executions", parameters)[0][0]
     return made
-
-
-def joined(path: str, parameters: dict[str, object]) -> list[tuple[Any, ...]]:
-    """Run a statement that joins a batch with the open rows, whatever their statistics say."""
-    return together(_PLAN_HASHED, (path, parameters), _PLAN_FREELY)[1].rows
 
 
 def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:

@@ -13,6 +13,7 @@ from executions.engine.partitions import Partitions
 from executions.engine.worker_history import leased_by_worker
 from executions.models import Execution
 from executions.services.pools import change_pool
+from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.leasing import POOL, take, work
 from tests.executions.workers.test_registry import beat
@@ -38,12 +39,17 @@ def hand_out(partitions: Partitions) -> int:
     return dispatcher.run_once().done
 
 
-def test_the_first_of_what_waits_is_found_without_sorting_all_of_it(plans: Any):
+def thirty_due() -> tuple[Tenant, Partitions]:
     alpha = make_tenant("Alpha")
     for number in range(30):
         make_task(alpha, once(name=str(number)))
     partitions = Partitions()
     partitions.run_once()
+    return alpha, partitions
+
+
+def test_the_first_of_what_waits_is_found_without_sorting_all_of_it(plans: Any):
+    _, partitions = thirty_due()
 
     with plans() as found:
         materialize.run_once(partitions)
@@ -88,11 +94,7 @@ def test_the_first_of_a_pull_pool_is_found_without_sorting_all_of_it(plans: Any)
 
 
 def test_counts_of_pull_work_read_no_lease_of_other_workers(plans: Any):
-    alpha = make_tenant("Alpha")
-    for number in range(30):
-        make_task(alpha, once(name=str(number)))
-    partitions = Partitions()
-    partitions.run_once()
+    alpha, partitions = thirty_due()
     materialize.run_once(partitions)
     multiply()
     hand_out(partitions)

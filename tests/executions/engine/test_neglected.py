@@ -58,6 +58,15 @@ def rewind(task: Task) -> None:
     change_task(task.id, created_at=F("created_at") - OUTAGE, next_run_at=F("next_run_at") - OUTAGE)
 
 
+def in_force() -> LowerBounds:
+    """Return bounds that hide everything before now."""
+    bounds = LowerBounds()
+    bounds.begin()
+    bounds.end([database_now()], database_now())
+    bounds.in_force = True
+    return bounds
+
+
 def drain(partitions: Partitions) -> None:
     for _ in range(100):
         if materialize.run_once(partitions).next_in:
@@ -119,10 +128,7 @@ def test_instants_that_come_back_are_looked_for_from_there_on(
         at = row.scheduled_for - timedelta(minutes=5)
         Execution.objects.filter(id=row.id).update(id=execution_id(task.id, at), scheduled_for=at)
     first = min(row.scheduled_for for row in executions_of(task))
-    bounds = LowerBounds()
-    bounds.begin()
-    bounds.end([database_now()], database_now())
-    bounds.in_force = True
+    bounds = in_force()
     take_over(partitions)
 
     neglected.take_up(partitions, bounds)
@@ -134,10 +140,7 @@ def test_instants_that_come_back_are_looked_for_from_there_on(
 def test_what_was_not_prepared_is_looked_for_from_the_outage_on(
     alpha: Tenant, partitions: Partitions
 ):
-    bounds = LowerBounds()
-    bounds.begin()
-    bounds.end([database_now()], database_now())
-    bounds.in_force = True
+    bounds = in_force()
     take_over(partitions)
     since = partitions.neglected[0].since
 
