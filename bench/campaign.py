@@ -9,6 +9,7 @@ from scheduler_site.proof.campaign import (
     Campaign,
     Meanwhile,
     Outcome,
+    Told,
     nothing,
     signing_secret,
 )
@@ -26,12 +27,13 @@ async def run(
     plan: Callable[[Window], list[Planned]],
     meanwhile: Meanwhile = nothing,
     late_after_ms: int = 1000,
+    told: Told | None = None,
 ) -> Outcome:
-    """Run a plan for so many seconds and return the judged outcome."""
+    """Run a plan for so many seconds and return the judged outcome; ``told`` as for Campaign."""
     async with ApiClient(installation.base_url, installation.api_key, tries=_TRIES) as client:
         secret = await signing_secret(client)
         with receiver(secret) as target:
-            campaign = Campaign(client, target, plan, meanwhile)
+            campaign = Campaign(client, target, plan, meanwhile, told)
             outcome = await campaign.run(seconds, late_after_ms)
             outcome.signatures_checked = bool(secret)
             return outcome

@@ -13,13 +13,21 @@ import argparse
 import asyncio
 import math
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import at_rest_reader, campaign, command_line, installation, report
+from bench import (
+    at_rest_reader,
+    campaign,
+    command_line,
+    installation,
+    report,
+    stored_executions,
+)
 from bench.processes import Usage, usage
 from scheduler_site import local_state
-from scheduler_site.proof.campaign import until
+from scheduler_site.proof.campaign import Told, until
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.oracle import Planned
 from scheduler_site.proof.percentiles import Distribution, distribution
@@ -33,6 +41,8 @@ _TARGETS_MS = (
 )
 #: The same beside a transaction that stays open, up to a thousand a second.
 _BESIDE_READER_UP_TO, _BESIDE_READER_MS = 1000.0, {"p99": 50.0}
+#: The API tells a thousand executions a second; more than these are read from the database.
+_MOST_LISTED = 400_000
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -87,7 +97,8 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
         return steady(window, chosen.rate, one_time_share=chosen.one_time_share)
 
     with _reader(product, chosen.beside_reader):
-        outcome = asyncio.run(campaign.run(product, chosen.seconds, plan, sampler))
+        run = campaign.run(product, chosen.seconds, plan, sampler, told=_told(product, chosen))
+        outcome = asyncio.run(run)
     verdict = outcome.verdict
     cpu, memory = sampler.figures()
     missed = missed_targets(chosen.rate, verdict.start_delay, chosen.beside_reader)
@@ -118,10 +129,17 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
 
 
 def _reader(product: installation.Installation, wanted: bool) -> AbstractContextManager[None]:
-    if not wanted:
-        return nullcontext()
-    runtime = local_state.load_runtime(Path(product.environment["DATA_DIR"]))
-    return at_rest_reader.reading(runtime["database_url"])
+    return at_rest_reader.reading(_database(product)) if wanted else nullcontext()
+
+
+def _told(product: installation.Installation, chosen: argparse.Namespace) -> Told | None:
+    few = chosen.rate * chosen.seconds < _MOST_LISTED
+    return None if few else partial(stored_executions.told, _database(product))
+
+
+def _database(product: installation.Installation) -> str:
+    address: str = local_state.load_runtime(Path(product.environment["DATA_DIR"]))["database_url"]
+    return address
 
 
 def targets_ms(rate: float, beside_reader: bool = False) -> dict[str, float]:

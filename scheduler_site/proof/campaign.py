@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ UNFINISHED = ("PENDING", "QUEUED", "RUNNING", "RETRYING")
 QUIET_SECONDS = 150.0
 
 Meanwhile = Callable[[Window], Awaitable[tuple[Fault, ...]]]
+#: Given a time in milliseconds, what the product tells of each execution since then.
+Told = Callable[[int], AsyncIterator[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +103,14 @@ class Campaign:
         target: Receiver,
         plan: Callable[[Window], list[Planned]],
         meanwhile: Meanwhile,
+        told: Told | None = None,
     ) -> None:
+        """``told`` is for a run of so many executions that a page at a time would take too long."""
         self._client = client
         self._target = target
         self._plan = plan
         self._meanwhile = meanwhile
+        self._told = told or self._listed
         self._accepted: list[Accepted] = []
         self._notes: list[str] = []
 
@@ -190,12 +195,15 @@ class Campaign:
 
     async def _records(self, began_ms: int) -> list[Record]:
         ids = {accepted.task_id for accepted in self._accepted}
-        since = oracle.to_text(began_ms - 60_000)
         records: list[Record] = []
         # One at a time: the documents of a long run are too many to be held.
-        async for execution in self._client.everything("/v1/executions", "executions", since=since):
+        async for execution in self._told(began_ms - 60_000):
             records += parse_records([execution], ids)
         return records
+
+    def _listed(self, since_ms: int) -> AsyncIterator[dict[str, Any]]:
+        since = oracle.to_text(since_ms)
+        return self._client.everything("/v1/executions", "executions", since=since)
 
     async def _dead_letters(self) -> int:
         ids = {accepted.task_id for accepted in self._accepted}

@@ -54,12 +54,13 @@ class Record:
 def read_arrivals(path: Path) -> tuple[list[Arrival], list[str]]:
     """Return the ledger's requests in order, and the lines that no execution can have sent."""
     arrivals, strangers = [], []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        found = parse_arrival(json.loads(line))
-        if found is None:
-            strangers.append(line)
-        else:
-            arrivals.append(found)
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            found = parse_arrival(json.loads(line))
+            if found is None:
+                strangers.append(line.rstrip("\n"))
+            else:
+                arrivals.append(found)
     return arrivals, strangers
 
 

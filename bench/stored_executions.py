@@ -1,0 +1,38 @@
+"""What the product recorded of executions, read from its database.
+
+For a run of more executions than the API can tell page by page in a time that anybody waits: it
+takes a millisecond for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from scheduler_site.proof.oracle import to_text
+
+_AT_ONCE = 10_000
+_SINCE = """
+SELECT id::text AS id, task_id::text AS task_id, status, reason, attempt, start_delay_ms,
+    floor(extract(epoch FROM scheduled_for) * 1000)::bigint AS at_ms
+FROM executions
+WHERE scheduled_for >= to_timestamp(%s / 1000.0)
+"""
+
+
+async def told(address: str, since_ms: int) -> AsyncIterator[dict[str, Any]]:
+    """Yield each execution planned for that time or later, with the fields that are judged.
+
+    They are named and written as the API does, in no order.
+    """
+    async with (
+        await psycopg.AsyncConnection.connect(address) as connection,
+        connection.cursor("stored_executions", row_factory=dict_row) as rows,
+    ):
+        rows.itersize = _AT_ONCE
+        await rows.execute(_SINCE, (since_ms,))
+        async for row in rows:
+            yield {**row, "scheduled_for": to_text(row["at_ms"]), "reason": row["reason"] or None}
