@@ -330,8 +330,10 @@ WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
 
 -- name: settle_recurring_tasks
 -- The same of recurring tasks: their last execution stands with their cursor, which is narrow, and
--- a task itself is written only when its failures in a row are others. Answers those that may have
--- had their last occurrence; they stay locked.
+-- a task itself is written only when its failures in a row are others. Cursors are taken by their
+-- places, which the lock of the task keeps: the newest version has the latest instant, and an index
+-- leads past each other that somebody may still see. Answers those that may have had their last
+-- occurrence; they stay locked.
 WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(
         %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
@@ -342,7 +344,10 @@ WITH ended AS MATERIALIZED (
     SET last_execution_id = e.execution_id, last_execution_status = e.status,
         last_execution_at = now(), last_success_at = greatest(k.last_success_at, e.succeeded_at)
     FROM ended e
-    WHERE k.task_id = e.task_id AND k.task_id = ANY(%(task_ids)s::uuid[])
+    WHERE k.task_id = e.task_id AND k.ctid = ANY(ARRAY(
+        SELECT (SELECT c.ctid FROM task_cursors c WHERE c.task_id = n.task_id
+                ORDER BY c.next_run_at DESC LIMIT 1)
+        FROM ended n))
     RETURNING k.task_id, k.next_run_at IS NULL AND e.status <> 'RETRYING'
         AND e.trigger IN ('schedule', 'retry') AS may_be_over
 ), failed AS (

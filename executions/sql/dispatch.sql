@@ -155,9 +155,10 @@ SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.at
        CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
            'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
            'last_success_at', (
-               SELECT CASE WHEN t.type = 'RECURRING' THEN k.last_success_at
-                           ELSE t.last_success_at END
-               FROM tasks t LEFT JOIN task_cursors k ON k.task_id = t.id WHERE t.id = m.task_id)
+               SELECT CASE WHEN t.type = 'RECURRING' THEN (
+                   SELECT k.last_success_at FROM task_cursors k WHERE k.task_id = t.id
+                   ORDER BY k.next_run_at DESC LIMIT 1) ELSE t.last_success_at END
+               FROM tasks t WHERE t.id = m.task_id)
        ) END,
        d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, r.target ->> 'url', p.parked
 FROM (SELECT count(*) AS parked FROM put_by) AS p

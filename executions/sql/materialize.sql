@@ -353,7 +353,7 @@ WITH late AS (
     FROM taken_back b JOIN judged j ON j.id = b.task_id
     WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = b.task_id)
     -- The race: an edit that gave the task a cursor between this snapshot and the lock of the task.
-    ON CONFLICT (task_id) DO UPDATE
+    ON CONFLICT (task_id) WHERE last_execution_status = '' DO UPDATE
     SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at), execution_id = NULL
 )
 SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared),

@@ -279,22 +279,7 @@ class Task(models.Model):
             return
         cursor.task_id, cursor.tenant_id, cursor.partition = self.id, self.tenant_id, self.partition
         cursor.held, cursor.execution_id = self.status != TaskStatus.SCHEDULED, None
-        TaskCursor.objects.bulk_create(
-            [cursor],
-            update_conflicts=True,
-            unique_fields=["task"],
-            update_fields=[
-                "next_run_at",
-                "occurrence_count",
-                "replayed_until",
-                "held",
-                "last_execution_id",
-                "last_execution_status",
-                "last_execution_at",
-                "last_success_at",
-                "execution_id",
-            ],
-        )
+        cursor.save()
 
     def _own_cursor(self) -> TaskCursor:
         """Return the cursor, read once; a blank one where there is none."""

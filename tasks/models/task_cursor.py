@@ -18,6 +18,10 @@ class TaskCursor(models.Model):
     of a recurring task; that of a one-time task, which is written once, with its end, stands with
     the task. The lock is the task's row: whoever changes a cursor holds that. ``tenant_id`` and
     ``partition`` are the task's, which never change.
+
+    The table itself has no primary key: beside a transaction that stays open, each new version
+    would be compared with each that there was. A key keeps a second row from a task that has not
+    run; one that recurs has its only row from the beginning.
     """
 
     task = models.OneToOneField(
@@ -41,7 +45,16 @@ class TaskCursor(models.Model):
 
     class Meta:
         db_table = "task_cursors"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task"],
+                name="task_cursors_not_run_key",
+                condition=Q(last_execution_status=""),
+            ),
+        ]
         indexes = [
+            # Read backwards it begins with the newest version, whose instant is the latest.
+            models.Index(fields=["task", "next_run_at"], name="task_cursors_of_task_idx"),
             models.Index(
                 fields=["partition", "next_run_at"],
                 name="task_cursors_due_idx",

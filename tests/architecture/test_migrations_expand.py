@@ -34,6 +34,7 @@ RELEASE_BREAKS = {
     "tasks 0020_cursors_apart": "the scheduler moves cursors in a table of their own",
     "tasks 0023_limits_beside_tasks": "what old code edits afterwards would be prepared as before",
     "tasks 0022_last_runs_apart": "the recorder writes last runs of recurring tasks elsewhere",
+    "tasks 0027_cursors_without_key": "what takes work back names the key that goes",
 }
 #: Models that went with a break.
 GONE = {"executions.LedgerFloor"}
@@ -77,6 +78,11 @@ ACCEPTED: dict[str, dict[str, str]] = {
     },
     "tasks 0026_cursors_swept_by_thousands": {
         "RunSQL": "when the table is vacuumed and analyzed; nothing that is there changes"
+    },
+    "tasks 0027_cursors_without_key": {
+        "RunSQL": "the primary key goes in the stop that UPGRADING asks for",
+        "AddIndex taskcursor task_cursors_of_task_idx": "UPGRADING says that changes wait",
+        "AddConstraint taskcursor task_cursors_not_run_key": "UPGRADING says that changes wait",
     },
     "tasks 0024_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
