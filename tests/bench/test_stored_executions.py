@@ -26,7 +26,7 @@ def told_since(since_ms: int, task_ids: set[str]) -> list[Record]:
 @pytest.mark.django_db(transaction=True)
 def test_the_database_tells_what_the_api_tells():
     tenant = make_tenant()
-    states = ["PENDING", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]
+    states = ["SUCCEEDED", "FAILED", "RUNNING", "CANCELLED", "PENDING"]
     tasks = {str(make_execution(tenant, status).task_id) for status in states}
     listed = make_client(tenant).get("/v1/executions").json()["executions"]
 

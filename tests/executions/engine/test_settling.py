@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.db.models import F
 
-from executions.engine import transitions
+from executions.engine import settling, transitions
 from executions.engine.clocks import database_now
+from executions.engine.settling import Settled
 from executions.engine.transitions import Finish
 from executions.services.triggering import run_task
-from tasks.models import Task
+from tasks.models import Task, TaskCursor
 from tests.factories import ACTOR, WORKER, daily, finish, make_task, release, reload, start
 
 pytestmark = pytest.mark.django_db
@@ -110,3 +113,33 @@ def test_an_outcome_under_a_stale_token_counts_nothing(alpha):
     finish(row, "FAILED", reason="attempts_exhausted")
 
     assert reload(task).failure_streak == 1
+
+
+def entries_read() -> int:
+    """How many entries of the cursors' indexes this transaction has read."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint FROM pg_index"
+            " WHERE indrelid = 'task_cursors'::regclass"
+        )
+        [(count,)] = cursor.fetchall()
+    return int(count)
+
+
+def test_a_cursor_is_settled_however_many_versions_somebody_may_still_see(alpha):
+    task = make_task(alpha, daily())
+    run_task(alpha.id, task.id, None, actor=ACTOR)
+    [row] = release()
+    now = database_now()
+    # The transaction that wrote them may still see them, as any that stays open.
+    for _ in range(100):
+        TaskCursor.objects.filter(task=task).update(next_run_at=F("next_run_at") + timedelta(1))
+    before = entries_read()
+    assert TaskCursor.objects.get(task=task).last_execution_id is None
+    by_task = entries_read() - before
+
+    settling.settle([Settled(row.id, task.id, "SUCCEEDED", "schedule", 1, now)], [])
+
+    assert by_task > 100
+    assert entries_read() - before - by_task < 10
+    assert TaskCursor.objects.get(task=task).last_execution_id == row.id
