@@ -16,7 +16,8 @@ from scheduler_site.proof.oracle import to_text
 
 _AT_ONCE = 10_000
 _SINCE = """
-SELECT id::text AS id, task_id::text AS task_id, status, reason, attempt, start_delay_ms,
+SELECT id::text AS id, task_id::text AS task_id, status, reason, attempt,
+    round(start_delay_ms::numeric, 3)::float8 AS start_delay_ms,
     floor(extract(epoch FROM scheduled_for) * 1000)::bigint AS at_ms
 FROM executions
 WHERE scheduled_for >= to_timestamp(%s / 1000.0)
