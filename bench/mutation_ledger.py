@@ -161,6 +161,14 @@ LEDGER = (
         "pass",
     ),
     one(
+        "oldest-first",
+        "a cursor is looked for from its oldest version on, of those that somebody may still see",
+        ("tests/executions/engine/test_settling.py",),
+        "executions/sql/complete.sql",
+        "ORDER BY c.next_run_at DESC LIMIT 1",
+        "ORDER BY c.next_run_at LIMIT 1",
+    ),
+    one(
         "chain-forks",
         "two changes follow the same entry of the audit log",
         ("tests/concurrency/test_audit_race.py",),
