@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -29,7 +28,6 @@ from bench.at_rest_stages import Costs, one_look, one_pass
 from bench.failing import create
 from bench.installation import Installation
 from bench.members import Member, make_member
-from scheduler_site import local_state
 from scheduler_site.proof.client import ApiClient
 from scheduler_site.proof.oracle import Planned
 from scheduler_site.proof.percentiles import distribution
@@ -250,7 +248,7 @@ def prepare(product: Installation, chosen: argparse.Namespace) -> Ground:
     member = make_member()
     names = (f"at rest {uuid4()}" for _ in range(chosen.tenants - 1))
     others = [create_tenant(name, actor=COMMAND, unlimited=True).id for name in names]
-    address = local_state.load_runtime(Path(product.environment["DATA_DIR"]))["database_url"]
+    address = product.database_url
 
     async def make_samples() -> list[str]:
         far = datetime.now(UTC).replace(microsecond=0) + _FAR

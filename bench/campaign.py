@@ -9,7 +9,7 @@ from scheduler_site.proof.campaign import (
     Campaign,
     Meanwhile,
     Outcome,
-    Told,
+    ReadExecutions,
     nothing,
     signing_secret,
 )
@@ -27,13 +27,16 @@ async def run(
     plan: Callable[[Window], list[Planned]],
     meanwhile: Meanwhile = nothing,
     late_after_ms: int = 1000,
-    told: Told | None = None,
+    read_executions: ReadExecutions | None = None,
 ) -> Outcome:
-    """Run a plan for so many seconds and return the judged outcome; ``told`` as for Campaign."""
+    """Run a plan for so many seconds and return the judged outcome.
+
+    ``read_executions`` is passed to :class:`Campaign`.
+    """
     async with ApiClient(installation.base_url, installation.api_key, tries=_TRIES) as client:
         secret = await signing_secret(client)
         with receiver(secret) as target:
-            campaign = Campaign(client, target, plan, meanwhile, told)
+            campaign = Campaign(client, target, plan, meanwhile, read_executions)
             outcome = await campaign.run(seconds, late_after_ms)
             outcome.signatures_checked = bool(secret)
             return outcome

@@ -15,7 +15,6 @@ import json
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -24,7 +23,6 @@ import psycopg
 from bench import command_line, installation, report
 from bench.installation import Installation
 from bench.processes import usage
-from scheduler_site import local_state
 from scheduler_site.proof.client import ApiClient
 from scheduler_site.proof.percentiles import Distribution, distribution
 from shared.garbage import collect_seldom
@@ -162,7 +160,7 @@ def main(arguments: list[str]) -> int:
     with installation.opened(chosen) as product:
         single = asyncio.run(singles(product, chosen.rate, chosen.seconds))
         bulk = asyncio.run(in_bulk(product, chosen.bulk, chosen.chunk))
-        address = local_state.load_runtime(Path(product.environment["DATA_DIR"]))["database_url"]
+        address = product.database_url
         with psycopg.connect(address) as connection:
             [(stored,)] = connection.execute(_COUNT).fetchall()
         raw = raw_per_second(address, min(chosen.bulk, 20 * _RAW_ROWS))

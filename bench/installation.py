@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from scheduler_site import local_state
 from scheduler_site.proof.campaign import Receiver
 from shared.unix_http import UnixConnection
 
@@ -48,6 +49,13 @@ class Installation:
     environment: dict[str, str] = field(repr=False)
     #: The ``up`` process, where this report started it.
     supervisor: int | None = None
+
+    @property
+    def database_url(self) -> str:
+        """Where its PostgreSQL listens."""
+        runtime = local_state.load_runtime(Path(self.environment["DATA_DIR"]))
+        address: str = runtime["database_url"]
+        return address
 
     def processes(self) -> list[tuple[str, int]]:
         """Return kind and pid of every process, as ``manage.py ps --json`` tells them."""

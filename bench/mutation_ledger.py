@@ -162,7 +162,7 @@ LEDGER = (
     ),
     one(
         "oldest-first",
-        "a cursor is looked for from its oldest version on, of those that somebody may still see",
+        "a cursor is read from its oldest version on while an open transaction keeps all of them",
         ("tests/executions/engine/test_settling.py",),
         "executions/sql/complete.sql",
         "ORDER BY c.next_run_at DESC LIMIT 1",

@@ -14,7 +14,6 @@ import asyncio
 import math
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from bench import (
@@ -26,8 +25,7 @@ from bench import (
     stored_executions,
 )
 from bench.processes import Usage, usage
-from scheduler_site import local_state
-from scheduler_site.proof.campaign import Told, until
+from scheduler_site.proof.campaign import ReadExecutions, until
 from scheduler_site.proof.matcher import Fault
 from scheduler_site.proof.oracle import Planned
 from scheduler_site.proof.percentiles import Distribution, distribution
@@ -41,7 +39,7 @@ _TARGETS_MS = (
 )
 #: The same beside a transaction that stays open, up to a thousand a second.
 _BESIDE_READER_UP_TO, _BESIDE_READER_MS = 1000.0, {"p99": 50.0}
-#: The API tells a thousand executions a second; more than these are read from the database.
+#: The API lists a thousand executions a second. A longer run reads them from the database.
 _MOST_LISTED = 400_000
 
 
@@ -97,8 +95,10 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
         return steady(window, chosen.rate, one_time_share=chosen.one_time_share)
 
     with _reader(product, chosen.beside_reader):
-        run = campaign.run(product, chosen.seconds, plan, sampler, told=_told(product, chosen))
-        outcome = asyncio.run(run)
+        read = _reads(product, chosen)
+        outcome = asyncio.run(
+            campaign.run(product, chosen.seconds, plan, sampler, read_executions=read)
+        )
     verdict = outcome.verdict
     cpu, memory = sampler.figures()
     missed = missed_targets(chosen.rate, verdict.start_delay, chosen.beside_reader)
@@ -129,17 +129,12 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
 
 
 def _reader(product: installation.Installation, wanted: bool) -> AbstractContextManager[None]:
-    return at_rest_reader.reading(_database(product)) if wanted else nullcontext()
+    return at_rest_reader.reading(product.database_url) if wanted else nullcontext()
 
 
-def _told(product: installation.Installation, chosen: argparse.Namespace) -> Told | None:
+def _reads(product: installation.Installation, chosen: argparse.Namespace) -> ReadExecutions | None:
     few = chosen.rate * chosen.seconds < _MOST_LISTED
-    return None if few else partial(stored_executions.told, _database(product))
-
-
-def _database(product: installation.Installation) -> str:
-    address: str = local_state.load_runtime(Path(product.environment["DATA_DIR"]))["database_url"]
-    return address
+    return None if few else partial(stored_executions.read, product.database_url)
 
 
 def targets_ms(rate: float, beside_reader: bool = False) -> dict[str, float]:

@@ -1,7 +1,6 @@
-"""What the product recorded of executions, read from its database.
+"""Reads executions from the product's database.
 
-For a run of more executions than the API can tell page by page in a time that anybody waits: it
-takes a millisecond for each.
+The API lists a thousand executions a second, so reading a long run would take as long as the run.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ WHERE scheduled_for >= to_timestamp(%s / 1000.0)
 """
 
 
-async def told(address: str, since_ms: int) -> AsyncIterator[dict[str, Any]]:
-    """Yield each execution planned for that time or later, with the fields that are judged.
+async def read(address: str, since_ms: int) -> AsyncIterator[dict[str, Any]]:
+    """Yield each execution scheduled at or after ``since_ms``, in no order.
 
-    They are named and written as the API does, in no order.
+    Each has the fields that the judge compares, with the names and the form of the API.
     """
     async with (
         await psycopg.AsyncConnection.connect(address) as connection,

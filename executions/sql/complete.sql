@@ -331,9 +331,9 @@ WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
 -- name: settle_recurring_tasks
 -- The same of recurring tasks: their last execution stands with their cursor, which is narrow, and
 -- a task itself is written only when its failures in a row are others. Cursors are taken by their
--- places, which the lock of the task keeps: the newest version has the latest instant, and an index
--- leads past each other that somebody may still see. Answers those that may have had their last
--- occurrence; they stay locked.
+-- places, which the lock of the task keeps. Index task_cursors_of_task_idx, read backwards: the newest
+-- version has the latest instant, so the scan reads no older version that an open transaction keeps.
+-- Answers the tasks that may have had their last occurrence; they stay locked.
 WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(
         %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],

@@ -32,8 +32,8 @@ UNFINISHED = ("PENDING", "QUEUED", "RUNNING", "RETRYING")
 QUIET_SECONDS = 150.0
 
 Meanwhile = Callable[[Window], Awaitable[tuple[Fault, ...]]]
-#: Given a time in milliseconds, what the product tells of each execution since then.
-Told = Callable[[int], AsyncIterator[dict[str, Any]]]
+#: Takes a time in milliseconds and yields each execution since then, in the API's form.
+ReadExecutions = Callable[[int], AsyncIterator[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +103,14 @@ class Campaign:
         target: Receiver,
         plan: Callable[[Window], list[Planned]],
         meanwhile: Meanwhile,
-        told: Told | None = None,
+        read_executions: ReadExecutions | None = None,
     ) -> None:
-        """``told`` is for a run of so many executions that a page at a time would take too long."""
+        """``read_executions`` replaces the API's list of executions, slow for a long run."""
         self._client = client
         self._target = target
         self._plan = plan
         self._meanwhile = meanwhile
-        self._told = told or self._listed
+        self._read_executions = read_executions or self._list_executions
         self._accepted: list[Accepted] = []
         self._notes: list[str] = []
 
@@ -197,11 +197,11 @@ class Campaign:
         ids = {accepted.task_id for accepted in self._accepted}
         records: list[Record] = []
         # One at a time: the documents of a long run are too many to be held.
-        async for execution in self._told(began_ms - 60_000):
+        async for execution in self._read_executions(began_ms - 60_000):
             records += parse_records([execution], ids)
         return records
 
-    def _listed(self, since_ms: int) -> AsyncIterator[dict[str, Any]]:
+    def _list_executions(self, since_ms: int) -> AsyncIterator[dict[str, Any]]:
         since = oracle.to_text(since_ms)
         return self._client.everything("/v1/executions", "executions", since=since)
 

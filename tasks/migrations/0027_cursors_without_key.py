@@ -5,10 +5,10 @@ from django.db.models import Q
 
 
 class Migration(migrations.Migration):
-    """Find a cursor by its newest version, and compare a new one with none.
+    """Replace the primary key of cursors by an index and by a key for tasks that have not run.
 
-    A unique index of all cursors compares each new version of a row with each older one that
-    somebody may still see: beside a transaction that stays open they become ever more.
+    A unique index compares each new version of a row with every older version that an open
+    transaction keeps, and their number grows with each run.
     """
 
     dependencies = [("tasks", "0026_cursors_swept_by_thousands")]

@@ -19,9 +19,9 @@ class TaskCursor(models.Model):
     the task. The lock is the task's row: whoever changes a cursor holds that. ``tenant_id`` and
     ``partition`` are the task's, which never change.
 
-    The table itself has no primary key: beside a transaction that stays open, each new version
-    would be compared with each that there was. A key keeps a second row from a task that has not
-    run; one that recurs has its only row from the beginning.
+    The table itself has no primary key: a key compares each new version of a row with every older
+    version that an open transaction keeps. A partial key refuses a second row of a task that has
+    not run. A recurring task gets its only row when it is created.
     """
 
     task = models.OneToOneField(

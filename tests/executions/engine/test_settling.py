@@ -126,12 +126,12 @@ def entries_read() -> int:
     return int(count)
 
 
-def test_a_cursor_is_settled_however_many_versions_somebody_may_still_see(alpha):
+def test_settling_reads_no_older_versions_of_a_cursor(alpha):
     task = make_task(alpha, daily())
     run_task(alpha.id, task.id, None, actor=ACTOR)
     [row] = release()
     now = database_now()
-    # The transaction that wrote them may still see them, as any that stays open.
+    # PostgreSQL keeps all versions for the transaction that wrote them.
     for _ in range(100):
         TaskCursor.objects.filter(task=task).update(next_run_at=F("next_run_at") + timedelta(1))
     before = entries_read()
