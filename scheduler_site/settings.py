@@ -193,7 +193,7 @@ def _database(url: str) -> dict[str, Any]:
     options = {**silence.DATABASE_CLIENT, **options}
     options.setdefault("application_name", f"punctual-{PROCESS_KIND}")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "shared.postgresql",
         "NAME": parts.get("dbname", "punctual"),
         "USER": parts.get("user", ""),
         "PASSWORD": parts.get("password", ""),

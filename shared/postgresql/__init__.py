@@ -1,0 +1,1 @@
+"""The database backend of the project: Django's for PostgreSQL, and whole after every failure."""
