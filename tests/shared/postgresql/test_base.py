@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -16,17 +16,17 @@ ALIAS = "another_thread"
 
 
 class _Server:
-    """Stands for PostgreSQL where a connection is made: there, away, or ending what it gives."""
+    """Stands for PostgreSQL where a session is made: there, away, or ending what it gives."""
 
-    def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
-        self._connect: Callable[[dict[str, Any]], psycopg.Connection] = wrapper.get_new_connection
+    def __init__(self) -> None:
+        self._connect = psycopg.connect
         self.is_away = False
         self.ends_at_once = False
 
-    def connect(self, parameters: dict[str, Any]) -> psycopg.Connection:
+    def connect(self, **parameters: Any) -> psycopg.Connection:
         if self.is_away:
             raise psycopg.OperationalError("connection refused")
-        made = self._connect(parameters)
+        made = self._connect(**parameters)
         if self.ends_at_once:
             made.close()
         return made
@@ -42,9 +42,9 @@ def wrapper() -> Iterator[BaseDatabaseWrapper]:
 
 
 @pytest.fixture
-def server(wrapper: BaseDatabaseWrapper, monkeypatch: pytest.MonkeyPatch) -> _Server:
-    made = _Server(wrapper)
-    monkeypatch.setattr(wrapper, "get_new_connection", made.connect)
+def server(monkeypatch: pytest.MonkeyPatch) -> _Server:
+    made = _Server()
+    monkeypatch.setattr(psycopg, "connect", made.connect)
     return made
 
 
@@ -100,14 +100,36 @@ def test_a_session_that_ends_while_it_is_set_up_is_not_kept(
     assert _ask(wrapper) == ("UTC", 1)
 
 
+def test_a_transaction_begins_in_a_new_session_where_the_server_has_left_the_old_one(
+    wrapper: BaseDatabaseWrapper,
+):
+    _ask(wrapper)
+    wrapper.connection.close()
+
+    assert _ask(wrapper) == ("UTC", 1)
+
+
+def test_a_transaction_begins_in_a_new_session_where_the_old_one_was_cut_off_in_a_statement(
+    wrapper: BaseDatabaseWrapper,
+):
+    _ask(wrapper)
+    old = wrapper.connection
+    old.pgconn.enter_pipeline_mode()
+    old.pgconn.send_query_params(b"SELECT 1", None)
+
+    assert _ask(wrapper) == ("UTC", 1)
+    assert wrapper.connection is not old
+    assert old.closed
+
+
 def test_a_transaction_that_cannot_begin_leaves_no_session(
     wrapper: BaseDatabaseWrapper, server: _Server
 ):
     _ask(wrapper)
     wrapper.connection.close()
+    server.ends_at_once = True
 
     with pytest.raises(OperationalError):
         _ask(wrapper)
 
     assert wrapper.connection is None
-    assert _ask(wrapper) == ("UTC", 1)
