@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.conf import settings
 from django.db import connections, transaction
-from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
@@ -20,6 +18,7 @@ from executions.engine import lower_bounds
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
+from tests.support.emptying import empty_instead_of_truncating
 from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.servers import start_servers
 from tests.support.together import TogetherScheduling
@@ -97,16 +96,7 @@ def django_db_setup(
 
     with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]  # pytest-django's blocker
         ledger.ensure_days_ahead(database_now())
-    # A test that commits ends with a flush, which also empties what migrations have put in.
-    post_migrate.connect(_restore_fixed_rows, sender=apps.get_app_config("executions"))
-
-
-def _restore_fixed_rows(**_: object) -> None:
-    from executions.models import PartitionLease
-
-    PartitionLease.objects.bulk_create(
-        (PartitionLease(partition=number) for number in range(256)), ignore_conflicts=True
-    )
+    empty_instead_of_truncating()
 
 
 @pytest.fixture(autouse=True)

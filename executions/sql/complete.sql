@@ -333,6 +333,7 @@ WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
 -- a task itself is written only when its failures in a row are others. Cursors are taken by their
 -- places, which the lock of the task keeps. Index task_cursors_of_task_idx, read backwards: the newest
 -- version has the latest instant, so the scan reads no older version that an open transaction keeps.
+-- The join compares nullif, of which there is no index: a scan by task would read them all.
 -- Answers the tasks that may have had their last occurrence; they stay locked.
 WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(
@@ -344,7 +345,8 @@ WITH ended AS MATERIALIZED (
     SET last_execution_id = e.execution_id, last_execution_status = e.status,
         last_execution_at = now(), last_success_at = greatest(k.last_success_at, e.succeeded_at)
     FROM ended e
-    WHERE k.task_id = e.task_id AND k.ctid = ANY(ARRAY(
+    WHERE nullif(k.task_id, '00000000-0000-0000-0000-000000000000') = e.task_id
+      AND k.ctid = ANY(ARRAY(
         SELECT (SELECT c.ctid FROM task_cursors c WHERE c.task_id = n.task_id
                 ORDER BY c.next_run_at DESC LIMIT 1)
         FROM ended n))

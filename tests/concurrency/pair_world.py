@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import F
 
 from executions.engine import materialize, silence, transitions
@@ -20,7 +19,7 @@ from executions.services.backfill import Wanted
 from shared.conf import conf
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.old_days import forget, put
+from tests.executions.old_days import put
 from tests.executions.services.backfills import make_backfill
 from tests.executions.services.bulk import make_job
 from tests.executions.workers.test_registry import beat
@@ -148,18 +147,3 @@ def claim_all(_: World) -> list[transitions.Claimed]:
 
 def keep_ten_days(settings: Any) -> None:
     settings.PUNCTUAL = replace(conf(), retention_days=RETENTION_DAYS)
-
-
-def sweep() -> None:
-    """Delete what the pair has committed; a flush takes longer than everything else together."""
-    kept = {"django_migrations", "django_content_type", "auth_permission", "partition_leases"}
-    with connection.cursor() as cursor:
-        tables = set(connection.introspection.django_table_names(only_existing=True)) - kept
-        deletions = "; ".join(f"DELETE FROM {name}" for name in sorted(tables))
-        # Without triggers: the audit log refuses deletion, and keys would ask for an order.
-        cursor.execute(
-            f"SET session_replication_role = replica; {deletions}; "
-            "SET session_replication_role = DEFAULT; "
-            "UPDATE partition_leases SET owner = NULL, expires_at = NULL"
-        )
-    forget()

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.db import IntegrityError, OperationalError, transaction
-from django.test import TransactionTestCase
 
 from executions.engine import ledger
 from executions.engine.clocks import database_now
@@ -18,7 +17,8 @@ from tenants.models import Tenant
 from tests.concurrency import pair_invariants
 from tests.concurrency.pair_barrier import ANSWERS, run_both
 from tests.concurrency.pair_operations import OPERATIONS
-from tests.concurrency.pair_world import World, build, keep_ten_days, sweep
+from tests.concurrency.pair_world import World, build, keep_ten_days
+from tests.executions.old_days import forget
 
 #: What keeps an end from moving what is not under its token any more.
 GUARD = """AND e.fencing_token = o.token AND CASE
@@ -26,17 +26,11 @@ GUARD = """AND e.fencing_token = o.token AND CASE
 
 
 @pytest.fixture
-def swept() -> Iterator[None]:
-    """Delete what a test has committed; to flush every table takes longer than the test."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: sweep())
-        yield
-
-
-@pytest.fixture
-def ground(swept: None, transactional_db: None, settings: Any) -> None:
+def ground(transactional_db: None, settings: Any) -> Iterator[None]:
     keep_ten_days(settings)
     ledger.ensure_days_ahead(database_now())
+    yield
+    forget()
 
 
 @pytest.mark.parametrize("second", OPERATIONS)

@@ -65,7 +65,9 @@ def test_no_policy_ever_runs_two_at_once(run: Processes) -> None:
         assert min(gaps) >= SLOW_MS
     assert ended(tasks["skip"], "overlap_skipped", "SKIPPED")
     assert ended(tasks["queue_one"], "overlap_skipped", "SKIPPED")
-    assert not Execution.objects.filter(task_id=tasks["queue_all"].id, status="SKIPPED").exists()
+    skipped = Execution.objects.filter(task_id=tasks["queue_all"].id, status="SKIPPED")
+    # Where the processes need more than the grace to start, instants before that are missed.
+    assert not skipped.exclude(reason__startswith="misfire").exists()
     # Never early, and none twice.
     assert not Execution.objects.filter(start_delay_ms__lt=0).exists()
     assert max(Counter(line["webhook_id"] for line in receiver.lines()).values()) == 1
