@@ -333,7 +333,7 @@ WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
 -- a task itself is written only when its failures in a row are others. Cursors are taken by their
 -- places, which the lock of the task keeps. Index task_cursors_of_task_idx, read backwards: the newest
 -- version has the latest instant, so the scan reads no older version that an open transaction keeps.
--- The join compares nullif, of which there is no index: a scan by task would read them all.
+-- nullif keeps the planner from joining by an index scan on task_id, which would read every version.
 -- Answers the tasks that may have had their last occurrence; they stay locked.
 WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(

@@ -1,1 +1,1 @@
-"""The database backend of the project: Django's for PostgreSQL, and whole after every failure."""
+"""The project's database backend: Django's for PostgreSQL, which recovers after a lost session."""

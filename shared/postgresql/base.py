@@ -1,11 +1,10 @@
-"""Django's backend for PostgreSQL; it closes a session that it cannot bring into order.
+"""Django's PostgreSQL backend; it closes a session whose setup fails.
 
-Django keeps a session that ends while it is set up, as when PostgreSQL restarts, with autocommit
-off. The next ``atomic()`` takes itself for an inner one, fails before it has begun, and leaves the
-connection marked as inside a transaction that no block ends: from then on each statement of that
-thread is refused ("Cannot open a new connection in an atomic block"). A closed session cannot be
-misread; the next statement connects anew. Django asks for a module of this name: ``ENGINE`` names
-the package.
+When PostgreSQL restarts while Django sets a session up, Django keeps that session with autocommit
+off. The next ``atomic()`` then acts as an inner block, fails on entry, and leaves the connection
+marked as inside a transaction. No block ends it, so Django refuses every later statement of that
+thread ("Cannot open a new connection in an atomic block"). Once the session is closed, the next
+statement connects again. ``ENGINE`` names the package; Django requires the module name ``base``.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return a session; raise OperationalError for one that has ended in the pool."""
         session = super().get_new_connection(conn_params)
         if _is_out_of_order(session):
+            # connect() closes it, which gives it back to the pool.
             self.connection = session
             raise self.Database.OperationalError("the session has ended")
         return session
@@ -39,10 +39,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def set_autocommit(
         self, autocommit: bool, force_begin_transaction_with_broken_autocommit: bool = False
     ) -> None:
-        """Begin or end a transaction, in a new session where this one cannot; raise what fails.
+        """Begin or end a transaction; raise the error, and close the session, where that fails.
 
-        Outside of a transaction nothing is lost with a session: one that the server has left, or
-        that was cut off in the middle of a statement, is replaced. One that refuses is closed.
+        Replaces a session that is closed or was interrupted in a statement. Outside of a
+        transaction no work is lost with it.
         """
         if not self.in_atomic_block and _is_out_of_order(self.connection):
             self.close()
