@@ -103,11 +103,11 @@ def one_look() -> Costs:
 
     from executions.engine.clocks import database_now
     from executions.engine.lower_bounds import NEVER
-    from executions.priorities import PRIORITIES
     from shared.conf import conf
     from shared.sql import rows
     from shared.sql_arrays import of_moments
     from tasks.definition import WEBHOOK_POOL
+    from wire.priorities import PRIORITIES
 
     costs, now = Costs(), database_now()
     common = _bounds(_as_owned(), now)
@@ -143,10 +143,10 @@ def _claim(common: Mapping[str, Any]) -> int:
     from executions.engine.bands import priorities_of
     from executions.engine.lower_bounds import NEVER
     from executions.engine.rooms import Pass
-    from executions.priorities import PRIORITIES
     from shared.conf import conf
     from shared.sql_arrays import of_moments
     from tasks.definition import WEBHOOK_POOL
+    from wire.priorities import PRIORITIES
 
     claimed, _ = transitions.mark_queued(
         {

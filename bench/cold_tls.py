@@ -40,9 +40,9 @@ from cryptography.x509.oid import NameOID
 from bench import command_line, report
 from bench.installation import InstallationError
 from bench.processes import memory_of
-from executions.delivery import idle_pool, tls_sessions
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.http_client import HttpClient, Request
+from delivery import idle_pool, tls_sessions
+from delivery.address_guard import AddressGuard
+from delivery.http_client import HttpClient, Request
 from shared.addresses import AllowList, parse_target_url
 
 TARGET_PER_SECOND = 700

@@ -224,7 +224,7 @@ def receiver(secret: str = "", port: int = 0) -> Iterator[Receiver]:
     scratch = Path(tempfile.mkdtemp(prefix="punctual-ledger-"))
     ledger = scratch / "ledger.jsonl"
     control = scratch / "receiver.sock"
-    command = [sys.executable, "-m", "scheduler_site.receiver", "--port", str(port)]
+    command = [sys.executable, "-m", "receiver", "--port", str(port)]
     process = subprocess.Popen(
         [*command, "--ledger", str(ledger), "--control", str(control)],
         cwd=CHECKOUT,

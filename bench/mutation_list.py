@@ -15,7 +15,8 @@ _EPOCH = (
     f"{_ENGINE}/test_materialize.py::test_a_stale_epoch_writes_nothing",
     f"{_ENGINE}/test_materialize.py::test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike",
 )
-_GUARD = (f"{_ENGINE}/test_guard.py", f"{_ENGINE}/test_guard_destinations.py")
+_GUARD = ("tests/wire/test_start_guard.py", "tests/wire/test_start_guard_destinations.py")
+_RUNNER = "tests/worker/test_runner.py"
 _SILENCE = (f"{_ENGINE}/test_silence.py",)
 _WITHDRAWAL = (f"{_ENGINE}/test_withdrawal.py",)
 _TOKEN = " AND e.fencing_token = o.token"  # noqa: S105 - a text of the statements
@@ -39,9 +40,9 @@ def _unchecked_for(verb: str, status: str, block: str = "finish") -> Mutation:
 
 
 _RECORDER = "executions/engine/complete.py"
-_OUTBOX = "executions/workers/outbox.py"
+_OUTBOX = "worker/outbox.py"
 _SQL = "executions/sql"
-_LUA = "executions/lua"
+_LUA = "wire/lua"
 _HELD_EPOCH = "l.epoch = (%(epochs)s::bigint[])[l.partition + 1]"
 _ANY_EPOCH = "(%(epochs)s::bigint[])[l.partition + 1] IS NOT NULL"
 
@@ -179,7 +180,7 @@ STREAM = (
             Edit(_OUTBOX, "        del self._waiting[:count]\n", ""),
             Edit(_OUTBOX, "        try:\n", "        del self._waiting[:count]\n        try:\n"),
         ),
-        ("tests/executions/workers/test_outbox.py",),
+        ("tests/worker/test_outbox.py",),
     ),
     one(
         "barrier-silence",
@@ -235,12 +236,12 @@ START_GUARD = (
     one(
         "sent-first",
         "the worker sends before it asks the start guard",
-        (f"{_ENGINE}/test_run.py::test_what_the_guard_refuses_is_not_sent",),
-        "executions/engine/run.py",
+        (f"{_RUNNER}::test_what_the_guard_refuses_is_not_sent",),
+        "worker/runner.py",
         "            verdicts = await self._verdicts(incarnation, group)\n",
         "            began = self._clock.now()\n"
         "            for held in group:\n"
-        "                self._judge(held, guard.GO, began)\n"
+        "                self._judge(held, start_guard.GO, began)\n"
         "            await self._verdicts(incarnation, group)\n"
         "            self._asking -= len(group)\n"
         "            continue\n",
@@ -248,8 +249,8 @@ START_GUARD = (
     one(
         "sent-early",
         "what was let go a moment ahead is sent before its time",
-        (f"{_ENGINE}/test_run.py",),
-        "executions/engine/held.py",
+        (_RUNNER,),
+        "worker/entries.py",
         "while (early := self.held.due - now()) > 0:",
         "while (early := self.held.due - now()) > 60:",
     ),
@@ -289,7 +290,7 @@ START_GUARD = (
         "incarnation-stays",
         "a restarted Redis keeps its incarnation",
         _GUARD,
-        "executions/engine/guard.py",
+        "wire/start_guard.py",
         'if found and found.decode().startswith(f"{run_id}:"):',
         "if found:",
     ),
@@ -338,7 +339,7 @@ START_GUARD = (
         "edit and pause change released work without asking the guard",
         _WITHDRAWAL,
         "executions/engine/withdrawal.py",
-        "holders = guard.void([row.token for row in queued if row.token is not None])",
+        "holders = start_guard.void([row.token for row in queued if row.token is not None])",
         'holders = ["" for _ in queued]',
     ),
 )

@@ -184,15 +184,15 @@ def arrived(channel: Any, message: bytes) -> dict[str, Any]:
 
 async def _work(sent: Sequence[bytes], count: int) -> tuple[float, float]:
     """Run everything; return processor seconds of ``count``, and bytes of outcomes for each."""
-    from executions.engine import guard
-    from executions.engine.held import ask_arguments
-    from executions.engine.run import Runner
-    from executions.workers.ahead import Ahead
-    from executions.workers.clock import WorkerClock
-    from executions.workers.kinds import Kinds
-    from executions.workers.outbox import Outbox
-    from executions.workers.reports import Reports
     from scheduler_site.celery import app
+    from wire import start_guard
+    from worker.ahead import Ahead
+    from worker.clock import WorkerClock
+    from worker.entries import ask_arguments
+    from worker.kinds import Kinds
+    from worker.outbox import Outbox
+    from worker.reports import Reports
+    from worker.runner import Runner
 
     channel = app.connection("memory://").channel()
     redis = cast(Any, _Accepting())
@@ -204,7 +204,7 @@ async def _work(sent: Sequence[bytes], count: int) -> tuple[float, float]:
 
     async def ask(incarnation: str, asked: Sequence[Any]) -> list[int]:
         ask_arguments(incarnation, "bench@here", asked)
-        return [guard.GO] * len(asked)
+        return [start_guard.GO] * len(asked)
 
     runner = Runner("bench@here:1-abcdef", clock, outbox, kinds.deliver, ask, reports)
     jobs = [asyncio.create_task(outbox.run()), asyncio.create_task(reports.run())]

@@ -1,0 +1,1 @@
+"""The webhook client: one attempt, from address to outcome; knows no database."""

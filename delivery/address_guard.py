@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from ipaddress import ip_address
 
-from executions.delivery.errors import DeliveryError
+from delivery.errors import DeliveryError
 from shared.addresses import Address, AllowList, classify
 
 #: Returns the textual addresses of a host; OSError when there are none.

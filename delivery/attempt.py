@@ -17,15 +17,14 @@ from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from executions.another_try import Ended
-from executions.delivery.caller import Caller
-from executions.delivery.errors import DeliveryError, ErrorCode
-from executions.delivery.headers import AttemptFacts, callback_url_of, traceparent
-from executions.delivery.http_client import HttpClient, Response
-from executions.delivery.http_messages import Request, encode_request
-from executions.delivery.outcome import Outcome, classify, decide
-from executions.delivery.plain_request import call_of, is_plain, write
-from executions.delivery.plan import (
+from delivery.caller import Caller
+from delivery.errors import DeliveryError, ErrorCode
+from delivery.headers import AttemptFacts, callback_url_of, traceparent
+from delivery.http_client import HttpClient, Response
+from delivery.http_messages import Request, encode_request
+from delivery.outcome import Outcome, classify, decide
+from delivery.plain_request import call_of, is_plain, write
+from delivery.plan import (
     Moment,
     Plan,
     Shape,
@@ -34,12 +33,13 @@ from executions.delivery.plan import (
     read_shape,
     template_values,
 )
-from executions.delivery.signing import parse_secret
+from delivery.signing import parse_secret
 from shared import execution_tokens
 from shared.addresses import AllowList, UrlError
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
 from shared.trace_context import from_text
+from wire.retry import Ended
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
 _REMEMBERED_BYTES = 16 * 1024 * 1024

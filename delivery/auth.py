@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from executions.delivery.http_messages import Request
+from delivery.http_messages import Request
 from shared.addresses import AllowList, TargetUrl, parse_target_url
 
 AUTHORIZATION = "Authorization"
@@ -35,7 +35,7 @@ class QueryAuth:
 
 @dataclass(frozen=True, slots=True)
 class ClientCredentials:
-    """OAuth 2 client credentials: the token is fetched (:mod:`executions.delivery.oauth`)."""
+    """OAuth 2 client credentials: the token is fetched (:mod:`delivery.oauth`)."""
 
     token_url: TargetUrl
     client_id: str

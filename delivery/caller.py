@@ -12,19 +12,19 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from executions.delivery.auth import (
+from delivery.auth import (
     ClientCredentials,
     authenticated,
     bearer,
     header_names,
 )
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient
-from executions.delivery.http_connection import milliseconds
-from executions.delivery.http_messages import Request, Response
-from executions.delivery.oauth import TokenSource
-from executions.delivery.plan import Plan
-from executions.delivery.redirects import FOLLOWED, MAX_REDIRECTS, redirected
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient
+from delivery.http_connection import milliseconds
+from delivery.http_messages import Request, Response
+from delivery.oauth import TokenSource
+from delivery.plan import Plan
+from delivery.redirects import FOLLOWED, MAX_REDIRECTS, redirected
 from shared.conf import conf
 
 _UNAUTHORIZED = 401

@@ -15,13 +15,13 @@ from ipaddress import ip_address
 from itertools import chain, zip_longest
 from time import perf_counter
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_connection import Connection, Key, milliseconds
-from executions.delivery.routes import Proxy, Route
-from executions.delivery.tls import TlsContexts
-from executions.delivery.tls_sessions import TlsSessions
-from executions.delivery.tunnel import open_tunnel
+from delivery.address_guard import AddressGuard
+from delivery.errors import DeliveryError
+from delivery.http_connection import Connection, Key, milliseconds
+from delivery.routes import Proxy, Route
+from delivery.tls import TlsContexts
+from delivery.tls_sessions import TlsSessions
+from delivery.tunnel import open_tunnel
 from shared.addresses import Address, TargetUrl
 
 #: A name may have a thousand addresses; all are checked, the first ones are tried.

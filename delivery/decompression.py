@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 
-from executions.delivery.http_messages import Response
+from delivery.http_messages import Response
 
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 #: Window bits to try, by encoding: many servers send deflate without its zlib wrapper.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from executions.delivery.signing import sign
+from delivery.signing import sign
 from shared.addresses import as_sent
 from shared.conf import conf
 from shared.trace_context import TraceContext

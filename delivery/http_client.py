@@ -11,14 +11,14 @@ import asyncio
 import ssl
 from time import perf_counter
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.connector import Connector, key_of
-from executions.delivery.decompression import decode
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_connection import Connection, milliseconds
-from executions.delivery.http_messages import Request, Response, encode_request
-from executions.delivery.idle_pool import IdlePool
-from executions.delivery.tls import default_context
+from delivery.address_guard import AddressGuard
+from delivery.connector import Connector, key_of
+from delivery.decompression import decode
+from delivery.errors import DeliveryError
+from delivery.http_connection import Connection, milliseconds
+from delivery.http_messages import Request, Response, encode_request
+from delivery.idle_pool import IdlePool
+from delivery.tls import default_context
 
 __all__ = ["DeliveryError", "HttpClient", "Request", "Response"]
 

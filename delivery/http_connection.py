@@ -15,8 +15,8 @@ import struct
 from time import perf_counter
 from typing import cast
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_parser import ResponseReader
+from delivery.errors import DeliveryError
+from delivery.http_parser import ResponseReader
 
 #: Scheme, host, port, and the identity of the route; empty for the default way.
 Key = tuple[str, str, int, str]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from executions.delivery.routes import Route
+from delivery.routes import Route
 from shared.addresses import TargetUrl
 from shared.http_headers import is_token
 

@@ -14,13 +14,13 @@ from httptools import (
     HttpResponseParser,
 )
 
-from executions.delivery.lenient_head import (
+from delivery.lenient_head import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
     invalid,
     status_problem,
 )
-from executions.delivery.lenient_reader import MAX_INFORMATIONAL, LenientReader
+from delivery.lenient_reader import MAX_INFORMATIONAL, LenientReader
 
 #: A body in chunks of one byte takes six bytes for each; extensions beyond this are an attack.
 _MAX_CHUNK_OVERHEAD = 8

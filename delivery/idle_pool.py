@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import resource
 
-from executions.delivery.http_connection import Connection, Key
+from delivery.http_connection import Connection, Key
 
 
 def room_for(descriptors: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from executions.delivery.lenient_head import CHUNKED, UNTIL_CLOSE, end_of_head, invalid
+from delivery.lenient_head import CHUNKED, UNTIL_CLOSE, end_of_head, invalid
 
 #: Of at most 64 bits; what stands behind a semicolon is an extension.
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from executions.delivery.errors import DeliveryError
+from delivery.errors import DeliveryError
 
 #: Status line and headers, those of informational answers included.
 MAX_HEADER_BYTES = 64 * 1024

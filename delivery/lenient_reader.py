@@ -6,8 +6,8 @@ is never used for another request, so no reading of ours takes one answer for a 
 
 from __future__ import annotations
 
-from executions.delivery.lenient_body import BodyReader, Take
-from executions.delivery.lenient_head import (
+from delivery.lenient_body import BodyReader, Take
+from delivery.lenient_head import (
     MAX_HEADER_BYTES,
     Head,
     end_of_head,

@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
-from executions.delivery.answered_json import read_json
-from executions.delivery.auth import ClientCredentials
-from executions.delivery.errors import DeliveryError
-from executions.delivery.headers import USER_AGENT
-from executions.delivery.http_client import HttpClient
-from executions.delivery.http_messages import Request, Response
+from delivery.answered_json import read_json
+from delivery.auth import ClientCredentials
+from delivery.errors import DeliveryError
+from delivery.headers import USER_AGENT
+from delivery.http_client import HttpClient
+from delivery.http_messages import Request, Response
 
 #: A call serves many, whatever the time-out of whoever asked first.
 FETCH_SECONDS = 30.0

@@ -11,13 +11,13 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Literal
 
-from executions import another_try
-from executions.another_try import Ended, Known
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_messages import Response
-from executions.delivery.retry_after import parse_retry_after
-from executions.delivery.success import Criteria, read_criteria
+from delivery.errors import DeliveryError
+from delivery.http_messages import Response
+from delivery.retry_after import parse_retry_after
+from delivery.success import Criteria, read_criteria
 from shared.status_patterns import parse_status_pattern
+from wire import retry
+from wire.retry import Ended, Known
 
 Kind = Literal["success", "accepted", "retryable", "permanent"]
 
@@ -133,7 +133,7 @@ def decide(
         rule=_rule_for(outcome.status, policy.get("rules") or ()),
         at_least=outcome.retry_after_seconds or 0.0,
     )
-    return another_try.judge(ended(), policy, rand, known).said()
+    return retry.judge(ended(), policy, rand, known).said()
 
 
 def _failure(response: Response, code: str, message: str, now: datetime, *, final: bool) -> Outcome:

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from executions.delivery.headers import USER_AGENT, span_of
-from executions.delivery.http_messages import Request, checked_name, encode_head, needs_length
-from executions.delivery.plan import Call, Plan
-from executions.delivery.signing import sign
+from delivery.headers import USER_AGENT, span_of
+from delivery.http_messages import Request, checked_name, encode_head, needs_length
+from delivery.plan import Call, Plan
+from delivery.signing import sign
 from shared.addresses import TargetUrl
 from shared.conf import conf
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from executions.delivery.auth import Auth, read_auth
-from executions.delivery.headers import JSON, TEXT, AttemptFacts, build_headers
-from executions.delivery.http_messages import Request
-from executions.delivery.outcome import Terms, read_terms
-from executions.delivery.routes import Route, read_route
+from delivery.auth import Auth, read_auth
+from delivery.headers import JSON, TEXT, AttemptFacts, build_headers
+from delivery.http_messages import Request
+from delivery.outcome import Terms, read_terms
+from delivery.routes import Route, read_route
 from shared.addresses import AllowList, TargetUrl, parse_target_url
 from shared.conf import conf
 from shared.http_methods import BODILESS

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_messages import Request, Response
+from delivery.errors import DeliveryError
+from delivery.http_messages import Request, Response
 from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
 from shared.http_headers import is_secret_header
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from executions.delivery.answered_json import read_json, without_mark
-from executions.delivery.http_messages import Response
+from delivery.answered_json import read_json, without_mark
+from delivery.http_messages import Response
 from shared.json_path import MISSING, Step, parse_path, read
 from shared.patterns import Pattern, compile_pattern
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.routes import Tls
+from delivery.errors import DeliveryError
+from delivery.routes import Tls
 
 MAX_CONTEXTS = 256
 

@@ -18,8 +18,8 @@ from functools import partial
 from time import monotonic
 from typing import Any, cast
 
-from executions.delivery.http_connection import Key
-from executions.delivery.tls import MAX_CONTEXTS
+from delivery.http_connection import Key
+from delivery.tls import MAX_CONTEXTS
 
 #: All hosts together. Most of a session is the receiver's certificates: 7 KiB with one of them
 #: (measured), a few times that with a chain.

@@ -6,9 +6,9 @@ name: it would resolve it by itself, to an address that nobody has checked.
 
 from __future__ import annotations
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_connection import Connection
-from executions.delivery.routes import Proxy
+from delivery.errors import DeliveryError
+from delivery.http_connection import Connection
+from delivery.routes import Proxy
 from shared.addresses import Address
 
 

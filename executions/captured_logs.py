@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from executions.attempts import attempts_of
 from executions.models import Attempt, Execution
-from executions.sealing import response_context
 from shared.encryption import open_json
 from shared.exceptions import NotFound
 from tasks.definition import PULL_PREFIX, WEBHOOK_POOL
+from wire.sealing import response_context
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from executions.engine import housekeeping, messages
 from executions.services.bulk_steps import hand_on, run_some
 from executions.services.calendar_changes import follow_some
 from executions.services.zone_recompute import check_zone_rules as follow_zones
-from executions.workers.loop import WorkerLoop
 from shared.exceptions import Unavailable
+from worker.loop import WorkerLoop
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from executions.delivery.auth import AUTHORIZATION
-from executions.delivery.headers import (
+from delivery.auth import AUTHORIZATION
+from delivery.headers import (
     JSON,
     TEXT,
     AttemptFacts,

@@ -11,10 +11,10 @@ from uuid import UUID
 from django.db.models import Q
 
 from executions.models import Attempt, DeadLetter, Execution
-from executions.sealing import progress_context, result_context
 from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from tasks.models import TaskRevision
 from tasks.revisions import context_of, open_payload
+from wire.sealing import progress_context, result_context
 
 
 class Readable(NamedTuple):

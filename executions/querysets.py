@@ -12,12 +12,12 @@ from django.db.models import Count, Max, Min, Q, TextField
 from django.db.models.functions import Cast
 
 from executions.choices import FINAL, JOB_ACTIVE, OPEN, Status
-from executions.priorities import PRIORITIES
 from shared.exceptions import NotFound
 from shared.ids import first_id_at
 from shared.querysets import TenantQuerySet
 from tasks.definition import pools_called
 from tasks.models import Task
+from wire.priorities import PRIORITIES
 
 if TYPE_CHECKING:
     from executions.models.bulk_job import BulkJob

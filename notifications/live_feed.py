@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from events.outbox import consume_tally
-from executions.workers import registry
 from notifications.live import publish_topics, publish_topics_to_all
 from shared.redis_client import ConnectionFailed
+from wire import heartbeats
 
 CONSUMER = "live"
 #: Events per transaction.
@@ -93,7 +93,7 @@ class LiveFeed:
             return
         self._workers_at = now
         try:
-            present = tuple(sorted((one.id, one.takes_work) for one in registry.workers()))
+            present = tuple(sorted((one.id, one.takes_work) for one in heartbeats.workers()))
         except ConnectionFailed:
             return  # nobody could be told either
         if self._workers is not None and present != self._workers:

@@ -11,15 +11,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from scheduler_site.receiver_messages import (
+from receiver.messages import (
     Answer,
     BadQuery,
     Request,
     answer_json,
     whole_number,
 )
-from scheduler_site.receiver_signature import SignatureCheck, verify
-from scheduler_site.receiver_streams import gzip_bomb, huge
+from receiver.signature import SignatureCheck, verify
+from receiver.streams import gzip_bomb, huge
 
 #: Longest wait that a path can be asked for; as long as the longest timeout of a webhook.
 MAX_WAIT_MS = 3_600_000

@@ -12,17 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import Response
-from scheduler_site.receiver_messages import (
+from delivery.errors import DeliveryError
+from delivery.http_client import Response
+from receiver.messages import (
     Answer,
     Request,
     answer_json,
     share,
     whole_number,
 )
-from scheduler_site.receiver_outgoing import Outgoing, forwarding_url
-from scheduler_site.receiver_tasks import TasksBySegment
+from receiver.outgoing import Outgoing, forwarding_url
+from receiver.tasks import TasksBySegment
 from shared.addresses import TargetUrl
 
 #: Requests of one tenant on their way through; further ones are refused with 503.

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 
 import httptools
 
-from scheduler_site.receiver_messages import (
+from receiver.messages import (
     Answer,
     Request,
     Stream,

@@ -16,9 +16,9 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from scheduler_site.receiver_connection import Connection
-from scheduler_site.receiver_messages import Answer, Request, answer_json
-from scheduler_site.receiver_rooms import Rooms
+from receiver.connection import Connection
+from receiver.messages import Answer, Request, answer_json
+from receiver.rooms import Rooms
 from shared.unix_http import listener
 
 #: The file in a data directory.

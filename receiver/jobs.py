@@ -12,17 +12,17 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import Response
-from scheduler_site.receiver_messages import (
+from delivery.errors import DeliveryError
+from delivery.http_client import Response
+from receiver.messages import (
     Answer,
     Request,
     answer_json,
     one_of,
     whole_number,
 )
-from scheduler_site.receiver_outgoing import Callbacks
-from scheduler_site.receiver_tasks import TasksBySegment
+from receiver.outgoing import Callbacks
+from receiver.tasks import TasksBySegment
 
 #: Jobs of one tenant that run at a time; further ones are refused with 503.
 MAX_JOBS = 200
@@ -32,7 +32,7 @@ _MAX_HEARTBEATS = 10_000
 _TRIES = 5
 _PAUSE_SECONDS = 1.0
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("scheduler_site.receiver_jobs")
 
 
 @dataclass(frozen=True, slots=True)

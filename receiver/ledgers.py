@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from scheduler_site.receiver_records import Ledger
+from receiver.records import Ledger
 
 #: What the data directory calls the folder of these files.
 FOLDER = "ledgers"

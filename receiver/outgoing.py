@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.http_client import HttpClient, Response
-from executions.delivery.http_client import Request as Call
-from scheduler_site.receiver_messages import Request
+from delivery.address_guard import AddressGuard
+from delivery.http_client import HttpClient, Response
+from delivery.http_client import Request as Call
+from receiver.messages import Request
 from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
 
 _CONNECT_SECONDS = 5.0

@@ -19,8 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from scheduler_site.receiver_messages import Answer, Request, hide_secrets, whole_number
-from scheduler_site.receiver_signature import SignatureCheck
+from receiver.messages import Answer, Request, hide_secrets, whole_number
+from receiver.signature import SignatureCheck
 
 #: Of one tenant.
 MAX_REQUESTS = 1000

@@ -11,10 +11,10 @@ import re
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
-from scheduler_site.receiver_answers import Answers
-from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_records import RecentRequests
-from scheduler_site.receiver_signature import SignatureCheck
+from receiver.answers import Answers
+from receiver.messages import Request
+from receiver.records import RecentRequests
+from receiver.signature import SignatureCheck
 from shared.receiver_address import SEGMENT, is_segment
 
 #: With :data:`receiver_records.MAX_BYTES` each, a bound on the receiver's memory.

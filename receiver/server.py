@@ -1,7 +1,7 @@
 """The built-in test receiver: a small HTTP server that answers as its path says.
 
 ``up`` and ``manage.py run_receiver`` start it for first steps, the load reports for counting.
-Listens on 127.0.0.1 only; needs no database and no Redis, so ``python -m scheduler_site.receiver``
+Listens on 127.0.0.1 only; needs no database and no Redis, so ``python -m receiver``
 works too. Every tenant may call it, so it shows and changes nothing over the network: what arrived
 below a tenant's address is told on the socket file of ``receiver_control`` alone.
 """
@@ -23,18 +23,18 @@ from uuid import UUID
 
 import uvloop
 
-from scheduler_site import env
-from scheduler_site.receiver_answers import Answers
-from scheduler_site.receiver_chaos import Chaos
-from scheduler_site.receiver_connection import Connection
-from scheduler_site.receiver_control import Control
-from scheduler_site.receiver_jobs import LongJobs
-from scheduler_site.receiver_ledgers import TenantLedgers
-from scheduler_site.receiver_messages import Answer, Request, answer_json
-from scheduler_site.receiver_outgoing import Callbacks, Outgoing
-from scheduler_site.receiver_records import Ledger, ledger_line
-from scheduler_site.receiver_rooms import Room, Rooms
-from scheduler_site.receiver_signature import SignatureCheck
+from receiver.answers import Answers
+from receiver.chaos import Chaos
+from receiver.connection import Connection
+from receiver.control import Control
+from receiver.jobs import LongJobs
+from receiver.ledgers import TenantLedgers
+from receiver.messages import Answer, Request, answer_json
+from receiver.outgoing import Callbacks, Outgoing
+from receiver.records import Ledger, ledger_line
+from receiver.rooms import Room, Rooms
+from receiver.signature import SignatureCheck
+from shared import env
 from shared.addresses import AllowList
 from shared.receiver_address import segment_of
 
@@ -51,7 +51,7 @@ _OWN_ONLY_ERROR = (
     "GET /v1/receiver of the API, or manage.py receiver show, tells that."
 )
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("scheduler_site.receiver")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,3 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"receiver: {error}\n")
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,7 @@ import binascii
 import hashlib
 import hmac
 
-from scheduler_site.receiver_messages import Answer, Request, answer_json
+from receiver.messages import Answer, Request, answer_json
 
 #: Signatures older or newer than this are refused, as Standard Webhooks advises.
 SIGNATURE_TOLERANCE_SECONDS = 300

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from functools import lru_cache
 
-from scheduler_site.receiver_messages import Answer, Request, Stream, one_of, whole_number
+from receiver.messages import Answer, Request, Stream, one_of, whole_number
 
 PIECE = 64 * 1024
 MAX_BYTES = 100_000_000_000

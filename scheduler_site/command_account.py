@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from executions.commandline.account import NoAccount, account_of_programs
 from scheduler_site.privileges import Account, PrivilegeError
 from shared.conf import conf
+from worker.programs.account import NoAccount, account_of_programs
 
 
 def require_account(data_dir: Path, servers: Account | None = None) -> None:

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import orjson
 from setproctitle import setproctitle
 
-from executions.workers.children import die_with_parent
+from worker.children import die_with_parent
 
 #: What several kinds of process load, without the settings. What is left out is loaded by who
 #: needs it, as ever.

@@ -9,9 +9,9 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
 from executions.engine import fence
-from executions.workers.registry import workers
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
+from wire.heartbeats import workers
 
 
 def healthz(request: HttpRequest) -> JsonResponse:

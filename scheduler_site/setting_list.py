@@ -14,8 +14,9 @@ from typing import Any
 
 from django.conf import settings
 
-from scheduler_site import env, local_state
+from scheduler_site import local_state
 from scheduler_site.supervisor_plan import read_options
+from shared import env
 from shared.conf import conf
 
 #: Set by the supervisor for its processes; not for people.

@@ -14,13 +14,13 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-from executions.commandline import account
-from scheduler_site import env, local_state
+from scheduler_site import local_state
 from scheduler_site.broker import broker_url
 from scheduler_site.mail import mail_settings
-from shared import silence
+from shared import env, silence
 from shared.conf import Conf
 from shared.web_pool import POOL
+from worker.programs import account
 
 # One zone database everywhere: the pinned tzdata package, never the system's copy (A4).
 zoneinfo.reset_tzpath(())

@@ -13,7 +13,6 @@ from executions.engine import refusals
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
 from executions.stats.minutes import first_minute, percentiles, wire_bound
-from executions.workers import registry
 from scheduler_site.doctor.runtime import (
     OUTCOME_STUCK_SECONDS,
     live_recorders,
@@ -23,6 +22,7 @@ from scheduler_site.health import readiness
 from shared.clock_watch import skews
 from shared.conf import conf
 from shared.sql import rows
+from wire import heartbeats
 
 #: From here on a start counts as late.
 LATE_SECONDS = 1.0
@@ -72,7 +72,7 @@ def read_status() -> Status:
     due, late, queued, running, retrying = rows("status/open_work", {"late": LATE_SECONDS})[0]
     succeeded, failed, starts = rows("status/recent", {"since": first_minute(now)})[0]
     delay = percentiles(starts or [0])
-    taking = [worker for worker in registry.workers() if worker.takes_work]
+    taking = [worker for worker in heartbeats.workers() if worker.takes_work]
     owned, total = rows("leases/has_live_scheduler")[0]
     schedulers = rows("status/live_schedulers", {"ttl": conf().partition_lease_seconds})[0][0]
     recorders = live_recorders()

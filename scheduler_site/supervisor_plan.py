@@ -20,10 +20,13 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from scheduler_site import env, local_state, receiver_control, receiver_ledgers, web_probe
+from receiver import control as receiver_control
+from receiver import ledgers as receiver_ledgers
+from scheduler_site import local_state, web_probe
 from scheduler_site.embedded import EmbeddedServer
 from scheduler_site.spawning import ProcessSpec
 from scheduler_site.supervisor import Command, Stage
+from shared import env
 from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent

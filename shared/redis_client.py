@@ -45,7 +45,7 @@ CLOCKS_KEY = "punctual:clocks"
 #: Hash: kind of what was refused -> how often.
 REFUSED_KEY = "punctual:refused"
 
-_LUA = Path(__file__).resolve().parent.parent / "executions" / "lua"
+_LUA = Path(__file__).resolve().parent.parent / "wire" / "lua"
 
 
 @cache
@@ -107,5 +107,5 @@ def _telling(base: Any) -> Any:
 
 @cache
 def lua(name: str) -> str:
-    """Return the text of a script of ``executions/lua``."""
+    """Return the text of a script of ``wire/lua``."""
     return (_LUA / f"{name}.lua").read_text(encoding="utf-8")

@@ -14,14 +14,13 @@ from uuid import UUID
 
 from django.db import connection
 
-from executions.engine import guard, materialize, transitions
+from executions.engine import materialize, transitions
 from executions.engine.bands import ALL, priorities_of
 from executions.engine.clocks import database_now
 from executions.engine.lower_bounds import LowerBounds
 from executions.engine.partitions import Partitions
 from executions.engine.transitions import Claimed, Finish
 from executions.models import DeadLetter, Execution
-from executions.priorities import PRIORITIES
 from shared.actor import Actor
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
@@ -31,6 +30,8 @@ from tasks.models import Task, TaskRevision
 from tasks.validation import parse_create
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant
+from wire import start_guard
+from wire.priorities import PRIORITIES
 
 __all__ = ["ApiClient", "make_client", "make_key", "make_tenant"]
 
@@ -135,7 +136,7 @@ def release(
                 "margin": 10.0,
                 "pool": "default",
                 "partitions": list(range(256)),
-                "incarnation": guard.current_incarnation(),
+                "incarnation": start_guard.current_incarnation(),
                 "limit": limit,
                 **rooms,
             }
@@ -152,7 +153,7 @@ def _seconds_since_begin() -> float:
 
 def pass_guard(claimed: Sequence[Claimed], worker: str = WORKER) -> list[int]:
     """Ask the start guard as a worker does; 1 for each that may start."""
-    arguments: list[Any] = [guard.current_incarnation(), worker]
+    arguments: list[Any] = [start_guard.current_incarnation(), worker]
     for row in claimed:
         arguments += [row.token, int(row.lease_expires_at.timestamp() * 1000), "nonce"]
     return cast(list[int], client().eval(lua("start"), 1, INCARNATION_KEY, *arguments))

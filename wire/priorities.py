@@ -4,6 +4,8 @@ from __future__ import annotations
 
 PRIORITIES = range(10)
 BAND_NAMES = ("high", "normal", "low")
+#: Within a band, one place in this many goes to the oldest work of any priority.
+SHARE = 10
 
 
 def band_of(priority: int) -> int:

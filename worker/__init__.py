@@ -1,0 +1,1 @@
+"""The worker process: runs webhooks, handlers and commands; knows no database."""

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
-from executions.another_try import Ended, Known, judge
-from executions.engine.poison import refusal_after_loss
-from executions.sealing import result_context, sealed_log
-from executions.workers.head_tail import HeadTail
-from executions.workers.interruption import Why
 from shared.encryption import seal
+from wire.poison import refusal_after_loss
+from wire.retry import Ended, Known, judge
+from wire.sealing import result_context, sealed_log
+from worker.head_tail import HeadTail
+from worker.interruption import Why
 
 #: The largest result and log that are kept (C6).
 RESULT_BYTES = 64 * 1024

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from executions.another_try import Ended, Known, judge
-from executions.engine import guard
-from executions.engine.destination_key import key_of_entry
+from wire import start_guard
+from wire.destination_key import key_of_entry
+from wire.retry import Ended, Known, judge
 
 _INTERNAL_RETRY_SECONDS = 10.0
 #: How long a target runs that says nothing else.
@@ -88,14 +88,14 @@ class Flying:
 
     held: Held
     started: float
-    verdict: int = guard.GO
+    verdict: int = start_guard.GO
     task: asyncio.Task[None] | None = None
     cancelled: bool = False
 
     @property
     def probe(self) -> bool:
         """Whether it finds out if its destination works again."""
-        return self.verdict == guard.PROBE
+        return self.verdict == start_guard.PROBE
 
     async def until_due(self, now: Callable[[], float]) -> None:
         """Wait for the due time; ``started`` is not before it (B1).

@@ -1,4 +1,4 @@
-"""The process in which one webhook runs alone: ``python -m executions.workers.solitary PARENT``.
+"""The process in which one webhook runs alone: ``python -m worker.isolated_child PARENT``.
 
 Reads the question on standard input, writes the outcome to standard output. Whatever kills it
 takes nothing else with it. Knows no database.
@@ -14,9 +14,9 @@ from typing import Any
 import django
 import orjson
 
-from executions.engine import outcomes
-from executions.workers.children import die_with_parent
-from executions.workers.webhooks import webhook_delivery
+from wire import outcomes
+from worker.children import die_with_parent
+from worker.webhooks import webhook_delivery
 
 
 def main(arguments: Sequence[str]) -> int:

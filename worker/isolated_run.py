@@ -10,17 +10,17 @@ from typing import Any
 
 import orjson
 
-from executions.engine import outcomes
-from executions.workers.children import (
+from wire import outcomes
+from worker.children import (
     child_environment,
     end_leader,
     in_memory,
     spawn_leader,
 )
-from executions.workers.endings import Ending, Kind
-from executions.workers.output_pipe import OutputPipe
+from worker.endings import Ending, Kind
+from worker.output_pipe import OutputPipe
 
-_PROGRAM = (sys.executable, "-m", "executions.workers.solitary")
+_PROGRAM = (sys.executable, "-m", "worker.isolated_child")
 #: Starting Python and Django, beside the request's own time-out.
 _MARGIN_SECONDS = 20.0
 #: What an outcome with a captured answer takes at most.

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from executions.commandline.runner import CommandRunner
-from executions.engine.poison import ALONE_AFTER
-from executions.handlers.host import HandlerHost
-from executions.workers.alone import deliver_alone
-from executions.workers.endings import Ending, Kind, outcome_of
-from executions.workers.interruption import Stopping
-from executions.workers.tally import Tally
-from executions.workers.webhooks import webhook_delivery
+from wire.poison import ALONE_AFTER
+from worker.endings import Ending, Kind, outcome_of
+from worker.handlers.host import HandlerHost
+from worker.interruption import Stopping
+from worker.isolated_run import deliver_alone
+from worker.programs.runner import CommandRunner
+from worker.tally import Tally
+from worker.webhooks import webhook_delivery
 
 
 class Kinds:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from executions.engine.held import Held
-from executions.engine.start_order import Row, StartOrder
 from shared.conf import conf
+from worker.entries import Held
+from worker.start_order import Row, StartOrder
 
 #: How long work waits in its lane before it is handed back, to make room for what can start.
 PATIENCE_SECONDS = 2.0

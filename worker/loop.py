@@ -21,17 +21,6 @@ import orjson
 import redis
 import uvloop
 
-from executions.engine import guard
-from executions.engine.held import Question, ask_arguments
-from executions.engine.run import Runner, Verdict
-from executions.workers.ahead import Ahead
-from executions.workers.clock import WorkerClock
-from executions.workers.kinds import Kinds
-from executions.workers.outbox import Outbox
-from executions.workers.registry import beat_script
-from executions.workers.reports import Reports
-from executions.workers.vitals import Vitals
-from executions.workers.watchdog import Watchdog, end_at_once, stop_process
 from shared import cancelling
 from shared.conf import conf
 from shared.redis_client import (
@@ -42,8 +31,19 @@ from shared.redis_client import (
     async_client,
     lua,
 )
+from wire import start_guard
+from wire.heartbeats import beat_script
+from worker.ahead import Ahead
+from worker.clock import WorkerClock
+from worker.entries import Question, ask_arguments
+from worker.kinds import Kinds
+from worker.outbox import Outbox
+from worker.reports import Reports
+from worker.runner import Runner, Verdict
+from worker.vitals import Vitals
+from worker.watchdog import Watchdog, end_at_once, stop_process
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("executions.workers.loop")
 
 #: Redis away, or unable to do what it is asked: both are waited for.
 _REDIS_FAULTS = (redis.RedisError, OSError)
@@ -190,7 +190,7 @@ class WorkerLoop:
         if not incarnation.startswith(f"{self._run_id}:"):
             # Its clock may be another one, too.
             await self._calibrate()
-            return [guard.STALE] * len(asked)
+            return [start_guard.STALE] * len(asked)
         return verdicts
 
     async def _until_calibrated(self) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from executions.sealing import progress_context
 from shared.encryption import open_json, open_sealed
+from wire.sealing import progress_context
 
 
 @dataclass(frozen=True, slots=True)

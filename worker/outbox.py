@@ -15,11 +15,11 @@ from typing import Any
 import redis
 import redis.asyncio
 
-from executions.engine import outcomes
 from shared.conf import conf
 from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM
+from wire import outcomes
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("executions.workers.outbox")
 
 _RETRY_SECONDS = 0.2
 #: Captured answers make outcomes large; recorders read many entries at once.

@@ -15,11 +15,11 @@ from typing import Any
 import redis
 import redis.asyncio
 
-from executions.engine import guard
-from executions.engine.held import Flying, Held
 from shared.redis_client import lua
+from wire import start_guard
+from worker.entries import Flying, Held
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("executions.workers.reports")
 
 _GATHER_SECONDS = 0.25
 #: What others wait for: a place, or a circuit that changes.
@@ -84,7 +84,7 @@ class Reports:
         if flight.probe:
             told.probe = str(held.token)
             told.verdict = "" if healthy is None else "01"[healthy]
-        if flight.verdict != guard.GO:
+        if flight.verdict != start_guard.GO:
             told.left.append(held.token)
             self.leaving = True
         if told.left or healthy is False:

@@ -16,15 +16,15 @@ from typing import Any
 
 import redis
 
-from executions.engine import destination_key, guard
-from executions.engine.held import Flying, Held, Question, Reports, internal_failure
-from executions.engine.lanes import LOOK_SECONDS, Lanes
-from executions.engine.waiting import Waiting
-from executions.workers.clock import WorkerClock
-from executions.workers.outbox import Outbox
 from shared.conf import conf
+from wire import destination_key, start_guard
+from worker.clock import WorkerClock
+from worker.entries import Flying, Held, Question, Reports, internal_failure
+from worker.lanes import LOOK_SECONDS, Lanes
+from worker.outbox import Outbox
+from worker.timer_heap import Waiting
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("executions.engine.run")
 
 #: A start is announced only when the request takes longer; a quick one reports its end alone.
 _ANNOUNCE_AFTER_SECONDS = 0.1
@@ -41,8 +41,8 @@ AskGuard = Callable[[str, Sequence[Question]], Awaitable[Sequence[Verdict]]]
 
 #: Verdict -> why work is handed back to wait in the database.
 _DEFERRED = {
-    guard.CIRCUIT_OPEN: destination_key.CIRCUIT_OPEN,
-    guard.NO_SLOT: destination_key.RATE,
+    start_guard.CIRCUIT_OPEN: destination_key.CIRCUIT_OPEN,
+    start_guard.NO_SLOT: destination_key.RATE,
 }
 
 
@@ -230,7 +230,7 @@ class Runner:
             self._no_room(held, verdict[0], verdict[1] / 1000)
             return
         self._bytes -= held.size
-        if verdict in (guard.GO, guard.PROBE, guard.PLACED):
+        if verdict in (start_guard.GO, start_guard.PROBE, start_guard.PLACED):
             flight = Flying(held, started, verdict)
             self.flying[held.token] = flight
             flight.task = asyncio.get_running_loop().create_task(self._run_one(flight))
@@ -239,7 +239,7 @@ class Runner:
                 self._arm_announcer()
             return
         self._lanes.give_back(held.lane)
-        if verdict in (guard.STALE, guard.LATE):
+        if verdict in (start_guard.STALE, start_guard.LATE):
             self._hand_back(held.entry)
         # VOID: whoever voided it has changed the ledger already.
 
@@ -252,7 +252,7 @@ class Runner:
         elif self.draining:
             self._bytes -= held.size
             self._hand_back(held.entry)
-        elif verdict == guard.NO_PLACE:
+        elif verdict == start_guard.NO_PLACE:
             self._lanes.refuse(held, until)
         else:
             held.due, held.exact = until, True

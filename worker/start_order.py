@@ -10,9 +10,8 @@ import heapq
 from bisect import insort
 from collections.abc import Callable, Iterator
 
-from executions.engine.bands import SHARE
-from executions.engine.held import Held
-from executions.priorities import BAND_NAMES, PRIORITIES, band_of
+from wire.priorities import BAND_NAMES, PRIORITIES, SHARE, band_of
+from worker.entries import Held
 
 #: Due time, token and nonce order what has the same priority; the last is until when it waits in
 #: its lane.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 
-from executions.engine.held import ROUNDING_SECONDS, Held, Place
+from worker.entries import ROUNDING_SECONDS, Held, Place
 
 #: A question and its answer take a millisecond where Redis is near, and ten of them while the
 #: processors have other things to do.

@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("executions.workers.watchdog")
 
 #: EX_SOFTWARE of sysexits.h: an internal fault.
 _FAULT = 70

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.attempt import Deliverer
-from executions.delivery.http_client import HttpClient
+from delivery.address_guard import AddressGuard
+from delivery.attempt import Deliverer
+from delivery.http_client import HttpClient
 from shared.addresses import AllowList
 from shared.conf import conf
 

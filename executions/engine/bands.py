@@ -12,14 +12,12 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from executions.priorities import BAND_NAMES, PRIORITIES, band_of
+from wire.priorities import BAND_NAMES, PRIORITIES, SHARE, band_of
 
 T = TypeVar("T")
 #: Priorities in order, and since when the first of each is due.
 Heads = Sequence[tuple[int, datetime]]
 
-#: One place in this many goes to the oldest work.
-SHARE = 10
 #: From the urgent one down.
 ALL = tuple(range(len(BAND_NAMES)))
 #: Keys remembered at most: those of destinations come and go.

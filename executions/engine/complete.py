@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from executions.engine import guard, outcomes, refusals
+from executions.engine import refusals
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.outcome_stream import Entry, OutcomeConsumer, set_aside
 from executions.engine.recording import record_in_batches
 from executions.engine.said import NONSENSE, Said, understand
 from shared.conf import conf
+from wire import outcomes, start_guard
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Recorder:
         ]
         self.stream.postpone(late)
         self.stream.acknowledge([entry for entry in entries if entry not in late])
-        guard.settle(result.settled)
+        start_guard.settle(result.settled)
         refusals.note(refusals.OUTCOMES, result.refused)
         self._failures = 0
         gather = _gather_seconds(sum(map(len, said)))

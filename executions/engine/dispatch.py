@@ -16,20 +16,21 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.engine import guard, looks, messages, transitions
+from executions.engine import looks, messages, transitions
 from executions.engine.bands import Bands, Heads, priorities_of
 from executions.engine.clocks import ClockOffset
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
 from executions.engine.rooms import Pass, Rooms
 from executions.engine.transitions import Claimed
-from executions.priorities import BAND_NAMES
-from executions.workers.capacity import capacity_by_pool
+from executions.engine.worker_capacity import capacity_by_pool
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from shared.sql_arrays import of_moments
+from wire import start_guard
+from wire.priorities import BAND_NAMES
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ class Dispatcher:
 
     def _hand_out(self) -> Counts:
         # What may fail for want of Redis comes before any claim; also for one that owns nothing.
-        incarnation = guard.current_incarnation()
+        incarnation = start_guard.current_incarnation()
         self._take_back()
         if not self.partitions.ready:
             return Counts()
@@ -158,7 +159,7 @@ class Dispatcher:
         if not self._owed:
             return
         try:
-            holders = guard.void([row.token for row in self._owed])
+            holders = start_guard.void([row.token for row in self._owed])
         except Unavailable:
             self.partitions.note_redis(reached=False)
             return

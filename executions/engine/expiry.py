@@ -15,14 +15,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions import another_try
-from executions.another_try import Ended, Known, Verdict
 from executions.choices import AttemptOutcome, Status
 from executions.engine import transitions
 from executions.engine.clocks import database_now
-from executions.engine.poison import refusal_after_loss
 from executions.engine.transitions import Finish
 from shared.sql import json_value, rows
+from wire import retry
+from wire.poison import refusal_after_loss
+from wire.retry import Ended, Known, Verdict
 
 _OVERRAN = "The job did not end within max_runtime_seconds."
 _SILENT = "No heartbeat came before the lease ended."
@@ -99,7 +99,7 @@ def _verdict(row: _Expired, now: datetime) -> Verdict:
         # Work that never began says nothing about whether it ends its workers.
         before = row.lost_count if row.status == Status.RUNNING else -1
         known = Known(refusal=refusal_after_loss(before), reason="worker_lost")
-    return another_try.judge(ended, policy, random.random, known)
+    return retry.judge(ended, policy, random.random, known)
 
 
 def _message(row: _Expired) -> str:

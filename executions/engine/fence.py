@@ -12,10 +12,11 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.engine import guard, transitions
+from executions.engine import transitions
 from executions.engine.clocks import database_now
 from shared.notify import wake_schedulers_now
 from shared.sql import rows, run, statement
+from wire import start_guard
 
 #: Who owns the partitions meanwhile; no scheduler draws this id.
 OWNER = UUID("fe0ce000-0000-8000-8000-000000000000")
@@ -62,7 +63,7 @@ def take_back_released() -> int:
     bounds = {"limit": _BATCH}
     moved = 0
     while found := rows("fence/released", bounds):
-        holders = guard.void([token for _, token in found])
+        holders = start_guard.void([token for _, token in found])
         pairs = list(zip(found, holders, strict=True))
         now = database_now()
         with transaction.atomic():

@@ -19,7 +19,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import Status
-from executions.engine import guard, transitions
+from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.engine.control import abort_on_commit
 from executions.engine.counts import Counts
@@ -29,6 +29,7 @@ from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.sql import rows, run
 from tasks.models import Task
+from wire import start_guard
 
 log = logging.getLogger(__name__)
 
@@ -234,7 +235,7 @@ class _Look:
         found = rows("gate/lock_places", {"ids": ids})
         released = [row for row in found if row[1] == Status.QUEUED]
         try:
-            holders = guard.void([token for _, _, token in released])
+            holders = start_guard.void([token for _, _, token in released])
         except Unavailable as error:
             log.warning("overlap_not_cancelled", extra={"reason": error.message})
             return set()

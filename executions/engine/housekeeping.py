@@ -8,9 +8,9 @@ from datetime import timedelta
 from executions.engine import ledger, minute_stats, retention, worker_history
 from executions.engine.clocks import database_now
 from executions.models import UnownedStretch
-from executions.workers import registry
 from shared.conf import conf
 from tenants.models import IdempotencyRecord
+from wire import heartbeats
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ def run_once() -> dict[str, int]:
     now = database_now()
     made = ledger.ensure_days_ahead(now)
     expired, _ = IdempotencyRecord.objects.filter(expires_at__lt=now).delete()
-    forgotten = registry.forget_old()
+    forgotten = heartbeats.forget_old()
     oldest = now - timedelta(days=conf().retention_days)
     done = {
         "days_made": made,

@@ -7,19 +7,19 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from executions import another_try
-from executions.another_try import Ended, Known
 from executions.choices import AttemptOutcome
-from executions.engine.poison import refusal_after_loss
 from executions.engine.transitions import Finish
 from shared.sql import json_value
+from wire import retry
+from wire.poison import refusal_after_loss
+from wire.retry import Ended, Known
 
 
 def end_of(row: tuple[Any, ...], now: datetime) -> Finish:
     """Return the end of an attempt, a row of ``rescue/lost_running``."""
     execution, token, attempt, max_attempts, lost_count, worker, cancelled = row[:7]
     policy, started_at, scheduled_for = json_value(row[7]), row[8], row[9]
-    verdict = another_try.judge(
+    verdict = retry.judge(
         Ended(attempt, max_attempts, scheduled_for, now, cancelled),
         policy,
         random.random,

@@ -14,9 +14,9 @@ from uuid import UUID
 
 import orjson
 
-from executions.engine.destination_key import limits_text
 from executions.engine.transitions import Claimed
 from shared.conf import conf
+from wire.destination_key import limits_text
 
 #: What an execution takes in a message beside its texts and blobs.
 _FRAME_BYTES = 768

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import transaction
 
-from executions.engine import expiry, guard, looks, losses, transitions
+from executions.engine import expiry, looks, losses, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.lower_bounds import LowerBounds
@@ -25,6 +25,7 @@ from executions.engine.silence import Silence
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
+from wire import start_guard
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class Rescuer:
         if not found:
             self.partitions.inherited = {}
             return 0
-        holders = guard.void([row[1] for row in found])
+        holders = start_guard.void([row[1] for row in found])
         now = database_now()
         with transaction.atomic():
             # What others change now is found again in a second: to wait would be half a deadlock.

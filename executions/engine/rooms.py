@@ -17,15 +17,15 @@ from uuid import UUID
 from executions.engine import circuits, looks
 from executions.engine.bands import Tenths, priorities_of
 from executions.engine.circuits import Circuit
-from executions.engine.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
-from executions.engine.lanes import PATIENCE_SECONDS
 from executions.engine.lower_bounds import LowerBounds
 from executions.engine.transitions import Claimed
-from executions.priorities import PRIORITIES, band_of
-from executions.workers.capacity import Capacity
+from executions.engine.worker_capacity import Capacity
 from shared.conf import conf
 from shared.sql import rows
 from tasks.definition import WEBHOOK_POOL
+from wire.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
+from wire.priorities import PRIORITIES, band_of
+from worker.lanes import PATIENCE_SECONDS
 
 #: How long until the next look at parked work that waits for nothing with a known end; what goes
 #: through in that time is sent ahead. More looks would cost others more than they give.

@@ -14,8 +14,8 @@ import orjson
 
 from executions.choices import AttemptOutcome, Status
 from executions.engine.clocks import from_epoch
-from executions.engine.destination_key import REASONS
 from executions.engine.transitions import Finish
+from wire.destination_key import REASONS
 
 _STATUS_OF = {
     "succeeded": Status.SUCCEEDED,

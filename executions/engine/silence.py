@@ -12,11 +12,12 @@ import time
 from collections.abc import Set
 from datetime import UTC, datetime, timedelta
 
-from executions.engine import guard, stream
+from executions.engine import stream
 from executions.engine.clocks import database_now
-from executions.workers.registry import workers
 from shared.conf import conf
 from shared.redis_client import client
+from wire import start_guard
+from wire.heartbeats import workers
 
 log = logging.getLogger(__name__)
 
@@ -137,7 +138,7 @@ class Silence:
         What was sent under a former one can no longer start, but may be under way; its worker
         says so within a moment, and what it says has to be recorded.
         """
-        found, now = guard.current_incarnation(), time.monotonic()
+        found, now = start_guard.current_incarnation(), time.monotonic()
         if found != self._incarnation[0]:
             self._incarnation = (found, now, stream.NOWHERE)
             self._settled = False

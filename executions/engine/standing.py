@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit, outbox
-from executions.engine import guard, transitions, withdrawal
+from executions.engine import transitions, withdrawal
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from shared.actor import SYSTEM, Actor
@@ -26,6 +26,7 @@ from shared.sql import rows, run, together
 from tasks import standing_pauses
 from tasks.choices import OnResume
 from tasks.models import Pause, Task
+from wire import start_guard
 
 #: The name of the event that says that a pause has begun, ended or let tasks go.
 CHANGED = "pause.changed"
@@ -166,7 +167,7 @@ def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> No
     """Withdraw locked (execution, token) that are released; note as running what has started."""
     for start in range(0, len(released), _VOIDED_AT_ONCE):
         batch = released[start : start + _VOIDED_AT_ONCE]
-        holders = guard.void([token for _, token in batch])
+        holders = start_guard.void([token for _, token in batch])
         pairs = list(zip(batch, holders, strict=True))
         transitions.withdraw([row for row, by in pairs if not by])
         transitions.mark_running([(*row, by, now) for row, by in pairs if by])

@@ -13,13 +13,14 @@ from typing import Any
 from uuid import UUID
 
 from executions.choices import Status, Trigger
-from executions.engine import guard, transitions
+from executions.engine import transitions
 from shared.ids import first_id_at
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
 from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import Task
 from tasks.versions import FIRST_REDIRECTED, is_redirected
+from wire import start_guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def take_back(task_id: UUID, now: datetime) -> list[Open]:
     queued = [row for row in found if row.status == Status.QUEUED]
     if not queued:
         return found
-    holders = guard.void([row.token for row in queued if row.token is not None])
+    holders = start_guard.void([row.token for row in queued if row.token is not None])
     pairs = [(row, by) for row, by in zip(queued, holders, strict=True)]
     transitions.withdraw([(row.id, row.token or 0) for row, by in pairs if not by])
     transitions.mark_running([(row.id, row.token or 0, by, now) for row, by in pairs if by])

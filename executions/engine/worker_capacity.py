@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from executions.workers.registry import workers
+from wire.heartbeats import workers
 
 
 class Capacity(NamedTuple):

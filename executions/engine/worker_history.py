@@ -18,9 +18,9 @@ from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.partitions import Partitions
 from executions.models import WorkerHour, WorkerMinute
-from executions.workers import registry
-from executions.workers.registry import WorkerInfo
 from shared.sql import rows, run
+from wire import heartbeats
+from wire.heartbeats import WorkerInfo
 
 KEPT = timedelta(days=7)
 HOURS_KEPT = timedelta(days=90)
@@ -70,10 +70,10 @@ def run_once(partitions: Partitions) -> Counts:
     minute = current - _MINUTE
     known = [
         worker
-        for worker in registry.everyone()
+        for worker in heartbeats.everyone()
         if worker.silent_seconds < _MINUTE.total_seconds() + _AFTER_SECONDS
     ]
-    work = _PullWork(leased_by_worker(None), registry.ended_in(minute))
+    work = _PullWork(leased_by_worker(None), heartbeats.ended_in(minute))
     WorkerMinute.objects.bulk_create(
         [_row(worker, minute, work) for worker in known],
         update_conflicts=True,

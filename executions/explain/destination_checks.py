@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from executions.engine.destination_key import RATE
 from executions.explain.answer import Check, Fix, told
 from executions.explain.evidence import Situation
 from executions.services.destinations import Shown
+from wire.destination_key import RATE
 
 
 def destination(found: Situation) -> Check:

@@ -23,7 +23,6 @@ from executions.engine.overlap import Standing
 from executions.explain.timetable import Timetable, occurrence_at
 from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch
 from executions.services.destinations import Shown, get_destination
-from executions.workers.registry import WorkerInfo, workers
 from shared.conf import conf
 from shared.exceptions import NotFound
 from shared.sql import rows
@@ -33,6 +32,7 @@ from tasks.schedules.base import Occurrence, Spec
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.versions import into_of, is_redirected
 from tenants.models import Tenant
+from wire.heartbeats import WorkerInfo, workers
 
 _REDIS_FAULTS = (redis.RedisError, OSError)
 _HOLDERS = 20

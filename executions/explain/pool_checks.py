@@ -13,11 +13,11 @@ import redis
 from executions.explain.answer import Check, Fix, spell, told
 from executions.explain.evidence import Situation
 from executions.models import Execution, Pool
-from executions.workers.registry import WorkerInfo
-from executions.workers.registry import workers as registered
 from shared.sql import rows
 from tasks.definition import PULL_PREFIX, plain_pool
 from tasks.revisions import read_definition
+from wire.heartbeats import WorkerInfo
+from wire.heartbeats import workers as registered
 
 
 def is_leased_from(found: Situation) -> bool:

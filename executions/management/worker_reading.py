@@ -9,10 +9,10 @@ from django.core.management.base import CommandParser
 
 from executions.engine.worker_history import earlier_workers, hours_of, is_known, minutes_of
 from executions.presentation_stats import present_earlier_workers, present_worker_history
-from executions.workers.registry import WorkerInfo, everyone
 from shared.commands import PunctualCommand, shown, shown_id, table, wrong_use
 from shared.exceptions import NotFound
 from tasks.definition import plain_pool
+from wire.heartbeats import WorkerInfo, everyone
 
 _MINUTES_DAYS = 1
 _HOURS_DAYS = 7

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.choices import Status
-from executions.engine import guard, ledger, transitions
+from executions.engine import ledger, transitions
 from executions.engine.clocks import database_now
 from executions.models import BulkJob, Execution
 from executions.querysets import ExecutionQuerySet
@@ -22,6 +22,7 @@ from shared.ids import first_id_at, series_id
 from shared.sql import rows
 from tasks.choices import TaskStatus
 from tasks.models import Task
+from wire import start_guard
 
 #: The kind of a bulk job whose items are instants, and the only thing that is done with them.
 KIND = "occurrences"
@@ -109,7 +110,7 @@ def cancel_waiting(job: BulkJob) -> int:
     waiting = [(execution_id, token) for execution_id, _, token in found]
     released = [row for row in found if row[1] == Status.QUEUED]
     if released:
-        holders = guard.void([token for _, _, token in released])
+        holders = start_guard.void([token for _, _, token in released])
         now = database_now()
         started = {
             row[0]: (row[0], row[2], holder, now)

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from executions.choices import FINAL
 from executions.engine import circuits
-from executions.engine.destination_key import key_of
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
 from executions.querysets import ExecutionQuerySet
 from shared.redis_client import ConnectionFailed
 from tasks.destination_names import name_of_url
 from tasks.models import Task
+from wire.destination_key import key_of
 
 #: So many items are looked at: the next ones, and the latest of those that are done.
 _AHEAD = 200

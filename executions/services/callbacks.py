@@ -19,8 +19,6 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from executions import another_try
-from executions.another_try import Ended, Known
 from executions.attempts import attempts_of
 from executions.choices import LEASED, AttemptOutcome, Status
 from executions.engine import transitions
@@ -28,12 +26,14 @@ from executions.engine.clocks import database_now
 from executions.engine.transitions import Beaten, Finish
 from executions.models import Attempt, Execution
 from executions.payloads import as_readable, result_of
-from executions.sealing import progress_context, result_context
 from shared.encryption import seal
 from shared.exceptions import Conflict, NotFound, TooLarge
 from shared.notify import wake_schedulers_in
 from shared.sql import json_value, rows
 from tenants.suspension import require_active
+from wire import retry as another_try
+from wire.retry import Ended, Known
+from wire.sealing import progress_context, result_context
 
 PROGRESS_BYTES = 16 * 1024
 RESULT_BYTES = 64 * 1024

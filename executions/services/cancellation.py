@@ -9,12 +9,13 @@ from django.db import transaction
 
 from events import audit
 from executions.choices import FINAL, Status
-from executions.engine import guard, transitions
+from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.engine.control import abort_on_commit
 from executions.models import Execution
 from shared.actor import Actor
 from shared.exceptions import Conflict
+from wire import start_guard
 
 
 @transaction.atomic
@@ -49,7 +50,7 @@ def cancel_locked(locked: Sequence[Execution]) -> None:
         for row in locked
         if row.status == Status.QUEUED and row.fencing_token is not None
     ]
-    holders = guard.void([token for _, token in released])
+    holders = start_guard.void([token for _, token in released])
     now = database_now()
     started = [(*row, by, now) for row, by in zip(released, holders, strict=True) if by]
     transitions.mark_running(started)

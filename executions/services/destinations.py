@@ -22,7 +22,6 @@ from events import audit
 from executions.engine import circuits
 from executions.engine.circuits import Circuit
 from executions.engine.clocks import ClockOffset
-from executions.engine.destination_key import key_of, limits_text, tenant_and_host
 from executions.models import Destination
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound, Unavailable, VersionMismatch
@@ -32,6 +31,7 @@ from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from tasks.choices import TaskStatus
 from tasks.destination_names import name_of_url, read_name
+from wire.destination_key import key_of, limits_text, tenant_and_host
 
 #: Parked executions are counted up to here.
 MOST_PARKED = 100_000

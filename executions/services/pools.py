@@ -18,8 +18,6 @@ from django.db.models.functions import Now
 
 from events import audit
 from executions.models import Pool
-from executions.workers import registry
-from executions.workers.registry import WorkerInfo
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound, VersionMismatch
 from shared.redis_client import ConnectionFailed
@@ -27,6 +25,8 @@ from shared.sql import rows
 from tasks.definition import PULL_PREFIX
 from tasks.models import Task
 from tasks.validation_pools import is_pool_name
+from wire import heartbeats
+from wire.heartbeats import WorkerInfo
 
 #: What of a pool may be changed.
 SETTINGS = ("paused", "max_in_flight")
@@ -167,7 +167,7 @@ def _view(
 
 def _live_workers(tenant_id: UUID) -> list[WorkerInfo] | None:
     try:
-        found = registry.workers(tenant_id)
+        found = heartbeats.workers(tenant_id)
     except ConnectionFailed:
         return None
     return [worker for worker in found if worker.live and worker.tenant is not None]

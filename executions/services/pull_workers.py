@@ -18,23 +18,23 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from executions.engine import fence, guard, transitions
+from executions.engine import fence, transitions
 from executions.engine.bands import Bands
 from executions.engine.transitions import Beaten, Claimed
 from executions.models import Pool
 from executions.payloads import open_sealed_payload
-from executions.priorities import band_of
-from executions.sealing import progress_context
 from executions.services import callbacks
 from executions.services.callbacks import Ending, Failure
 from executions.services.pools import lock_pool
-from executions.workers import registry
 from shared import execution_tokens
 from shared.encryption import DecryptionFailed, open_json
 from shared.redis_client import ConnectionFailed
 from shared.sql import json_value, rows
 from tasks.definition import PULL_PREFIX
 from tasks.revisions import context_of
+from wire import heartbeats, start_guard
+from wire.priorities import band_of
+from wire.sealing import progress_context
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     pool = lock_pool(tenant_id, ask.pool, share=True)
     if pool.paused or fence.holds():
         return []
-    incarnation = guard.current_incarnation()
+    incarnation = start_guard.current_incarnation()
     bounds = {
         "tenant": tenant_id,
         "pool": ask.key,
@@ -128,7 +128,7 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     claimed, _ = _bands.share_out(key, wanted, claim, {band_of(priority) for priority, _ in heads})
     leases = _leases(claimed)
     tokens = [one.fencing_token for one in leases]
-    guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)
+    start_guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)
     return leases
 
 
@@ -151,7 +151,7 @@ def noticed(tenant_id: UUID, ask: Ask, host: str) -> None:
         "memory_bytes": load.memory_bytes,
     }
     with _unless_away():
-        registry.beat(registry.pull_worker_id(tenant_id, ask.key, ask.worker), details)
+        heartbeats.beat(heartbeats.pull_worker_id(tenant_id, ask.key, ask.worker), details)
 
 
 def heard(beaten: Beaten) -> None:
@@ -159,7 +159,7 @@ def heard(beaten: Beaten) -> None:
     if not beaten.pool.startswith(PULL_PREFIX):
         return
     with _unless_away():
-        registry.touch(registry.pull_worker_id(beaten.tenant_id, beaten.pool, beaten.worker))
+        heartbeats.touch(heartbeats.pull_worker_id(beaten.tenant_id, beaten.pool, beaten.worker))
 
 
 def ended(ending: Ending) -> None:
@@ -167,7 +167,7 @@ def ended(ending: Ending) -> None:
     if ending.ended_by is None:
         return
     with _unless_away():
-        registry.count_ended(registry.pull_worker_id(*ending.ended_by))
+        heartbeats.count_ended(heartbeats.pull_worker_id(*ending.ended_by))
 
 
 def ready(

@@ -18,15 +18,15 @@ from uuid import UUID
 
 import orjson
 
+from delivery.address_guard import AddressGuard
+from delivery.caller import Caller
+from delivery.errors import DeliveryError
+from delivery.headers import AttemptFacts, callback_url_of, traceparent
+from delivery.http_client import HttpClient, Request, Response
+from delivery.outcome import Outcome, classify
+from delivery.plan import Moment, Plan, compose, read_plan, template_values
+from delivery.signing import parse_secret
 from events import audit
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.caller import Caller
-from executions.delivery.errors import DeliveryError
-from executions.delivery.headers import AttemptFacts, callback_url_of, traceparent
-from executions.delivery.http_client import HttpClient, Request, Response
-from executions.delivery.outcome import Outcome, classify
-from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
-from executions.delivery.signing import parse_secret
 from executions.engine.clocks import database_now
 from executions.exchange import mask_headers, proof_headers, shown_body, shown_url
 from executions.services.receiver_target import aimed_at_receiver, request_received

@@ -18,11 +18,11 @@ from django.db.models import Count
 from executions.engine.clocks import database_now
 from executions.engine.worker_history import in_hand, leased_by_worker
 from executions.models import PartitionLease, SchedulerNode
-from executions.workers import registry
-from executions.workers.registry import WorkerInfo
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from tasks.definition import plain_pool
+from wire import heartbeats
+from wire.heartbeats import WorkerInfo
 
 #: A recorder asks at least every two seconds, and writes its largest batch in less.
 RECORDER_SILENT_SECONDS = 10.0
@@ -115,7 +115,7 @@ def workers(tenant_id: UUID | None = None) -> list[WorkerView]:
 
     Of those that lease over the API only the tenant's, where one is given.
     """
-    known = registry.workers(tenant_id)
+    known = heartbeats.workers(tenant_id)
     any_leases = any(info.tenant is not None for info in known)
     leased = leased_by_worker(tenant_id) if any_leases else {}
     found = [_worker(info, leased) for info in known]

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 
 import orjson
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient
-from executions.delivery.http_messages import Request, Response
-from executions.delivery.retry_after import parse_retry_after
+from delivery.address_guard import AddressGuard
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient
+from delivery.http_messages import Request, Response
+from delivery.retry_after import parse_retry_after
 from notifications.transports.errors import TransportError
 from notifications.transports.vapid import authorization
 from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url

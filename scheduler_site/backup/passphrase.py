@@ -8,8 +8,8 @@ from __future__ import annotations
 import getpass
 import sys
 
-from scheduler_site import env
 from scheduler_site.backup.sealing import SHORTEST_PASSPHRASE
+from shared import env
 from shared.commands import WRONG_USE, Error
 
 VARIABLE = "BACKUP_PASSPHRASE"

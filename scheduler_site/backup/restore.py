@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 from django.conf import settings
 
-from executions.engine import fence, guard
+from executions.engine import fence
 from scheduler_site import local_state
 from scheduler_site.backup import archive, keys, programs
 from scheduler_site.backup.archive import Backup
@@ -23,6 +23,7 @@ from scheduler_site.backup.place import Place
 from scheduler_site.run_lock import AlreadyHeld, RunLock
 from shared.exceptions import Conflict, PunctualError
 from shared.sql import statement
+from wire import start_guard
 
 
 class Incomplete(PunctualError):
@@ -84,7 +85,7 @@ def _fill(checked: Checked, place: Place) -> None:
         place.put_secrets(checked.backup.secrets, former)
     if settings.REDIS_URL:
         # A server of its own that has lived on: what was sent through it is void.
-        guard.renew_incarnation()
+        start_guard.renew_incarnation()
 
 
 def _verify(url: str, manifest: Manifest) -> None:

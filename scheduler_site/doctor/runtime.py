@@ -9,7 +9,6 @@ import redis
 
 from executions.engine import fence
 from executions.engine.clocks import database_now
-from executions.workers import registry
 from scheduler_site import local_state
 from scheduler_site.doctor.finding import Finding, bad, good, odd
 from scheduler_site.run_lock import holder
@@ -17,6 +16,7 @@ from shared.clock_watch import TOLERATED_SECONDS, skews
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from shared.sql import rows
+from wire import heartbeats
 
 _SAMPLES = 5
 #: A recorder asks at least every two seconds, and writes its largest batch in less.
@@ -68,7 +68,7 @@ def partitions() -> Finding:
 
 def workers() -> Finding:
     """Check that a worker takes work, and that none has fallen silent."""
-    known = registry.workers()
+    known = heartbeats.workers()
     taking = [worker for worker in known if worker.takes_work]
     # One that stopped in order has deregistered; an old one is forgotten after a day.
     lost = [worker.id for worker in known if not worker.live]

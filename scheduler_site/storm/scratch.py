@@ -35,7 +35,8 @@ from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.services import changing
 from executions.services.receiver_requests import segment
-from scheduler_site import receiver_ledgers, tenant_removal
+from receiver import ledgers
+from scheduler_site import tenant_removal
 from scheduler_site.adoption import give_back
 from shared.actor import COMMAND
 from tasks.choices import TaskStatus
@@ -94,7 +95,7 @@ def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
 
 def ledger_of(data_dir: Path, tenant: Tenant) -> Path:
     """Return where the receiver of ``up`` writes down what arrives for the tenant."""
-    return receiver_ledgers.file_of(data_dir / receiver_ledgers.FOLDER, segment(tenant.id))
+    return ledgers.file_of(data_dir / ledgers.FOLDER, segment(tenant.id))
 
 
 def left_behind() -> list[Tenant]:

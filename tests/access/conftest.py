@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from executions.delivery.errors import DeliveryError
+from delivery.errors import DeliveryError
 from executions.services import receiver_requests, test_delivery
 from tests.access.world import Caller, World, make_callers, make_world, undone
 

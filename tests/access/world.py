@@ -20,7 +20,6 @@ from django.utils import timezone
 
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter, WorkerMinute
-from executions.sealing import sealed_log
 from executions.services.bulk_jobs import create_bulk_job
 from executions.services.pools import change_pool
 from notifications.models import Alert, NotificationPreference, PushSubscription
@@ -47,6 +46,7 @@ from tests.notifications.cast import make_member
 from tests.support.api import make_tenant
 from tests.support.calendars import make_calendar
 from tests.support.push_sink import PushSink
+from wire.sealing import sealed_log
 
 SEEN_BY_READERS = "canary-r"
 SEEN_BY_ADMINS = "canary-a"

@@ -22,10 +22,10 @@ from tenants.models import Tenant
 from tests.executions.old_days import put
 from tests.executions.services.backfills import make_backfill
 from tests.executions.services.bulk import make_job
-from tests.executions.workers.test_registry import beat
-from tests.executions.workers.test_registry import silence as silent
 from tests.factories import WORKER, make_task, once, pass_guard, release, start
 from tests.support.cursors import change_task
+from tests.wire.test_heartbeats import beat
+from tests.wire.test_heartbeats import silence as silent
 
 LABELS = {"team": "billing"}
 #: Seconds between two instants of the recurring task.

@@ -11,9 +11,8 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from executions.engine import guard, messages, transitions
+from executions.engine import messages, transitions
 from executions.engine.clocks import database_now
-from executions.engine.destination_key import IN_FLIGHT, RATE
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
 from executions.engine.transitions import Claimed
@@ -24,8 +23,10 @@ from tasks.models import Task
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.services.changes import patch, pause
-from tests.executions.workers.test_registry import beat
 from tests.factories import ACTOR, make_task, once, pass_guard, prepare, release
+from tests.wire.test_heartbeats import beat
+from wire import start_guard
+from wire.destination_key import IN_FLIGHT, RATE
 
 Beside = Callable[[Callable[[], Any]], Any]
 HOST = "slow.example.com"
@@ -188,7 +189,7 @@ def test_a_cancel_while_parked_work_is_claimed_waits_and_voids_what_was_claimed(
         assert late.waits_for_a_lock()
 
     assert late.join() == "CANCELLED"
-    assert pass_guard([claimed]) == [guard.VOID]
+    assert pass_guard([claimed]) == [start_guard.VOID]
     assert row(task).status == "CANCELLED"
 
 
@@ -239,7 +240,7 @@ def test_a_cancel_and_a_claim_at_once_come_to_one_answer_each_time(alpha: Tenant
         assert status == row(task).status == "CANCELLED"
         # Another may have been claimed in its place; what was cancelled starts nowhere.
         mine = [one for one in claimed if one.task_id == task.id]
-        assert pass_guard(mine) == [guard.VOID] * len(mine)
+        assert pass_guard(mine) == [start_guard.VOID] * len(mine)
 
 
 # --- edits, pauses, limits -----------------------------------------------------------------------

@@ -19,9 +19,9 @@ from executions.engine.transitions import Finish
 from executions.models import Execution, PartitionLease, SchedulerNode
 from shared.conf import conf
 from tenants.models import Tenant
-from tests.executions.workers.test_registry import beat
-from tests.executions.workers.test_registry import silence as silent
 from tests.factories import WORKER, make_execution
+from tests.wire.test_heartbeats import beat
+from tests.wire.test_heartbeats import silence as silent
 
 Beside = Callable[[Callable[[], Any]], Any]
 

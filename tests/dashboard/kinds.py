@@ -9,13 +9,13 @@ import pytest
 from django.conf import settings
 
 from executions.models import Execution
-from executions.sealing import sealed_log
 from executions.services.pools import change_pool
 from shared.conf import conf
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import ACTOR, finish, make_task, once, prepare, release, start
 from tests.tasks.bodies import TARGETS
+from wire.sealing import sealed_log
 
 #: What a program may write to confuse whoever reads it.
 HOSTILE_LOG = b"\x1b[31mred\x1b[0m <script>alert('x')</script> user\xe2\x80\xaetxt.exe\r\n"

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.http_client import HttpClient, Request
+from delivery.address_guard import AddressGuard
+from delivery.http_client import HttpClient, Request
 from shared.addresses import AllowList, parse_target_url
 
 LOOPBACK = AllowList(["127.0.0.0/8", "::1"])

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from executions.delivery.http_client import Request, Response
+from delivery.http_client import Request, Response
 
 
 @dataclass

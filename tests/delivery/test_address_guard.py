@@ -6,8 +6,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.errors import DeliveryError
+from delivery.address_guard import AddressGuard
+from delivery.errors import DeliveryError
 from shared.addresses import AllowList
 
 PUBLIC, OTHER, PRIVATE = "1.1.1.1", "2606:4700::1111", "10.0.0.1"

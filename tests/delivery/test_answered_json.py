@@ -4,7 +4,7 @@ import codecs
 
 import pytest
 
-from executions.delivery.answered_json import read_json, without_mark
+from delivery.answered_json import read_json, without_mark
 
 TEXT = '{"state": "größer"}'
 

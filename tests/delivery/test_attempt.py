@@ -12,10 +12,10 @@ import orjson
 import pytest
 from standardwebhooks import Webhook
 
-from executions.delivery.attempt import Deliverer, Remembered
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient, Request, Response
-from executions.delivery.http_messages import encode_request
+from delivery.attempt import Deliverer, Remembered
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient, Request, Response
+from delivery.http_messages import encode_request
 from shared import execution_tokens
 from shared.addresses import AllowList
 from shared.encryption import open_json, seal, seal_json
@@ -238,7 +238,7 @@ async def test_a_definition_that_comes_again_is_kept_open() -> None:
 async def test_of_definitions_that_never_come_again_little_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("executions.delivery.attempt._MET", 2)
+    monkeypatch.setattr("delivery.attempt._MET", 2)
     deliverer = Deliverer(cast(HttpClient, Client()), AllowList())
 
     for revision in range(1, 6):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.delivery.auth import (
+from delivery.auth import (
     ClientCredentials,
     HeaderAuth,
     QueryAuth,
@@ -14,7 +14,7 @@ from executions.delivery.auth import (
     read_auth,
 )
 from shared.addresses import AllowList, UrlError
-from tests.executions.delivery.calls import request_to
+from tests.delivery.calls import request_to
 
 OAUTH = {
     "type": "oauth2",

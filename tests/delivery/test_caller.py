@@ -7,14 +7,14 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from executions.delivery.caller import Caller
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient, Request, Response
-from executions.delivery.plan import read_plan
+from delivery.caller import Caller
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient, Request, Response
+from delivery.plan import read_plan
 from shared.addresses import AllowList
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS
-from tests.executions.delivery.calls import request_to
-from tests.executions.delivery.sites import Answer, FakeClient
+from tests.delivery.calls import request_to
+from tests.delivery.sites import Answer, FakeClient
 
 OAUTH = {
     "type": "oauth2",

@@ -8,12 +8,12 @@ from ipaddress import ip_address
 
 import pytest
 
-from executions.delivery import connector as connector_module
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.connector import Connector
-from executions.delivery.errors import DeliveryError
+from delivery import connector as connector_module
+from delivery.address_guard import AddressGuard
+from delivery.connector import Connector
+from delivery.errors import DeliveryError
 from shared.addresses import AllowList, parse_target_url
-from tests.executions.delivery.calls import LOOPBACK
+from tests.delivery.calls import LOOPBACK
 from tests.support.certificates import self_signed
 from tests.support.raw_receiver import raw_receiver
 

@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 
-from executions.delivery.decompression import decode
-from executions.delivery.http_messages import Response
-from tests.executions.delivery.calls import http_client, request_to
-from tests.executions.delivery.sites import Answer, site
+from delivery.decompression import decode
+from delivery.http_messages import Response
+from tests.delivery.calls import http_client, request_to
+from tests.delivery.sites import Answer, site
 
 TEXT = b'{"done": true}' * 20
 

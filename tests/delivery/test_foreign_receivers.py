@@ -12,13 +12,13 @@ from opentelemetry import trace
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from executions.delivery.attempt import Deliverer
+from delivery.attempt import Deliverer
 from shared.encryption import seal, seal_json
 from shared.ids import new_id
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS
 from tenants.signing import new_signing_secret
-from tests.executions.delivery.calls import LOOPBACK, http_client
-from tests.executions.delivery.sites import Answer, Received, site
+from tests.delivery.calls import LOOPBACK, http_client
+from tests.delivery.sites import Answer, Received, site
 
 TENANT, TASK = str(uuid4()), str(uuid4())
 

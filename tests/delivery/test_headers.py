@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from standardwebhooks import Webhook
 
-from executions.delivery.headers import AttemptFacts, build_headers, callback_url_of, traceparent
-from executions.delivery.signing import parse_secret, sign
+from delivery.headers import AttemptFacts, build_headers, callback_url_of, traceparent
+from delivery.signing import parse_secret, sign
 from shared.conf import conf
 from shared.http_headers import RESERVED_HEADERS
 from shared.trace_context import TraceContext

@@ -5,9 +5,9 @@ import socket
 
 import pytest
 
-from executions.delivery.errors import DeliveryError
+from delivery.errors import DeliveryError
 from shared.addresses import AllowList
-from tests.executions.delivery.calls import http_client, request_to
+from tests.delivery.calls import http_client, request_to
 from tests.support.certificates import self_signed
 from tests.support.raw_receiver import raw_receiver
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_connection import Connection, milliseconds
+from delivery.errors import DeliveryError
+from delivery.http_connection import Connection, milliseconds
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 

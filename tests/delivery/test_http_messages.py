@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.delivery.http_messages import encode_request
-from tests.executions.delivery.calls import request_to
+from delivery.http_messages import encode_request
+from tests.delivery.calls import request_to
 
 
 def test_request_is_framed_by_the_client():

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_parser import ResponseReader
+from delivery.errors import DeliveryError
+from delivery.http_parser import ResponseReader
 
 OK = b"HTTP/1.1 200 OK\r\n"
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from executions.delivery import idle_pool
-from executions.delivery.http_connection import Connection
-from executions.delivery.idle_pool import IdlePool
+from delivery import idle_pool
+from delivery.http_connection import Connection
+from delivery.idle_pool import IdlePool
 
 KEY = ("http", "name.test", 80, "")
 OTHER = ("http", "other.test", 80, "")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.lenient_body import BodyReader
-from executions.delivery.lenient_head import CHUNKED, UNTIL_CLOSE
+from delivery.errors import DeliveryError
+from delivery.lenient_body import BodyReader
+from delivery.lenient_head import CHUNKED, UNTIL_CLOSE
 
 CHUNKS = [
     b"2\r\nhi\r\n0\r\n\r\n",

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.lenient_head import (
+from delivery.errors import DeliveryError
+from delivery.lenient_head import (
     CHUNKED,
     UNTIL_CLOSE,
     end_of_head,

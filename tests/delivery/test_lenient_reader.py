@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_parser import ResponseReader
-from executions.delivery.lenient_reader import MAX_INFORMATIONAL, LenientReader
+from delivery.errors import DeliveryError
+from delivery.http_parser import ResponseReader
+from delivery.lenient_reader import MAX_INFORMATIONAL, LenientReader
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HI = OK + b"Content-Length: 2\r\n\r\nhi"

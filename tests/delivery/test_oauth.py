@@ -7,15 +7,15 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from executions.delivery import oauth
-from executions.delivery.auth import ClientCredentials
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient
-from executions.delivery.oauth import TokenSource
-from executions.delivery.routes import read_route
+from delivery import oauth
+from delivery.auth import ClientCredentials
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient
+from delivery.oauth import TokenSource
+from delivery.routes import read_route
 from shared.addresses import AllowList, parse_target_url
-from tests.executions.delivery.calls import request_to
-from tests.executions.delivery.sites import Answer, FakeClient
+from tests.delivery.calls import request_to
+from tests.delivery.sites import Answer, FakeClient
 
 
 def credentials(**parts: Any) -> ClientCredentials:

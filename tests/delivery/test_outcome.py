@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from executions.another_try import Ended
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_messages import Response
-from executions.delivery.outcome import Outcome, classify, decide, read_terms
+from delivery.errors import DeliveryError
+from delivery.http_messages import Response
+from delivery.outcome import Outcome, classify, decide, read_terms
+from wire.retry import Ended
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 DEFAULT_RETRY_ON = ("5xx", "408", "425", "429", "timeout", "connection")

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.delivery.headers import AttemptFacts, traceparent
-from executions.delivery.http_messages import encode_request
-from executions.delivery.plain_request import call_of, is_plain, write
-from executions.delivery.plan import Moment, Plan, compose, read_plan
+from delivery.headers import AttemptFacts, traceparent
+from delivery.http_messages import encode_request
+from delivery.plain_request import call_of, is_plain, write
+from delivery.plan import Moment, Plan, compose, read_plan
 from shared.addresses import AllowList
 from shared.http_methods import BODILESS
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS

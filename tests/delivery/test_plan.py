@@ -8,10 +8,10 @@ import orjson
 import pytest
 from standardwebhooks import Webhook
 
-from executions.delivery.headers import AttemptFacts
-from executions.delivery.http_client import Request
-from executions.delivery.plan import Moment, Plan, compose, read_plan, template_values
-from executions.delivery.signing import parse_secret
+from delivery.headers import AttemptFacts
+from delivery.http_client import Request
+from delivery.plan import Moment, Plan, compose, read_plan, template_values
+from delivery.signing import parse_secret
 from shared.addresses import AllowList, UrlError
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS
 from tenants.signing import new_signing_secret

@@ -13,14 +13,14 @@ from typing import Any
 import orjson
 import pytest
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.caller import Caller
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient, Request
-from executions.delivery.plan import read_plan
+from delivery.address_guard import AddressGuard
+from delivery.caller import Caller
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient, Request
+from delivery.plan import read_plan
 from shared.addresses import AllowList, parse_target_url
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS
-from tests.executions.delivery.sites import Answer, Received, Site, proxy, site
+from tests.delivery.sites import Answer, Received, Site, proxy, site
 
 ALLOW = AllowList(["127.0.0.1"])
 GOOD, BAD, ODD = ["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1", "::1"]

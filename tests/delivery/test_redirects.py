@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import Request, Response
-from executions.delivery.redirects import redirected
-from executions.delivery.routes import read_route
+from delivery.errors import DeliveryError
+from delivery.http_client import Request, Response
+from delivery.redirects import redirected
+from delivery.routes import read_route
 from shared.addresses import AllowList, parse_target_url
 
 HEADERS = [

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from executions.delivery.retry_after import parse_retry_after
+from delivery.retry_after import parse_retry_after
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 UNIX = int(NOW.timestamp())

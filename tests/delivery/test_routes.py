@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.delivery.routes import Route, read_route
+from delivery.routes import Route, read_route
 from shared.addresses import AllowList, UrlError
 
 ALLOW = AllowList(["127.0.0.1"])

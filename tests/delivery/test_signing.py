@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from executions.delivery.signing import parse_secret, sign
+from delivery.signing import parse_secret, sign
 from tenants.signing import new_signing_secret
 
 BODY = '{"n": 1, "text": "ü"}'.encode()

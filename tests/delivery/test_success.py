@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from executions.delivery.http_messages import Response
-from executions.delivery.success import read_criteria
+from delivery.http_messages import Response
+from delivery.success import read_criteria
 
 
 def mismatch(

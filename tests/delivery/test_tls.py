@@ -9,13 +9,13 @@ from threading import Event
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from executions.delivery import tls as tls_module
-from executions.delivery.errors import DeliveryError
-from executions.delivery.routes import Route, Tls, read_route
-from executions.delivery.tls import TlsContexts, default_context, make_context
+from delivery import tls as tls_module
+from delivery.errors import DeliveryError
+from delivery.routes import Route, Tls, read_route
+from delivery.tls import TlsContexts, default_context, make_context
 from shared.addresses import AllowList
-from tests.executions.delivery.calls import http_client, request_to
-from tests.executions.delivery.sites import Answer, site
+from tests.delivery.calls import http_client, request_to
+from tests.delivery.sites import Answer, site
 from tests.support.certificates import self_signed
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from executions.delivery import tls_sessions
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_connection import Key
-from executions.delivery.routes import Route, read_route
-from executions.delivery.tls_sessions import TlsSessions, reading_leaks
+from delivery import tls_sessions
+from delivery.errors import DeliveryError
+from delivery.http_connection import Key
+from delivery.routes import Route, read_route
+from delivery.tls_sessions import TlsSessions, reading_leaks
 from shared.addresses import AllowList
-from tests.executions.delivery.calls import LOOPBACK, http_client, request_to
-from tests.executions.delivery.sites import proxy
+from tests.delivery.calls import LOOPBACK, http_client, request_to
+from tests.delivery.sites import proxy
 from tests.support.certificates import SelfSigned, self_signed
 
 KEY: Key = ("https", "name.test", 443, "")

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.errors import DeliveryError
-from executions.delivery.http_client import HttpClient, Response
-from executions.delivery.routes import read_route
+from delivery.address_guard import AddressGuard
+from delivery.errors import DeliveryError
+from delivery.http_client import HttpClient, Response
+from delivery.routes import read_route
 from shared.addresses import AllowList
-from tests.executions.delivery.calls import LOOPBACK, request_to
-from tests.executions.delivery.sites import Answer, proxy, site
+from tests.delivery.calls import LOOPBACK, request_to
+from tests.delivery.sites import Answer, proxy, site
 from tests.support.certificates import self_signed
 from tests.support.raw_receiver import Conversation, raw_receiver
 

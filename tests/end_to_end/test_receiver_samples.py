@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from tenants.signing import new_signing_secret
-from tests.executions.delivery.hostile.ground import Ending, Worker
+from tests.delivery.hostile.ground import Ending, Worker
 from tests.support.languages import COMMANDS, is_installed, is_required
 from tests.support.waiting import until
 

@@ -21,8 +21,8 @@ from executions.models import Execution, PartitionLease
 from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now
 from tenants.models import Tenant
-from tests.executions.workers.test_registry import beat
 from tests.factories import WORKER, every_second, make_task, once
+from tests.wire.test_heartbeats import beat
 
 # Committing: the listener hears commits only, and a failing stage drops every connection.
 pytestmark = pytest.mark.django_db(transaction=True)

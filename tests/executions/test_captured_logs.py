@@ -5,11 +5,11 @@ import pytest
 from executions.captured_logs import captured_log, log_url
 from executions.models import Execution
 from executions.payloads import response_of
-from executions.sealing import sealed_log
 from shared.exceptions import NotFound
 from tenants.models import Tenant
 from tests.executions.answers import sealed_answer
 from tests.factories import finish, make_execution, release, start
+from wire.sealing import sealed_log
 
 pytestmark = pytest.mark.django_db
 

@@ -8,12 +8,12 @@ import pytest
 from events import outbox
 from executions.engine import ledger
 from executions.engine.clocks import database_now
-from executions.workers import registry
 from notifications import live_feed
 from notifications.live import TOPICS
 from notifications.live_feed import LiveFeed, topics_of
 from shared.ids import new_id
 from tests.support.closed_redis import closed_redis
+from wire import heartbeats
 
 ALPHA, BETA = new_id(), new_id()
 
@@ -122,8 +122,8 @@ def test_a_full_batch_is_followed_at_once_by_the_next(
 def test_everybody_hears_when_workers_come_and_go(
     feed: LiveFeed, sent: list[Any], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ):
-    worker = registry.WorkerInfo("worker-1", 0.1, "default", 10, 10, {})
-    monkeypatch.setattr(registry, "workers", lambda: [worker])
+    worker = heartbeats.WorkerInfo("worker-1", 0.1, "default", 10, 10, {})
+    monkeypatch.setattr(heartbeats, "workers", lambda: [worker])
 
     feed.run_once()
     assert sent == []  # looked at a moment ago
@@ -144,7 +144,7 @@ def test_without_redis_the_events_are_passed_over(
     feed.run_once()
     happen(ALPHA, "task.changed")
     monkeypatch.setattr("notifications.live.client", closed_redis)
-    monkeypatch.setattr("executions.workers.registry.client", closed_redis)
+    monkeypatch.setattr("wire.heartbeats.client", closed_redis)
 
     assert feed.run_once() == 1.0
 

@@ -9,8 +9,8 @@ from executions.engine.partitions import Partitions
 from executions.models import Execution
 from executions.services.destinations import get_destination
 from tenants.services import active_signing_secrets
-from tests.executions.workers.test_registry import beat
 from tests.factories import make_task, make_tenant, once, prepare
+from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 

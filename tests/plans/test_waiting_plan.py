@@ -16,9 +16,9 @@ from executions.services.pools import change_pool
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.leasing import POOL, take, work
-from tests.executions.workers.test_registry import beat
 from tests.factories import ACTOR, make_task, make_tenant, once, prepare
 from tests.support.open_rows import multiply
+from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 

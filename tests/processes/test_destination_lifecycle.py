@@ -12,11 +12,9 @@ import pytest
 
 from executions.choices import Status
 from executions.engine.clocks import database_now
-from executions.engine.destination_key import key_of
 from executions.models import Attempt, Execution
 from executions.services.cancellation import cancel_execution
 from executions.services.destinations import change_limits, get_destination, reset_circuit
-from executions.workers.registry import workers
 from shared import redis_client
 from tasks.models import Task
 from tenants.models import Tenant
@@ -27,6 +25,8 @@ from tests.support.holding_receiver import holding_receiver
 from tests.support.processes import Processes, Receiver
 from tests.support.scripts import Moved
 from tests.support.waiting import until
+from wire.destination_key import key_of
+from wire.heartbeats import workers
 
 #: Longer than any of these tests.
 HANGING = "/slow?ms=300000"

@@ -13,12 +13,12 @@ from executions.captured_logs import captured_log
 from executions.models import Attempt, Execution
 from executions.payloads import progress_of, result_of
 from executions.services.cancellation import cancel_execution
-from executions.workers.registry import workers
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_task, make_tenant, once
 from tests.support.processes import Process, Processes, database_url
 from tests.support.waiting import until
+from wire.heartbeats import workers
 
 MODULES = "tests.support.sample_handlers"
 QUICK_RETRY = {"max_attempts": 5, "backoff": "fixed", "initial_delay_seconds": 0.1}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 COMMANDS = [
-    [sys.executable, "-m", "scheduler_site.receiver"],
+    [sys.executable, "-m", "receiver"],
     [sys.executable, "manage.py", "run_receiver"],
 ]
 

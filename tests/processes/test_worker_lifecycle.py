@@ -13,7 +13,6 @@ from django.db.models import Q
 
 from executions.engine.clocks import database_now
 from executions.models import Attempt, Execution
-from executions.workers.registry import workers
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
@@ -24,6 +23,7 @@ from tests.support.held import SAYS_AT_ONCE, workers_hold_all_queued
 from tests.support.killable_valkey import KillableValkey
 from tests.support.processes import Process, Processes, Receiver, processes
 from tests.support.waiting import until
+from wire.heartbeats import workers
 
 QUICK_RETRY = {"max_attempts": 3, "backoff": "fixed", "initial_delay_seconds": 0.1}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from scheduler_site.receiver import Receiver, ReceiverOptions
+from receiver.server import Receiver, ReceiverOptions
 from shared.receiver_address import key_of, segment_of
 from shared.unix_http import UnixConnection
 

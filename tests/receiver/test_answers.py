@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from scheduler_site import receiver_answers
-from scheduler_site.receiver_answers import Answers
-from scheduler_site.receiver_messages import Answer, Request
+from receiver import answers as receiver_answers
+from receiver.answers import Answers
+from receiver.messages import Answer, Request
 
 
 def get(target: str, *, webhook_id: str = "", answers: Answers | None = None) -> Answer:

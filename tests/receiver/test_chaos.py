@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 import pytest
 
-from scheduler_site import receiver_chaos
-from scheduler_site.receiver import Receiver
-from tests.scheduler_site.receiver_calls import OTHER, OWN, arrived, ask, request, running, send
+from receiver import chaos as receiver_chaos
+from receiver.server import Receiver
+from tests.receiver.calls import OTHER, OWN, arrived, ask, request, running, send
 from tests.support.http_receiver import HttpReceiver, http_receiver
 from tests.support.waiting import until
 

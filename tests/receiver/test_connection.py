@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from scheduler_site import receiver_connection
-from tests.scheduler_site.receiver_calls import (
+from receiver import connection as receiver_connection
+from tests.receiver.calls import (
     OWN,
     arrived,
     ask,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scheduler_site.receiver_calls import OTHER, OWN, arrived, ask, running, tell
+from tests.receiver.calls import OTHER, OWN, arrived, ask, running, tell
 
 
 async def test_requests_are_looked_up_and_forgotten():

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from scheduler_site import receiver_jobs
-from scheduler_site.receiver_jobs import LongJobs
-from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_outgoing import Callbacks
+from receiver import jobs as receiver_jobs
+from receiver.jobs import LongJobs
+from receiver.messages import Request
+from receiver.outgoing import Callbacks
 from tests.support.http_receiver import HttpReceiver, http_receiver
 
 PATH = "/v1/executions/0193a5f0-0000-7000-8000-000000000001"

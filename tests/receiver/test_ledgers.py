@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from scheduler_site.receiver_ledgers import file_of
-from tests.scheduler_site.receiver_calls import OTHER, OWN, ask, running
+from receiver.ledgers import file_of
+from tests.receiver.calls import OTHER, OWN, ask, running
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

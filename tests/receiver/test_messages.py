@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_site.receiver_messages import (
+from receiver.messages import (
     Answer,
     Request,
     Stream,

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_outgoing import Callbacks, Outgoing, forwarding_url
+from receiver.messages import Request
+from receiver.outgoing import Callbacks, Outgoing, forwarding_url
 from shared.addresses import AllowList
 from tests.support.http_receiver import http_receiver
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_site import receiver_records
-from scheduler_site.receiver_answers import OK
-from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_records import Ledger, RecentRequests, ledger_line
+from receiver import records
+from receiver.answers import OK
+from receiver.messages import Request
+from receiver.records import Ledger, RecentRequests, ledger_line
 
 
 def refuse(error: OSError) -> None:
@@ -55,12 +55,12 @@ def test_memory_is_bounded_by_count_and_bytes(monkeypatch: pytest.MonkeyPatch):
     assert recent.listing({})["kept"] == 1000
     assert recent.total == 1100
 
-    monkeypatch.setattr(receiver_records, "MAX_BYTES", 200_000)
+    monkeypatch.setattr(records, "MAX_BYTES", 200_000)
     recent.add(Request("POST", "/ok", (), b"x" * 1_000_000), OK)
     newest = recent.listing({"limit": "1"})["requests"][0]
 
     assert recent.listing({})["kept"] < 1000
-    assert len(newest["body"]) == receiver_records.MAX_KEPT_BODY
+    assert len(newest["body"]) == records.MAX_KEPT_BODY
     assert newest["headers"]["x-receiver-body-bytes"] == "1000000"
 
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_site import receiver_rooms
-from scheduler_site.receiver_answers import OK
-from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_rooms import Rooms
-from tests.scheduler_site.receiver_calls import KEY, OTHER, OWN
+from receiver import rooms as receiver_rooms
+from receiver.answers import OK
+from receiver.messages import Request
+from receiver.rooms import Rooms
+from tests.receiver.calls import KEY, OTHER, OWN
 
 
 @pytest.mark.parametrize(

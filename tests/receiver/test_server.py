@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scheduler_site import receiver as receiver_module
-from scheduler_site.receiver import Receiver, ReceiverOptions
-from tests.scheduler_site.receiver_calls import (
+from receiver import server as receiver_module
+from receiver.server import Receiver, ReceiverOptions
+from tests.receiver.calls import (
     KEY,
     OTHER,
     OWN,

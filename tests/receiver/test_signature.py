@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 from standardwebhooks import Webhook
 
-from scheduler_site.receiver_messages import Request
-from scheduler_site.receiver_signature import SignatureCheck, verify
+from receiver.messages import Request
+from receiver.signature import SignatureCheck, verify
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

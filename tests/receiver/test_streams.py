@@ -5,8 +5,8 @@ from itertools import islice
 
 import pytest
 
-from scheduler_site.receiver_messages import Answer, Request, Stream
-from scheduler_site.receiver_streams import PIECE, gzip_bomb, huge
+from receiver.messages import Answer, Request, Stream
+from receiver.streams import PIECE, gzip_bomb, huge
 
 
 def stream_of(answer: Answer) -> Stream:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from scheduler_site.receiver_tasks import TasksBySegment
+from receiver.tasks import TasksBySegment
 
 
 async def test_work_is_counted_for_its_tenant_until_it_ends():

@@ -14,12 +14,10 @@ from uuid import UUID
 from django.db import connection
 
 from executions.engine.clocks import database_now
-from executions.engine.destination_key import key_of
 from executions.engine.partitions import Partitions
 from executions.models import DeadLetter, Execution
 from executions.services import changing, dead_letters, destinations
 from executions.services.pauses import Wanted, create_pause
-from executions.workers import registry
 from shared.redis_client import WORKERS_KEY, client
 from shared.sql import run
 from tasks.models import Task
@@ -29,6 +27,8 @@ from tests.executions.leasing import take, work
 from tests.factories import ACTOR, daily, finish, make_task, once, prepare, release, start
 from tests.support.recorder import ask_for_outcomes
 from tests.support.scripts import Moved
+from wire import heartbeats
+from wire.destination_key import key_of
 
 BUSY, CALM, QUIET = "busy.example.com", "calm.example.com", "quiet.example.com"
 #: Calls of the last minute to each host, and how many of them failed.
@@ -93,12 +93,12 @@ def make_fleet(*tenants: Tenant) -> None:
         # They are heard of once only, and live on while pages are shown.
         patient = {} if name == "lost" else {"patience": 600}
         known = {"name": name, "host": "host", "pid": 4711, **patient, **details}
-        registry.beat(f"{name}@host:1", known)
+        heartbeats.beat(f"{name}@host:1", known)
     now = client().time()[0]
     client().zadd(WORKERS_KEY, {"lost@host:1": now - 600, "slow@host:1": now - 3})
     for place, tenant in enumerate(tenants):
         work(tenant, 3 + place)
-        registry.beat(
+        heartbeats.beat(
             f"puller{place}",
             {
                 "pool": "pull.batch",

@@ -7,9 +7,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from executions.services.history_samples import Sample
+from receiver.answers import Answers
+from receiver.messages import Request
 from scheduler_site import demo_tasks
-from scheduler_site.receiver_answers import Answers
-from scheduler_site.receiver_messages import Request
 from shared.addresses import AllowList
 from shared.backoff import bounds
 from tasks.definition import Definition

@@ -10,9 +10,9 @@ from django.test import Client
 
 from executions.engine import fence
 from executions.engine.partitions import Partitions
-from executions.workers.registry import beat_script
 from scheduler_site import health
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
+from wire.heartbeats import beat_script
 
 READY = dict.fromkeys(("database", "migrations", "scheduler", "fence", "redis"), "ok")
 

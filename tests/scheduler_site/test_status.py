@@ -13,8 +13,6 @@ from executions.models import Execution
 from executions.services import changing
 from executions.stats import overview
 from executions.stats.minutes import wire_bound
-from executions.workers import registry
-from executions.workers.registry import WorkerInfo
 from scheduler_site import health, status
 from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
@@ -22,6 +20,8 @@ from tasks.services import Pause
 from tests.executions.leasing import call, take_one, work
 from tests.factories import ACTOR, make_dead_letter, make_execution, make_tenant
 from tests.support.recorder import ask_for_outcomes
+from wire import heartbeats
+from wire.heartbeats import WorkerInfo
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ def waiting(db: None) -> Execution:
 def running(monkeypatch):
     """Let a scheduler, a worker and a recorder live."""
     worker = WorkerInfo("worker-1@host:1", 1.0, "default", 512, 4000, {})
-    monkeypatch.setattr(registry, "workers", lambda: [worker])
+    monkeypatch.setattr(heartbeats, "workers", lambda: [worker])
     monkeypatch.setattr(health, "workers", lambda: [worker])
     ask_for_outcomes()
     Partitions().run_once()

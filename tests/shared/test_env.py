@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from scheduler_site import env
+from shared import env
 
 
 def test_text_comes_from_the_variable_or_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

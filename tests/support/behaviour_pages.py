@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from tests.executions.delivery.hostile.rows import Row
-from tests.executions.delivery.hostile.table import GROUPS, ROWS
+from tests.delivery.hostile.rows import Row
+from tests.delivery.hostile.table import GROUPS, ROWS
 
 _HEAD = f"""# What receivers do, and what becomes of the attempt
 

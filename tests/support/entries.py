@@ -8,9 +8,9 @@ import time
 from typing import Any
 from uuid import uuid4
 
-from executions.sealing import progress_context, response_context, result_context
 from shared.encryption import open_json, seal_json
 from tasks.definition import target_defaults
+from wire.sealing import progress_context, response_context, result_context
 
 _tokens = itertools.count(1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executions.models import Execution
-from executions.workers.registry import workers
+from wire.heartbeats import workers
 
 #: The environment of a worker that says so at once, before what it holds waits too long there.
 SAYS_AT_ONCE = {"DJANGO_SETTINGS_MODULE": "tests.support.quick_beat_settings"}

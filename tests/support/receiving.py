@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from scheduler_site.receiver import Receiver, ReceiverOptions
+from receiver.server import Receiver, ReceiverOptions
 from shared.receiver_address import key_of
 
 

@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import redis
 
-from executions.engine import guard
-from executions.engine.destination_key import key_of
-from executions.engine.held import Question, ask_arguments
-from executions.engine.run import Verdict
 from shared.redis_client import INCARNATION_KEY, client, lua
+from wire import start_guard
+from wire.destination_key import key_of
+from worker.entries import Question, ask_arguments
+from worker.runner import Verdict
 
 _CLOCK = """
 local real = redis
@@ -59,7 +59,7 @@ class Moved:
         questions = [
             Question(token, start_by, 1, destination, limits, runtime_ms) for token in tokens
         ]
-        names, arguments = ask_arguments(guard.current_incarnation(), worker, questions)
+        names, arguments = ask_arguments(start_guard.current_incarnation(), worker, questions)
         return cast(list[Verdict], self.run("start", [INCARNATION_KEY, *names], arguments))
 
     def report(

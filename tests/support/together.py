@@ -13,7 +13,7 @@ TOGETHER = (
     "tests/browser/",
     "tests/end_to_end/",
     "tests/plans/",
-    "tests/executions/workers/test_loop.py",
+    "tests/worker/test_loop.py",
     "tests/scheduler_site/test_embedded_postgres.py",
     "tests/shared/api/test_schema.py",
 )

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from executions.engine.destination_key import key_of, key_of_entry, limits_text, tenant_and_host
+from wire.destination_key import key_of, key_of_entry, limits_text, tenant_and_host
 
 TENANT = UUID(int=7)
 

@@ -9,10 +9,10 @@ from uuid import uuid4
 import orjson
 import pytest
 
-from executions.workers import registry
-from executions.workers.registry import WorkerInfo, beat_script, workers
 from shared.conf import conf
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
+from wire import heartbeats
+from wire.heartbeats import WorkerInfo, beat_script, workers
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -71,7 +71,7 @@ def test_a_worker_that_stopped_in_order_is_forgotten():
     beat("w1")
     beat("w2")
 
-    registry.remove("w1")
+    heartbeats.remove("w1")
 
     assert [worker.id for worker in workers()] == ["w2"]
     assert client().hkeys(WORKER_INFO_KEY) == [b"w2"]
@@ -82,22 +82,22 @@ def test_workers_silent_for_a_day_are_forgotten():
     beat("new")
     silence("old", 90_000)
 
-    assert registry.forget_old() == 1
+    assert heartbeats.forget_old() == 1
 
     assert [worker.id for worker in workers()] == ["new"]
-    assert registry.forget_old() == 0
+    assert heartbeats.forget_old() == 0
 
 
 def test_a_tenants_own_workers_are_known_to_it_alone():
     mine, other = uuid4(), uuid4()
     beat("ours")
-    registry.beat("a", {"tenant": str(mine), "pool": "pull.x", "patience": 60})
-    registry.beat("b", {"tenant": str(other), "pool": "pull.x"})
+    heartbeats.beat("a", {"tenant": str(mine), "pool": "pull.x", "patience": 60})
+    heartbeats.beat("b", {"tenant": str(other), "pool": "pull.x"})
     silence("a", 50)
 
     assert [worker.id for worker in workers()] == ["ours"]
     assert {worker.id for worker in workers(mine)} == {"ours", "a"}
-    assert {worker.id for worker in registry.everyone()} == {"ours", "a", "b"}
+    assert {worker.id for worker in heartbeats.everyone()} == {"ours", "a", "b"}
     # It beats only as it calls, and said how long that may take.
     assert next(worker for worker in workers(mine) if worker.id == "a").live
 
@@ -106,8 +106,8 @@ def test_a_touch_is_a_beat_of_who_has_described_itself():
     beat("w1")
     silence("w1", 50)
 
-    registry.touch("w1")
-    registry.touch("nobody")
+    heartbeats.touch("w1")
+    heartbeats.touch("nobody")
 
     assert one("w1").live
     assert [worker.id for worker in workers()] == ["w1"]
@@ -116,14 +116,14 @@ def test_a_touch_is_a_beat_of_who_has_described_itself():
 def test_a_pull_workers_id_is_one_segment_of_a_path_whatever_its_name():
     tenant, other = uuid4(), uuid4()
     names = ["etl-7", "a/b", "a-b", "../..", "..", "ü?#%", "x" * 80, "x" * 79 + "y", " "]
-    ids = [registry.pull_worker_id(tenant, "pull.batch", name) for name in names]
+    ids = [heartbeats.pull_worker_id(tenant, "pull.batch", name) for name in names]
 
     assert len(set(ids)) == len(names)
     assert all(re.fullmatch(r"[\w.-]+@pull\.batch-[0-9a-f]{12}", made) for made in ids)
     assert not any(made.startswith(".") for made in ids)
     assert ids[0].startswith("etl-7@")
-    assert registry.pull_worker_id(other, "pull.batch", "etl-7") not in ids
-    assert registry.pull_worker_id(tenant, "pull.other", "etl-7") not in ids
+    assert heartbeats.pull_worker_id(other, "pull.batch", "etl-7") not in ids
+    assert heartbeats.pull_worker_id(tenant, "pull.other", "etl-7") not in ids
 
 
 def test_an_attempt_that_a_pull_worker_ended_is_counted_and_says_that_it_lives():
@@ -131,10 +131,10 @@ def test_an_attempt_that_a_pull_worker_ended_is_counted_and_says_that_it_lives()
     silence("w1", 500)
     before = datetime.now(UTC)
 
-    registry.count_ended("w1")
-    registry.count_ended("w1")
+    heartbeats.count_ended("w1")
+    heartbeats.count_ended("w1")
 
-    counted = {**registry.ended_in(before), **registry.ended_in(datetime.now(UTC))}
+    counted = {**heartbeats.ended_in(before), **heartbeats.ended_in(datetime.now(UTC))}
     assert counted == {"w1": 2}
     assert one("w1").silent_seconds < 5
-    assert registry.ended_in(before - timedelta(minutes=5)) == {}
+    assert heartbeats.ended_in(before - timedelta(minutes=5)) == {}

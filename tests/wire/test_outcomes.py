@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine.outcomes import decode, encode, joined, split
+from wire.outcomes import decode, encode, joined, split
 
 ROW: dict[str, Any] = {
     "verb": "succeeded",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.poison import refusal_after_loss
+from wire.poison import refusal_after_loss
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.priorities import BAND_NAMES, band_of
+from wire.priorities import BAND_NAMES, band_of
 
 
 @pytest.mark.parametrize(

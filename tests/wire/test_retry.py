@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.another_try import Ended, Known, Verdict, judge
+from wire.retry import Ended, Known, Verdict, judge
 
 NOW = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 FIXED: dict[str, Any] = {"backoff": "fixed", "initial_delay_seconds": 10, "jitter": "none"}

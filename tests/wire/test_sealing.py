@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions import sealing
 from shared.encryption import DecryptionFailed, open_json, seal
+from wire import sealing
 
 
 def test_every_use_has_a_context_of_its_own():

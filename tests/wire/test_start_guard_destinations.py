@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine import circuits, guard
-from executions.engine.destination_key import key_of
+from executions.engine import circuits
 from shared.redis_client import client
 from tests.support.scripts import HOST, Moved
+from wire import start_guard
+from wire.destination_key import key_of
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -33,23 +34,23 @@ def open_circuit(redis: Moved, destination: str = HOST) -> None:
 
 
 def test_a_destination_without_limits_and_with_a_closed_circuit_lets_everything_go():
-    assert Moved().ask(1, 2, 3) == [guard.GO] * 3
+    assert Moved().ask(1, 2, 3) == [start_guard.GO] * 3
     assert not client().keys("punctual:flying:*")
 
 
 def test_tokens_of_destinations_start_once_too():
     redis = Moved()
-    assert redis.ask(1, limits="1,2,") == [guard.PLACED]
+    assert redis.ask(1, limits="1,2,") == [start_guard.PLACED]
 
-    assert redis.ask(1, limits="1,2,") == [guard.PLACED]
-    assert redis.ask(1, limits="1,2,", worker="w2") == [guard.VOID]
-    assert guard.void([1]) == ["w1"]
+    assert redis.ask(1, limits="1,2,") == [start_guard.PLACED]
+    assert redis.ask(1, limits="1,2,", worker="w2") == [start_guard.VOID]
+    assert start_guard.void([1]) == ["w1"]
 
 
 def test_what_was_voided_does_not_start_although_there_is_room():
-    guard.void([1])
+    start_guard.void([1])
 
-    assert Moved().ask(1, limits="1,2,") == [guard.VOID]
+    assert Moved().ask(1, limits="1,2,") == [start_guard.VOID]
 
 
 # --- in flight -----------------------------------------------------------------------------------
@@ -60,7 +61,7 @@ def test_no_more_are_in_flight_than_allowed_and_the_rest_asks_again():
 
     verdicts = redis.ask(*range(1, 6), limits="1,3,")
 
-    assert words(verdicts) == [guard.PLACED] * 3 + [guard.NO_PLACE] * 2
+    assert words(verdicts) == [start_guard.PLACED] * 3 + [start_guard.NO_PLACE] * 2
     assert verdicts[3][1] > redis.now
 
 
@@ -70,11 +71,11 @@ def test_what_left_makes_room_and_a_place_that_a_dead_worker_kept_ends_with_its_
 
     redis.report(1, left=[1])
     assert words(redis.ask(3, 4, limits="1,2,", runtime_ms=10_000)) == [
-        guard.PLACED,
-        guard.NO_PLACE,
+        start_guard.PLACED,
+        start_guard.NO_PLACE,
     ]
     redis.at = 60_000
-    assert words(redis.ask(5, 6, limits="1,2,")) == [guard.PLACED, guard.PLACED]
+    assert words(redis.ask(5, 6, limits="1,2,")) == [start_guard.PLACED, start_guard.PLACED]
 
 
 def test_a_limit_that_was_lowered_counts_at_once():
@@ -82,16 +83,16 @@ def test_a_limit_that_was_lowered_counts_at_once():
     redis.ask(1, 2, 3, limits="1,3,")
     redis.report(1, left=[1])
 
-    assert words(redis.ask(4, limits="1,2,")) == [guard.NO_PLACE]
+    assert words(redis.ask(4, limits="1,2,")) == [start_guard.NO_PLACE]
 
 
 def test_limits_that_have_just_changed_go_before_those_of_the_message():
     redis = Moved()
     circuits.announce_limits(HOST, "1,1,")
 
-    assert words(redis.ask(1, 2)) == [guard.PLACED, guard.NO_PLACE]
+    assert words(redis.ask(1, 2)) == [start_guard.PLACED, start_guard.NO_PLACE]
     circuits.announce_limits(HOST, "")
-    assert words(redis.ask(3, 4, limits="1,1,")) == [guard.GO, guard.GO]
+    assert words(redis.ask(3, 4, limits="1,1,")) == [start_guard.GO, start_guard.GO]
 
 
 def test_four_workers_together_get_exactly_the_places():
@@ -110,7 +111,7 @@ def test_four_workers_together_get_exactly_the_places():
     for thread in threads:
         thread.join()
 
-    assert found == {guard.PLACED: 7, guard.NO_PLACE: 193}
+    assert found == {start_guard.PLACED: 7, start_guard.NO_PLACE: 193}
 
 
 # --- rate ----------------------------------------------------------------------------------------
@@ -121,7 +122,10 @@ def test_slots_near_are_kept_for_their_tokens_and_far_ones_are_not():
 
     verdicts = redis.ask(*range(1, 31), limits="1,,10")
 
-    assert words(verdicts) == [guard.GO] + [guard.SLOT_KEPT] * 20 + [guard.NO_SLOT] * 9
+    assert (
+        words(verdicts)
+        == [start_guard.GO] + [start_guard.SLOT_KEPT] * 20 + [start_guard.NO_SLOT] * 9
+    )
     moments = [verdict[1] - redis.now for verdict in verdicts[1:21]]
     assert moments == [100 * number for number in range(1, 21)]
 
@@ -131,9 +135,9 @@ def test_a_kept_slot_is_good_at_its_moment_and_not_before():
     redis.ask(1, 2, limits="1,,10")
 
     redis.at = 50
-    assert redis.ask(2, limits="1,,10") == [[guard.SLOT_KEPT, redis.now + 50]]
+    assert redis.ask(2, limits="1,,10") == [[start_guard.SLOT_KEPT, redis.now + 50]]
     redis.at = 100
-    assert redis.ask(2, limits="1,,10") == [guard.GO]
+    assert redis.ask(2, limits="1,,10") == [start_guard.GO]
 
 
 def test_a_slot_that_was_missed_is_asked_for_anew():
@@ -141,7 +145,10 @@ def test_a_slot_that_was_missed_is_asked_for_anew():
     redis.ask(1, 2, 3, limits="1,,10")
 
     redis.at = 1000
-    assert redis.ask(2, 3, limits="1,,10") == [guard.GO, [guard.SLOT_KEPT, redis.now + 100]]
+    assert redis.ask(2, 3, limits="1,,10") == [
+        start_guard.GO,
+        [start_guard.SLOT_KEPT, redis.now + 100],
+    ]
 
 
 def test_slots_of_the_next_hundredth_of_a_second_are_taken_at_once():
@@ -150,18 +157,18 @@ def test_slots_of_the_next_hundredth_of_a_second_are_taken_at_once():
     verdicts = words(redis.ask(*range(1, 101), limits="1,,2000"))
 
     # The one of this moment, and one each half millisecond from then on.
-    assert verdicts == [guard.GO] * 21 + [guard.SLOT_KEPT] * 79
+    assert verdicts == [start_guard.GO] * 21 + [start_guard.SLOT_KEPT] * 79
     redis.at = 20
-    assert words(redis.ask(101, limits="1,,2000")) == [guard.SLOT_KEPT]
+    assert words(redis.ask(101, limits="1,,2000")) == [start_guard.SLOT_KEPT]
 
 
 def test_a_token_that_is_voided_while_its_slot_comes_does_not_start():
     redis = Moved()
     redis.ask(1, 2, limits="1,,10")
-    guard.void([2])
+    start_guard.void([2])
 
     redis.at = 100
-    assert redis.ask(2, limits="1,,10") == [guard.VOID]
+    assert redis.ask(2, limits="1,,10") == [start_guard.VOID]
 
 
 def test_no_slot_is_kept_beyond_the_latest_start():
@@ -169,7 +176,7 @@ def test_no_slot_is_kept_beyond_the_latest_start():
 
     verdicts = redis.ask(1, 2, 3, limits="1,,1", start_by=redis.now + 500)
 
-    assert words(verdicts) == [guard.GO, guard.NO_SLOT, guard.NO_SLOT]
+    assert words(verdicts) == [start_guard.GO, start_guard.NO_SLOT, start_guard.NO_SLOT]
 
 
 @given(
@@ -187,9 +194,9 @@ def test_no_second_holds_more_starts_than_the_rate_and_a_quarter(rate, steps):
         asked += [next(tokens) for _ in range(fresh)]
         for token, verdict in zip(asked, redis.ask(*asked, limits=f"1,,{rate}"), strict=True):
             waiting.pop(token, None)
-            if verdict == guard.GO:
+            if verdict == start_guard.GO:
                 starts.append(redis.at)
-            elif verdict[0] == guard.SLOT_KEPT:
+            elif verdict[0] == start_guard.SLOT_KEPT:
                 waiting[token] = verdict[1]
 
     for start in starts:
@@ -204,7 +211,7 @@ def test_four_workers_together_keep_the_rate():
         redis = Moved(at)
         for token in range(number * 100_000 + at, number * 100_000 + at + 20):
             verdict = redis.ask(token, limits="1,,50", worker=f"w{number}")[0]
-            if verdict == guard.GO:
+            if verdict == start_guard.GO:
                 with lock:
                     starts.append(at)
 
@@ -225,24 +232,24 @@ def test_an_open_circuit_lets_nothing_go_until_its_end():
     redis = Moved()
     open_circuit(redis)
 
-    assert redis.ask(1) == [[guard.CIRCUIT_OPEN, redis.now + 30_000]]
+    assert redis.ask(1) == [[start_guard.CIRCUIT_OPEN, redis.now + 30_000]]
     # It left no mark: it may start later.
     redis.at = 30_000
-    assert redis.ask(1) == [guard.PROBE]
+    assert redis.ask(1) == [start_guard.PROBE]
 
 
 def test_no_tenant_meets_the_circuit_of_another():
     redis = Moved()
     open_circuit(redis)
 
-    assert redis.ask(1, destination=OTHER) == [guard.GO]
+    assert redis.ask(1, destination=OTHER) == [start_guard.GO]
 
 
 def test_a_destination_without_a_breaker_does_not_ask_its_circuit():
     redis = Moved()
     open_circuit(redis)
 
-    assert redis.ask(1, limits="0,,") == [guard.GO]
+    assert redis.ask(1, limits="0,,") == [start_guard.GO]
 
 
 def test_one_probe_goes_at_a_time_whoever_asks():
@@ -250,10 +257,10 @@ def test_one_probe_goes_at_a_time_whoever_asks():
     open_circuit(redis)
     redis.at = 30_000
 
-    assert words(redis.ask(1, 2)) == [guard.PROBE, guard.CIRCUIT_OPEN]
-    assert words(redis.ask(3, worker="w2")) == [guard.CIRCUIT_OPEN]
+    assert words(redis.ask(1, 2)) == [start_guard.PROBE, start_guard.CIRCUIT_OPEN]
+    assert words(redis.ask(3, worker="w2")) == [start_guard.CIRCUIT_OPEN]
     # Its answer was lost: it is the probe still.
-    assert redis.ask(1) == [guard.PROBE]
+    assert redis.ask(1) == [start_guard.PROBE]
 
 
 def test_four_workers_together_send_one_probe():
@@ -274,7 +281,7 @@ def test_four_workers_together_send_one_probe():
     for thread in threads:
         thread.join()
 
-    assert found == {guard.PROBE: 1, guard.CIRCUIT_OPEN: 99}
+    assert found == {start_guard.PROBE: 1, start_guard.CIRCUIT_OPEN: 99}
 
 
 def test_a_probe_whose_worker_died_is_followed_by_another_when_its_run_is_over():
@@ -284,9 +291,9 @@ def test_a_probe_whose_worker_died_is_followed_by_another_when_its_run_is_over()
     redis.ask(1, runtime_ms=10_000)
 
     redis.at = 44_000
-    assert words(redis.ask(2)) == [guard.CIRCUIT_OPEN]
+    assert words(redis.ask(2)) == [start_guard.CIRCUIT_OPEN]
     redis.at = 45_000
-    assert redis.ask(2) == [guard.PROBE]
+    assert redis.ask(2) == [start_guard.PROBE]
 
 
 def test_what_a_flush_loses_counts_as_closed():
@@ -294,20 +301,20 @@ def test_what_a_flush_loses_counts_as_closed():
     open_circuit(redis)
     client().flushall()
 
-    assert redis.ask(1) == [guard.GO]
+    assert redis.ask(1) == [start_guard.GO]
 
 
 def test_questions_about_many_destinations_are_one_call():
     redis = Moved()
     open_circuit(redis)
 
-    from executions.engine.held import Question, ask_arguments
     from shared.redis_client import INCARNATION_KEY
     from tests.support.scripts import FAR
+    from worker.entries import Question, ask_arguments
 
     hosts = [*(f"{HOST}{number}" for number in range(1500)), HOST]
     questions = [Question(number + 1, FAR, 1, host, "", 1000) for number, host in enumerate(hosts)]
-    names, arguments = ask_arguments(guard.current_incarnation(), "w1", questions)
+    names, arguments = ask_arguments(start_guard.current_incarnation(), "w1", questions)
     verdicts = redis.run("start", [INCARNATION_KEY, *names], arguments)
 
-    assert words(verdicts) == [guard.GO] * 1500 + [guard.CIRCUIT_OPEN]
+    assert words(verdicts) == [start_guard.GO] * 1500 + [start_guard.CIRCUIT_OPEN]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from executions.workers.ahead import Ahead
+from worker.ahead import Ahead
 
 
 def batch(*due: float) -> dict[str, Any]:

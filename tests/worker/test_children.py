@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from executions.workers.children import (
+from tests.support.liveness import lives
+from tests.support.waiting import until
+from worker.children import (
     child_environment,
     die_with_parent,
     end_leader,
     in_memory,
     spawn_leader,
 )
-from tests.support.liveness import lives
-from tests.support.waiting import until
 
 
 def test_a_child_finds_what_this_process_has_imported(monkeypatch):
@@ -44,7 +44,7 @@ def test_a_process_ends_with_the_one_that_started_it():
     parent = f"""
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", '''
-from executions.workers.children import die_with_parent
+from worker.children import die_with_parent
 die_with_parent({{}})
 print("bound", flush=True)
 import time; time.sleep(600)
@@ -61,9 +61,9 @@ os._exit(0)
 
 def test_a_process_whose_parent_has_gone_already_ends_at_once(monkeypatch):
     ended: list[int] = []
-    monkeypatch.setattr("executions.workers.children.os._exit", ended.append)
+    monkeypatch.setattr("worker.children.os._exit", ended.append)
     # Not for good: the test's own process must outlive its parent's thread.
-    monkeypatch.setattr("executions.workers.children._PR_SET_PDEATHSIG", 2)
+    monkeypatch.setattr("worker.children._PR_SET_PDEATHSIG", 2)
 
     die_with_parent(-1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.workers.clock import WorkerClock
+from worker.clock import WorkerClock
 
 
 class Redis:

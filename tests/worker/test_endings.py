@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from executions.workers.endings import Ending, Kind, interrupted, outcome_of
-from executions.workers.head_tail import HeadTail
-from executions.workers.interruption import Why
 from tests.support.entries import capture_of, entry_of, result_of
+from worker.endings import Ending, Kind, interrupted, outcome_of
+from worker.head_tail import HeadTail
+from worker.interruption import Why
 
 NOW = datetime(2026, 11, 20, 8, tzinfo=UTC)
 LIMITED = {

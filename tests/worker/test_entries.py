@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.held import Flying, Held, internal_failure
+from worker.entries import Flying, Held, internal_failure
 
 
 def held(due: float, priority: int, token: int) -> Held:

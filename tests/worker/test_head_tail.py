@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.workers.head_tail import HeadTail
+from worker.head_tail import HeadTail
 
 
 def test_little_output_is_kept_as_it_is():

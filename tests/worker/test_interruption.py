@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from executions.workers.interruption import Limits, Stopping, Why, first_of, run_to_end
+from worker.interruption import Limits, Stopping, Why, first_of, run_to_end
 
 PATIENT = Limits(seconds=60.0, grace_seconds=60.0)
 

@@ -6,9 +6,9 @@ import os
 import orjson
 import pytest
 
-from executions.engine import outcomes
-from executions.workers import solitary
 from tests.support.entries import entry_of
+from wire import outcomes
+from worker import isolated_child
 
 
 class _Stream:
@@ -30,9 +30,9 @@ def test_the_outcome_of_the_question_is_written(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("sys.stdin", _Stream(orjson.dumps(question)))
     monkeypatch.setattr("sys.stdout", written)
     # The test's own process must not be bound to its parent's thread.
-    monkeypatch.setattr(solitary, "die_with_parent", lambda parent: None)
+    monkeypatch.setattr(isolated_child, "die_with_parent", lambda parent: None)
 
-    assert solitary.main([str(os.getppid())]) == 0
+    assert isolated_child.main([str(os.getppid())]) == 0
 
     outcome = outcomes.decode(written.buffer.getvalue())
     assert (outcome["verb"], outcome["error_code"]) == ("failed", "address_forbidden")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from executions.workers.alone import deliver_alone
-from executions.workers.endings import Ending, Kind
 from shared.encryption import seal_json
 from tests.support.entries import capture_of, entry_of
 from tests.support.liveness import lives
 from tests.support.raw_receiver import Conversation, raw_receiver
 from tests.support.waiting import until
+from worker.endings import Ending, Kind
+from worker.isolated_run import deliver_alone
 
 BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -74,7 +74,7 @@ async def test_a_process_that_does_not_end_is_killed_with_what_it_has_started(
 ):
     pids = tmp_path / "pids"
     # Time for the shell, not for what is measured: it ends at no time by itself.
-    monkeypatch.setattr("executions.workers.alone._MARGIN_SECONDS", 2.0)
+    monkeypatch.setattr("worker.isolated_run._MARGIN_SECONDS", 2.0)
     entry = webhook(timeout_seconds=0.1)
 
     ending = await deliver_alone(entry, BATCH, 0.0, endless(pids))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from executions.workers import kinds as module
-from executions.workers.endings import Ending, Kind
-from executions.workers.kinds import Kinds
 from tests.support.entries import entry_of
+from worker import kinds as module
+from worker.endings import Ending, Kind
+from worker.kinds import Kinds
 
 BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
 

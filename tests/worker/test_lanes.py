@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine.held import Held
-from executions.engine.lanes import LOOK_SECONDS, PATIENCE_SECONDS, Lanes
+from worker.entries import Held
+from worker.lanes import LOOK_SECONDS, PATIENCE_SECONDS, Lanes
 
 NOW = 1000.0
 

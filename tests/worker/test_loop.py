@@ -17,10 +17,6 @@ import orjson
 import pytest
 from pytest_django import Settings
 
-from executions.engine import guard
-from executions.engine import outcomes as outcome_bytes
-from executions.workers.loop import WorkerLoop
-from executions.workers.registry import WorkerInfo, workers
 from shared import redis_client
 from shared.conf import conf
 from shared.encryption import seal_json
@@ -28,6 +24,10 @@ from shared.redis_client import CONTROL_CHANNEL, INCARNATION_KEY, OUTCOME_STREAM
 from tests.support.killable_valkey import KillableValkey
 from tests.support.raw_receiver import Conversation, RawReceiver, raw_receiver
 from tests.support.waiting import until
+from wire import outcomes as outcome_bytes
+from wire import start_guard
+from wire.heartbeats import WorkerInfo, workers
+from worker.loop import WorkerLoop
 
 TENANT = str(uuid4())
 _tokens = itertools.count(1)
@@ -103,7 +103,7 @@ def message(
         **parts,
     }
     return {
-        "incarnation": incarnation or guard.current_incarnation(),
+        "incarnation": incarnation or start_guard.current_incarnation(),
         "offset": 0.0,
         "secrets": {TENANT: []},
         "executions": [entry],
@@ -173,7 +173,7 @@ async def test_a_doubled_message_runs_once(valkey: KillableValkey) -> None:
 async def test_a_voided_token_never_starts(valkey: KillableValkey) -> None:
     async with raw_receiver(_answer) as receiver, running() as loop:
         voided, other = message(receiver, due_in=0.1), message(receiver, due_in=0.1)
-        assert guard.void([voided["executions"][0]["token"]]) == [""]
+        assert start_guard.void([voided["executions"][0]["token"]]) == [""]
         loop.accept(voided, 100)
         loop.accept(other, 100)
         (outcome,) = await outcomes(1)
@@ -189,7 +189,7 @@ async def test_what_has_started_cannot_be_voided_and_names_its_worker(
         loop.accept(batch, 100)
         await receiver.connected.wait()
 
-        assert guard.void([batch["executions"][0]["token"]]) == [loop.worker]
+        assert start_guard.void([batch["executions"][0]["token"]]) == [loop.worker]
 
 
 async def test_a_flushed_redis_voids_what_was_sent_before(valkey: KillableValkey) -> None:
@@ -197,7 +197,7 @@ async def test_a_flushed_redis_voids_what_was_sent_before(valkey: KillableValkey
         batch = message(receiver, due_in=0.2)
         loop.accept(batch, 100)
         client().flushall()
-        guard.current_incarnation()
+        start_guard.current_incarnation()
         (outcome,) = await outcomes(1)
 
     assert (outcome["verb"], receiver.connections) == ("released", 0)
@@ -379,7 +379,7 @@ async def test_a_part_that_dies_is_reported(
     def broken(*_: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr("executions.engine.run.Runner.cancel", broken)
+    monkeypatch.setattr("worker.runner.Runner.cancel", broken)
     async with running(lambda: here.call_soon_threadsafe(reported.set)):
         await asyncio.to_thread(until, _listened)
         client().publish(CONTROL_CHANNEL, orjson.dumps({"cancel": [1]}))

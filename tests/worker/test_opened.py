@@ -4,9 +4,9 @@ import base64
 
 import pytest
 
-from executions.workers.opened import open_entry
 from shared.encryption import DecryptionFailed, seal_json
 from tests.support.entries import entry_of
+from worker.opened import open_entry
 
 
 def test_payload_progress_and_sealed_parts_are_opened():

@@ -10,9 +10,9 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from executions.engine import outcomes
-from executions.workers.outbox import Outbox
 from shared.conf import conf
+from wire import outcomes
+from worker.outbox import Outbox
 
 
 class Stream:
@@ -132,7 +132,7 @@ async def test_nothing_is_sent_again_to_the_same_server() -> None:
 
 
 async def test_what_was_accepted_long_ago_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("executions.workers.outbox._KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("worker.outbox._KEPT_SECONDS", -1.0)
     stream = Stream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
     outbox.put({"token": 1})

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-from executions.workers.output_pipe import OutputPipe
+from worker.output_pipe import OutputPipe
 
 
 async def test_what_is_written_arrives_and_the_end_is_seen():

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import redis
 
-from executions.engine import guard
-from executions.engine.held import Flying, Held
-from executions.workers.reports import Reports, speaks_well
+from wire import start_guard
+from worker.entries import Flying, Held
+from worker.reports import Reports, speaks_well
 
 OK = {"verb": "succeeded", "outcome": "SUCCEEDED", "status": 200}
 ERROR = {"verb": "retrying", "outcome": "FAILED", "error_code": "http_status", "status": 503}
@@ -37,7 +37,7 @@ class Connection:
 
 
 def flight(
-    token: int, verdict: int = guard.GO, host: str = "a.example", limits: str = ""
+    token: int, verdict: int = start_guard.GO, host: str = "a.example", limits: str = ""
 ) -> Flying:
     entry = {"id": "e", "tenant": "t", "destination": host, "limits": limits}
     return Flying(Held(1.0, 1, token, entry, {}), 1.0, verdict)
@@ -85,9 +85,9 @@ async def test_calls_are_added_up_per_destination() -> None:
 async def test_places_and_the_word_of_a_probe_are_given_back() -> None:
     connection = Connection()
     reports = Reports(connection)  # type: ignore[arg-type]  # a fake
-    reports.ended(flight(7, guard.PLACED), OK)
+    reports.ended(flight(7, start_guard.PLACED), OK)
     assert reports.leaving
-    reports.ended(flight(8, guard.PROBE), ERROR)
+    reports.ended(flight(8, start_guard.PROBE), ERROR)
     reports.waited(flight(9).held)
 
     await reports.flush()
@@ -100,13 +100,13 @@ async def test_what_cannot_be_sent_is_kept_and_added_to() -> None:
     connection = Connection()
     reports = Reports(connection)  # type: ignore[arg-type]  # a fake
     connection.broken = True
-    reports.ended(flight(7, guard.PLACED), OK)
+    reports.ended(flight(7, start_guard.PLACED), OK)
     with pytest.raises(redis.ConnectionError):
         await reports.flush()
     assert reports.leaving
 
     connection.broken = False
-    reports.ended(flight(8, guard.PLACED), ERROR)
+    reports.ended(flight(8, start_guard.PLACED), ERROR)
     await reports.flush()
 
     assert connection.sent == [["t:a.example", 1, 2, 1, "", "", "", 2, 7, 8]]

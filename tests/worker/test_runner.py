@@ -11,10 +11,10 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from executions.engine import guard
-from executions.engine.held import Flying, Held, Question
-from executions.engine.run import Runner, Verdict
 from shared.conf import conf
+from wire import start_guard
+from worker.entries import Flying, Held, Question
+from worker.runner import Runner, Verdict
 
 
 class Clock:
@@ -67,7 +67,7 @@ class Bench:
         self.clock = Clock()
         self.outbox = Outbox()
         self.asked: list[list[Question]] = []
-        self.verdict: Callable[[Question], Verdict] = lambda question: guard.GO
+        self.verdict: Callable[[Question], Verdict] = lambda question: start_guard.GO
         self.reports = Reports()
         self.guard_error: Exception | None = None
         self.refused = asyncio.Event()
@@ -251,7 +251,7 @@ async def test_slots_that_come_free_together_are_given_out_by_one_question(
 
 @pytest.mark.parametrize(
     ("verdict", "verbs"),
-    [(guard.VOID, []), (guard.STALE, ["released"]), (guard.LATE, ["released"])],
+    [(start_guard.VOID, []), (start_guard.STALE, ["released"]), (start_guard.LATE, ["released"])],
 )
 async def test_what_the_guard_refuses_is_not_sent(verdict: int, verbs: list[str]) -> None:
     bench = Bench()
@@ -492,7 +492,7 @@ async def test_the_guard_is_told_the_destination_and_its_limits() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "reason"),
-    [(guard.CIRCUIT_OPEN, "circuit_open"), (guard.NO_SLOT, "destination_rate")],
+    [(start_guard.CIRCUIT_OPEN, "circuit_open"), (start_guard.NO_SLOT, "destination_rate")],
 )
 async def test_what_has_no_room_is_handed_back_with_the_reason(verdict: int, reason: str) -> None:
     bench = Bench()
@@ -510,9 +510,9 @@ async def test_a_kept_slot_is_waited_for_and_asked_for_again() -> None:
 
     def verdict(question: Question) -> Verdict:
         if bench.clock.time > 1000.0:
-            return guard.GO
+            return start_guard.GO
         bench.clock.time = 1000.021
-        return [guard.SLOT_KEPT, 1_000_020]
+        return [start_guard.SLOT_KEPT, 1_000_020]
 
     bench.verdict = verdict
 
@@ -527,20 +527,20 @@ async def test_a_kept_slot_is_waited_for_and_asked_for_again() -> None:
 async def test_what_finds_no_place_goes_when_one_of_its_destination_ends() -> None:
     bench = Bench()
     bench.gate.clear()
-    places = [guard.PLACED]
+    places = [start_guard.PLACED]
     bench.verdict = lambda question: (
-        places.pop() if places else [guard.NO_PLACE, int(bench.clock.time * 1000) + 250]
+        places.pop() if places else [start_guard.NO_PLACE, int(bench.clock.time * 1000) + 250]
     )
 
     bench.take(call_of("a", 1), call_of("b", 2))
     await bench.until_delivered(1)
     assert bench.runner.held_count == 1
-    places.append(guard.PLACED)
+    places.append(start_guard.PLACED)
     bench.gate.set()
     await bench.outbox.until(2)
 
     assert [name for name, _ in bench.delivered] == ["a", "b"]
-    assert [flight.verdict for flight, _ in bench.reports.flights] == [guard.PLACED] * 2
+    assert [flight.verdict for flight, _ in bench.reports.flights] == [start_guard.PLACED] * 2
 
 
 async def test_a_destination_that_hangs_leaves_slots_to_others_and_its_surplus_goes_back(
@@ -566,7 +566,7 @@ async def test_a_destination_that_hangs_leaves_slots_to_others_and_its_surplus_g
 
 async def test_the_probe_is_told_apart() -> None:
     bench = Bench()
-    bench.verdict = lambda question: guard.PROBE
+    bench.verdict = lambda question: start_guard.PROBE
 
     bench.take(call_of("a", 1))
     await bench.outbox.until(1)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from executions.workers.slots import conf_of_pool
 from shared.conf import Conf
+from worker.slots import conf_of_pool
 
 KNOBS = replace(Conf(), worker_capacity=512, handler_slots=6, command_slots=3)
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine.held import Held
-from executions.engine.start_order import Row, StartOrder
+from worker.entries import Held
+from worker.start_order import Row, StartOrder
 
 
 def row(priority: int, due: float, token: int = 0) -> Row:

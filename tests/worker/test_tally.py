@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from executions.workers.tally import Tally
+from worker.tally import Tally
 
 
 class Clock:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from executions.engine.held import Held
-from executions.engine.waiting import Waiting
+from worker.entries import Held
+from worker.timer_heap import Waiting
 
 
 def held(token: int, due: float, *, priority: int = 5, limits: str = "") -> Held:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from executions.workers import vitals
-from executions.workers.vitals import Vitals
+from worker import vitals
+from worker.vitals import Vitals
 
 
 def test_a_process_says_its_version_processor_and_memory():

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 
-from executions.workers.watchdog import Watchdog
+from worker.watchdog import Watchdog
 
 
 def test_it_gives_up_when_nothing_answers() -> None:
@@ -32,7 +32,7 @@ def test_answers_keep_it_quiet_until_they_end() -> None:
 def test_stopping_asks_first_and_ends_at_once_after_the_grace() -> None:
     program = (
         "import signal, sys\n"
-        "from executions.workers.watchdog import stop_process\n"
+        "from worker.watchdog import stop_process\n"
         "signal.signal(signal.SIGTERM, lambda *_: print('asked', flush=True))\n"
         "stop_process(0.2)\n"
         "while True: signal.pause()\n"

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executions.workers.webhooks import webhook_delivery
 from shared.conf import conf
 from tests.support.entries import entry_of
 from tests.support.raw_receiver import Conversation, raw_receiver
+from worker.webhooks import webhook_delivery
 
 
 async def _answer(conversation: Conversation) -> None:

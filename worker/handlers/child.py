@@ -1,4 +1,4 @@
-"""The process that runs handlers, one at a time: ``python -m executions.handlers.child FD PARENT``.
+"""The process that runs handlers, one at a time: ``python -m worker.handlers.child FD PARENT``.
 
 Started by a worker's handler host, which feeds it over a socket and reads its output. The main
 thread runs the handlers; another hears cancels and ends the process when the worker has gone.
@@ -22,12 +22,12 @@ import django
 import orjson
 from django.db import close_old_connections
 
-from executions.handlers.context import Context
-from executions.handlers.frames import Channel
-from executions.handlers.registry import Permanent, find
-from executions.workers.children import die_with_parent
-from executions.workers.endings import RESULT_BYTES
-from executions.workers.vitals import resident_bytes
+from worker.children import die_with_parent
+from worker.endings import RESULT_BYTES
+from worker.handlers.context import Context
+from worker.handlers.frames import Channel
+from worker.handlers.registry import Permanent, find
+from worker.vitals import resident_bytes
 
 
 class Jobs:

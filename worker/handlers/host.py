@@ -15,16 +15,16 @@ from typing import Any
 
 import orjson
 
-from executions.engine.poison import ALONE_AFTER
-from executions.handlers.process import CannotStart, HandlerProcess
-from executions.handlers.reporting import ProgressReport
-from executions.workers.endings import LOG_BYTES, Ending, Kind, interrupted
-from executions.workers.head_tail import HeadTail
-from executions.workers.interruption import Limits, Stopping, Why, first_of, run_to_end
-from executions.workers.opened import open_entry
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.instants import format_instant
+from wire.poison import ALONE_AFTER
+from worker.endings import LOG_BYTES, Ending, Kind, interrupted
+from worker.handlers.process import CannotStart, HandlerProcess
+from worker.handlers.reporting import ProgressReport
+from worker.head_tail import HeadTail
+from worker.interruption import Limits, Stopping, Why, first_of, run_to_end
+from worker.opened import open_entry
 
 #: Importing a deployment's modules may take a while; it is no part of the run's time.
 _START_SECONDS = 30.0

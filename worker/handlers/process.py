@@ -11,10 +11,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from executions.handlers.frames import TO_PROCESS_BYTES, BrokenFrame, frame, read_frame
-from executions.workers.children import child_environment, spawn_leader
-from executions.workers.head_tail import HeadTail
-from executions.workers.output_pipe import OutputPipe
+from worker.children import child_environment, spawn_leader
+from worker.handlers.frames import TO_PROCESS_BYTES, BrokenFrame, frame, read_frame
+from worker.head_tail import HeadTail
+from worker.output_pipe import OutputPipe
 
 _END_SECONDS = 2.0
 _FRESH_OUTPUT_BYTES = 16 * 1024
@@ -119,7 +119,7 @@ class HandlerProcess:
             self._process = await spawn_leader(
                 sys.executable,
                 "-m",
-                "executions.handlers.child",
+                "worker.handlers.child",
                 str(theirs.fileno()),
                 str(os.getpid()),
                 stdin=asyncio.subprocess.DEVNULL,

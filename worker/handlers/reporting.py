@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from executions.sealing import progress_context
 from shared.encryption import seal
+from wire.sealing import progress_context
 
 #: A handler may checkpoint in a tight loop; the ledger is written at most this often.
 _EVERY_SECONDS = 0.5

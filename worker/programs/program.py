@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from executions.commandline.account import Account
-from executions.commandline.launcher import ACCOUNT
-from executions.workers.children import in_memory
-from executions.workers.endings import RESULT_BYTES
-from executions.workers.head_tail import HeadTail
-from executions.workers.output_pipe import OutputPipe
+from worker.children import in_memory
+from worker.endings import RESULT_BYTES
+from worker.head_tail import HeadTail
+from worker.output_pipe import OutputPipe
+from worker.programs.account import Account
+from worker.programs.launcher import ACCOUNT
 
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 #: How long the output of a process that left the group is waited for.

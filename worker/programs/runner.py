@@ -15,17 +15,17 @@ from typing import Any
 
 import orjson
 
-from executions.commandline.account import Account, NoAccount, account_of_programs
-from executions.commandline.program import CannotRun, Invocation, Program
-from executions.workers.endings import RESULT_BYTES, Ending, Kind, interrupted
-from executions.workers.head_tail import HeadTail
-from executions.workers.interruption import Limits, Stopping, Why, run_to_end
-from executions.workers.opened import Opened, open_entry
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant
 from shared.strict_json import read_json
+from worker.endings import RESULT_BYTES, Ending, Kind, interrupted
+from worker.head_tail import HeadTail
+from worker.interruption import Limits, Stopping, Why, run_to_end
+from worker.opened import Opened, open_entry
+from worker.programs.account import Account, NoAccount, account_of_programs
+from worker.programs.program import CannotRun, Invocation, Program
 
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 

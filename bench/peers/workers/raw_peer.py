@@ -15,8 +15,8 @@ from functools import partial
 import uvloop
 
 from bench.peers.plan import READY, Plan, body
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.http_client import HttpClient, Request
+from delivery.address_guard import AddressGuard
+from delivery.http_client import HttpClient, Request
 from shared.addresses import AllowList, parse_target_url
 
 #: Requests in flight; more do not make one receiver on the same machine faster.

@@ -12,10 +12,10 @@ from django.core.management.base import CommandParser
 
 from executions.engine.worker_history import in_hand, leased_by_worker
 from executions.management import worker_reading
-from executions.workers.registry import WorkerInfo, everyone
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, shown, shown_id, table
 from tasks.definition import plain_pool
+from wire.heartbeats import WorkerInfo, everyone
 
 _ID_WIDTH = 32
 _GREY, _PLAIN = "\x1b[2m", "\x1b[0m"

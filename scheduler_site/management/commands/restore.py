@@ -17,15 +17,16 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import connection, transaction
 
-from executions.engine import fence, guard
+from executions.engine import fence
 from executions.services import restored
 from executions.services.restored import PolicyShare, Preview
-from scheduler_site import env, local_state
+from scheduler_site import local_state
 from scheduler_site.backup import passphrase
 from scheduler_site.backup.place import Place
 from scheduler_site.backup.restore import Checked, check, restore
 from scheduler_site.embedded import EmbeddedError
 from scheduler_site.privileges import PrivilegeError
+from shared import env
 from shared.actor import COMMAND
 from shared.command_parser import HelpFormatter, add_common_options, examples_text
 from shared.commands import (
@@ -39,6 +40,7 @@ from shared.commands import (
 )
 from shared.conf import conf
 from shared.instants import format_instant
+from wire import start_guard
 
 _MEANINGS = {
     "skip": "none of them runs",
@@ -112,7 +114,7 @@ class Command(PunctualCommand):
         with transaction.atomic(), connection.cursor() as cursor:
             taken = fence.hold(cursor)
         if settings.REDIS_URL:
-            guard.renew_incarnation()
+            start_guard.renew_incarnation()
         document = {"done": "fence", "fenced": True, "partitions": taken}
         self.emit(options, document, [f"Held back: {taken} partitions are behind the fence."])
         seconds = conf().partition_lease_seconds

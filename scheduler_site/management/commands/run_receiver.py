@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scheduler_site.receiver import add_arguments, options_of, serve
+from receiver.server import add_arguments, options_of, serve
 from shared.receiver_address import key_of
 
 

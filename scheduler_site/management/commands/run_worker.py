@@ -10,8 +10,6 @@ from celery.platforms import SecurityWarning
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from executions.priorities import BAND_NAMES
-from executions.workers.slots import conf_of_pool
 from scheduler_site.celery import app
 from scheduler_site.command_account import require_account
 from scheduler_site.kept_rights import keep_nothing
@@ -20,6 +18,8 @@ from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.interpreter import take_short_turns
 from tasks.definition import WEBHOOK_POOL
+from wire.priorities import BAND_NAMES
+from worker.slots import conf_of_pool
 
 #: Threads that hand batches to the loop; handing over takes well under a millisecond.
 _HANDOVER_THREADS = 2

@@ -34,6 +34,6 @@ def test_another_end_a_missing_dead_letter_and_a_second_execution_are_problems()
 
 def test_every_poisonous_handler_is_registered():
     import bench.chaos.poison_handlers  # noqa: F401 - registers them
-    from executions.handlers.registry import find
+    from worker.handlers.registry import find
 
     assert all(find(name) for name in POISON)

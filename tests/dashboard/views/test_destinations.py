@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.destination_key import key_of
 from executions.models import Destination, Execution
 from executions.services import destinations
 from shared import redis_client
@@ -14,6 +13,7 @@ from tests.executions.leasing import accepted
 from tests.factories import make_execution, make_task, once
 from tests.support.closed_redis import closed_redis
 from tests.support.scripts import Moved
+from wire.destination_key import key_of
 
 HOST = "api.example.com"
 PATH = f"/destinations/{HOST}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from executions.models import Pool
-from executions.workers import registry
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, said, user_of
 from tests.executions.leasing import take, work
 from tests.support.closed_redis import closed_redis
+from wire import heartbeats
 
 
 def test_pools_are_shown_with_what_waits(browser, alpha, beta):
@@ -30,7 +30,7 @@ def test_a_page_without_pools_says_what_they_are_for(browser, alpha):
 
 def test_a_pool_shows_its_workers_tasks_and_how_to_join(browser, alpha):
     [task] = work(alpha, 1, pool="mail")
-    registry.beat("w", {"pool": "pull.mail", "tenant": str(alpha.pk), "name": HOSTILE})
+    heartbeats.beat("w", {"pool": "pull.mail", "tenant": str(alpha.pk), "name": HOSTILE})
 
     answer = browser(alpha).get("/pools/mail")
 
@@ -43,7 +43,7 @@ def test_a_pool_shows_its_workers_tasks_and_how_to_join(browser, alpha):
 
 def test_a_redis_that_is_away_is_said(browser, alpha, monkeypatch):
     work(alpha, 1, pool="mail")
-    monkeypatch.setattr("executions.workers.registry.client", closed_redis)
+    monkeypatch.setattr("wire.heartbeats.client", closed_redis)
     client = browser(alpha)
 
     assert "nobody knows which workers live" in client.get("/pools").text

@@ -11,12 +11,12 @@ from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import WorkerMinute
 from executions.services.pull_workers import Ask, Load, noticed
-from executions.workers import registry
 from shared.sql import run
 from tests.dashboard.asking import HOSTILE, is_escaped
 from tests.executions.leasing import POOL, take, work
-from tests.executions.workers.test_registry import beat, silence
 from tests.support.closed_redis import closed_redis
+from tests.wire.test_heartbeats import beat, silence
+from wire import heartbeats
 
 
 def test_without_any_process_the_page_says_what_waits(browser, alpha):
@@ -43,7 +43,7 @@ def test_living_processes_are_shown_with_what_they_take(browser, alpha):
 def test_a_redis_that_is_away_is_said_and_the_rest_shown(browser, alpha, monkeypatch):
     Partitions().run_once()
     monkeypatch.setattr("executions.stats.fleet.client", closed_redis)
-    monkeypatch.setattr("executions.workers.registry.client", closed_redis)
+    monkeypatch.setattr("wire.heartbeats.client", closed_redis)
 
     answer = browser(alpha).get("/workers")
 
@@ -86,7 +86,7 @@ def test_a_worker_that_ended_is_known_by_its_minutes(browser, alpha):
 
 
 def test_a_worker_of_another_tenant_is_not_shown(browser, alpha, beta):
-    registry.beat("theirs", {"pool": "pull.x", "tenant": str(beta.pk), "name": "theirs"})
+    heartbeats.beat("theirs", {"pool": "pull.x", "tenant": str(beta.pk), "name": "theirs"})
     client = browser(alpha)
 
     assert client.get("/workers/theirs").status_code == 404

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
-from tests.executions.delivery.hostile.rows import (
+from tests.delivery.hostile.rows import (
     HI,
     Row,
     ended,

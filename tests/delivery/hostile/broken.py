@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.executions.delivery.hostile.rows import (
+from tests.delivery.hostile.rows import (
     CHUNKED,
     HI,
     OK,

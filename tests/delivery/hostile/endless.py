@@ -6,7 +6,7 @@ import gzip
 import random
 import zlib
 
-from tests.executions.delivery.hostile.rows import (
+from tests.delivery.hostile.rows import (
     CAPTURED,
     CHUNKED,
     HI,

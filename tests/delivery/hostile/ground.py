@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from executions.delivery.address_guard import AddressGuard
-from executions.delivery.attempt import Deliverer
-from executions.delivery.http_client import HttpClient
+from delivery.address_guard import AddressGuard
+from delivery.attempt import Deliverer
+from delivery.http_client import HttpClient
 from shared.encryption import open_json, seal, seal_json
 from tasks.definition import RETRY_DEFAULTS, target_defaults
 from tenants.signing import new_signing_secret
-from tests.executions.delivery.calls import LOOPBACK
+from tests.delivery.calls import LOOPBACK
 from tests.support.certificates import SelfSigned, self_signed
 
 _SEALED_KEYS = ("headers", "auth", "tls", "proxy")

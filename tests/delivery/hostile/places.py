@@ -8,8 +8,8 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from tests.executions.delivery.hostile.ground import Ground
-from tests.executions.delivery.hostile.rows import (
+from tests.delivery.hostile.ground import Ground
+from tests.delivery.hostile.rows import (
     HI,
     SHORT,
     Place,

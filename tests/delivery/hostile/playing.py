@@ -7,8 +7,8 @@ import os
 import stat
 from contextlib import suppress
 
-from tests.executions.delivery.hostile.ground import Ending, Ground, Worker
-from tests.executions.delivery.hostile.rows import CAPTURED, LONG, Row
+from tests.delivery.hostile.ground import Ending, Ground, Worker
+from tests.delivery.hostile.rows import CAPTURED, LONG, Row
 
 #: After these the connection is never kept.
 _NO_ANSWER = frozenset(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
-from tests.executions.delivery.hostile.ground import Ground
+from tests.delivery.hostile.ground import Ground
 from tests.support.raw_receiver import Conversation, Script, raw_receiver
 
 OK = b"HTTP/1.1 200 OK\r\n"

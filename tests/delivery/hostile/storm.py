@@ -1,6 +1,6 @@
 """Plays all rows at once, again and again, in a process of its own; prints what it cost as JSON.
 
-``python -m tests.executions.delivery.hostile.storm [ROUNDS]``. Memory is that of the whole process,
+``python -m tests.delivery.hostile.storm [ROUNDS]``. Memory is that of the whole process,
 both sides of every connection, after a first round that loads what is loaded once.
 """
 
@@ -22,9 +22,9 @@ COPIES = 3
 
 
 async def _rounds(count: int, folder: Path) -> dict[str, Any]:
-    from tests.executions.delivery.hostile.ground import Worker, make_ground
-    from tests.executions.delivery.hostile.playing import left_over, open_sockets, play
-    from tests.executions.delivery.hostile.table import ROWS
+    from tests.delivery.hostile.ground import Worker, make_ground
+    from tests.delivery.hostile.playing import left_over, open_sockets, play
+    from tests.delivery.hostile.table import ROWS
 
     ground = make_ground(folder)
     sockets, breaches, before = open_sockets(), [], 0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.executions.delivery.hostile import answers, broken, endless, places, slow
-from tests.executions.delivery.hostile.rows import Row
+from tests.delivery.hostile import answers, broken, endless, places, slow
+from tests.delivery.hostile.rows import Row
 
 GROUPS: dict[str, list[Row]] = {
     "A receiver that takes its time": slow.ROWS,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.executions.delivery.hostile.answers import answer
-from tests.executions.delivery.hostile.ground import Ground, Worker, make_ground
-from tests.executions.delivery.hostile.playing import left_over, open_sockets, play
-from tests.executions.delivery.hostile.table import GROUPS, ROWS
+from tests.delivery.hostile.answers import answer
+from tests.delivery.hostile.ground import Ground, Worker, make_ground
+from tests.delivery.hostile.playing import left_over, open_sockets, play
+from tests.delivery.hostile.table import GROUPS, ROWS
 from tests.support.behaviour_pages import page
 from tests.support.raw_receiver import Conversation, raw_receiver
 from tests.support.waiting import until

@@ -13,7 +13,7 @@ GROWTH_BYTES = 40 * 1024 * 1024
 
 def test_all_at_once_and_again_leave_nothing_behind() -> None:
     found = subprocess.run(
-        [sys.executable, "-m", "tests.executions.delivery.hostile.storm", "3"],
+        [sys.executable, "-m", "tests.delivery.hostile.storm", "3"],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "scheduler_site.settings_test"},
         stdout=subprocess.PIPE,
         timeout=180,

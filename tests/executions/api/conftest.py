@@ -15,6 +15,6 @@ def no_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     closed = closed_redis()
 
     def cut() -> None:
-        monkeypatch.setattr("executions.engine.guard.client", lambda: closed)
+        monkeypatch.setattr("wire.start_guard.client", lambda: closed)
 
     return cut

@@ -5,10 +5,10 @@ from uuid import uuid4
 import pytest
 
 from executions.models import Attempt, Execution
-from executions.sealing import sealed_log
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.factories import ApiClient, finish, make_client, make_execution, release, start
+from wire.sealing import sealed_log
 
 pytestmark = pytest.mark.django_db
 

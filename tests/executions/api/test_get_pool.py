@@ -35,7 +35,7 @@ def test_an_empty_pool_waits_for_nothing(client: ApiClient):
 def test_without_redis_nobody_knows_the_workers(client: ApiClient, monkeypatch: pytest.MonkeyPatch):
     client.patch(PATH, {})
     closed = closed_redis()
-    monkeypatch.setattr("executions.workers.registry.client", lambda: closed)
+    monkeypatch.setattr("wire.heartbeats.client", lambda: closed)
 
     assert client.get(PATH).json()["live_workers"] is None
 

@@ -8,11 +8,11 @@ from executions.engine.clocks import database_now
 from executions.models import WorkerMinute
 from executions.services import pull_workers
 from executions.services.pull_workers import Ask
-from executions.workers import registry
 from shared.sql import run
 from tenants.models import Tenant
-from tests.executions.workers.test_registry import beat
 from tests.factories import ApiClient, make_client
+from tests.wire.test_heartbeats import beat
+from wire import heartbeats
 
 pytestmark = pytest.mark.django_db
 WORKER = "worker-1@host:42"
@@ -115,7 +115,7 @@ def test_an_id_with_a_slash_is_found(viewer: ApiClient):
 
 def test_the_history_of_another_tenants_pull_worker_is_404(viewer: ApiClient, beta: Tenant):
     pull_workers.noticed(beta.id, Ask(pool="batch", worker="theirs"), "192.0.2.1")
-    worker_id = registry.pull_worker_id(beta.id, "pull.batch", "theirs")
+    worker_id = heartbeats.pull_worker_id(beta.id, "pull.batch", "theirs")
     WorkerMinute.objects.create(
         worker=worker_id, minute=database_now(), pool="p", tenant_id=beta.id
     )

@@ -17,10 +17,10 @@ import orjson
 import pytest
 from django.test import Client
 
-from executions.delivery.auth import ClientCredentials
-from executions.delivery.http_messages import Request, Response
-from executions.delivery.plan import Plan, read_plan
-from executions.delivery.redirects import redirected
+from delivery.auth import ClientCredentials
+from delivery.http_messages import Request, Response
+from delivery.plan import Plan, read_plan
+from delivery.redirects import redirected
 from executions.services import destinations
 from shared.addresses import AllowList, UrlError, parse_target_url
 from shared.conf import conf

@@ -194,7 +194,7 @@ def test_without_redis_nothing_is_leased(
 ):
     [task] = work(alpha)
     closed = closed_redis()
-    monkeypatch.setattr("executions.engine.guard.client", lambda: closed)
+    monkeypatch.setattr("wire.start_guard.client", lambda: closed)
 
     answer = client.post(PATH, {"worker": "w"})
 
@@ -206,7 +206,7 @@ def test_a_redis_that_restarts_meanwhile_hands_out_nothing(
     client: ApiClient, alpha: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
     [task] = work(alpha)
-    monkeypatch.setattr("executions.engine.guard.current_incarnation", lambda: "a former one")
+    monkeypatch.setattr("wire.start_guard.current_incarnation", lambda: "a former one")
 
     answer = client.post(PATH, {"worker": "w"})
 

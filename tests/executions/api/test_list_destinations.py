@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from executions.engine.destination_key import key_of
 from tests.executions.answers import problem
 from tests.executions.services.test_destinations import HOST, live
 from tests.factories import make_task, once
+from wire.destination_key import key_of
 
 
 def call(client, query=""):

@@ -6,9 +6,9 @@ from executions.engine.outcome_stream import OutcomeConsumer, ensure_group
 from executions.services.pools import change_pool
 from tenants.models import Tenant
 from tests.executions.leasing import work
-from tests.executions.workers.test_registry import beat
 from tests.factories import ACTOR, ApiClient, make_client
 from tests.support.closed_redis import closed_redis
+from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/workers"
@@ -35,7 +35,7 @@ def test_nobody_is_listed_where_nobody_works(client: ApiClient):
 
 def test_without_redis_the_call_is_503(client: ApiClient, monkeypatch: pytest.MonkeyPatch):
     closed = closed_redis()
-    monkeypatch.setattr("executions.workers.registry.client", lambda: closed)
+    monkeypatch.setattr("wire.heartbeats.client", lambda: closed)
 
     answer = client.get(PATH)
 

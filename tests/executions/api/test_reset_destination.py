@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.destination_key import key_of
 from tests.executions.answers import audited, problem
 from tests.executions.services.test_destinations import HOST, live
 from tests.factories import make_client, make_task
 from tests.support.closed_redis import closed_redis
+from wire.destination_key import key_of
 
 
 @pytest.fixture(autouse=True)

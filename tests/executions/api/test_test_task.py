@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from pytest_django import Settings
 
-from executions.delivery.http_client import HttpClient
+from delivery.http_client import HttpClient
 from executions.models import Execution
 from shared.conf import conf
 from tasks.models import Task

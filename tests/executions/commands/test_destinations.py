@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.destination_key import key_of
 from executions.models import Destination
 from tests.executions.answers import audited
 from tests.executions.services.test_destinations import HOST, live
 from tests.factories import make_task
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
+from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
 

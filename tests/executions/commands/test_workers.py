@@ -10,9 +10,9 @@ from executions.models import WorkerMinute
 from executions.services.pull_workers import Ask, Load, noticed
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, take, work
-from tests.executions.workers.test_registry import beat, silence
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
+from tests.wire.test_heartbeats import beat, silence
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from executions.engine import outcomes
 from executions.engine.clocks import database_now
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import ensure_group
@@ -17,6 +16,7 @@ from shared.redis_client import OUTCOME_STREAM, client
 from tenants.models import Tenant
 from tests.executions.leasing import call, handed_out, reread
 from tests.factories import reload
+from wire import outcomes
 
 pytestmark = pytest.mark.django_db
 

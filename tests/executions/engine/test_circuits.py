@@ -7,11 +7,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from executions.engine import circuits, guard
+from executions.engine import circuits
 from executions.engine.circuits import Circuit
 from executions.engine.clocks import ClockOffset
 from shared.redis_client import client
 from tests.support.scripts import HOST, Moved
+from wire import start_guard
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -58,7 +59,7 @@ def test_late_failures_of_an_open_circuit_do_not_prolong_it():
     redis.at = 10_000
     redis.report(20, 20)
     redis.at = OPEN_MS
-    assert redis.ask(1) == [guard.PROBE]
+    assert redis.ask(1) == [start_guard.PROBE]
 
 
 def test_the_probe_that_succeeds_closes_it_and_the_minute_begins_anew():
@@ -68,7 +69,7 @@ def test_the_probe_that_succeeds_closes_it_and_the_minute_begins_anew():
     redis.ask(1)
 
     assert redis.report(1, 0, probe=1, verdict="1") == ["", HOST]
-    assert redis.ask(2, 3) == [guard.GO, guard.GO]
+    assert redis.ask(2, 3) == [start_guard.GO, start_guard.GO]
     assert redis.report(18, 18) == [""]
 
 
@@ -79,7 +80,7 @@ def test_the_probe_that_fails_opens_it_again():
     redis.ask(1)
 
     assert redis.report(1, 1, probe=1, verdict="0") == [HOST, ""]
-    assert redis.ask(2) == [[guard.CIRCUIT_OPEN, redis.now + OPEN_MS]]
+    assert redis.ask(2) == [[start_guard.CIRCUIT_OPEN, redis.now + OPEN_MS]]
 
 
 def test_a_probe_that_says_nothing_lets_another_go():
@@ -89,7 +90,7 @@ def test_a_probe_that_says_nothing_lets_another_go():
     redis.ask(1)
 
     assert redis.report(probe=1) == [""]
-    assert redis.ask(2) == [guard.PROBE]
+    assert redis.ask(2) == [start_guard.PROBE]
 
 
 def test_only_the_probe_of_now_is_believed():
@@ -99,7 +100,7 @@ def test_only_the_probe_of_now_is_believed():
     redis.ask(7)
 
     assert redis.report(1, 0, probe=6, verdict="1") == [""]
-    assert redis.ask(8) == [[guard.CIRCUIT_OPEN, redis.now + 35_000]]
+    assert redis.ask(8) == [[start_guard.CIRCUIT_OPEN, redis.now + 35_000]]
 
 
 class Breaker(RuleBasedStateMachine):
@@ -138,13 +139,13 @@ class Breaker(RuleBasedStateMachine):
         self.token += 1
         [verdict] = self.redis.ask(self.token, runtime_ms=10_000)
         if self.open_until is None:
-            assert verdict == guard.GO
+            assert verdict == start_guard.GO
         elif self.redis.now < self.open_until:
-            assert verdict == [guard.CIRCUIT_OPEN, self.open_until]
+            assert verdict == [start_guard.CIRCUIT_OPEN, self.open_until]
         elif self.probe is not None and self.redis.now < self.probe_until:
-            assert verdict == [guard.CIRCUIT_OPEN, self.probe_until]
+            assert verdict == [start_guard.CIRCUIT_OPEN, self.probe_until]
         else:
-            assert verdict == guard.PROBE
+            assert verdict == start_guard.PROBE
             self.probe, self.probe_until = self.token, self.redis.now + 15_000
 
     @precondition(lambda self: self.probe is not None)
@@ -217,7 +218,7 @@ def test_forgetting_closes_the_circuit_and_empties_the_minute():
 
     circuits.forget(HOST)
 
-    assert redis.ask(1) == [guard.GO]
+    assert redis.ask(1) == [start_guard.GO]
     assert redis.run("standing", [], ["", HOST])[1][6:] == [0, 0]
 
 
@@ -227,7 +228,7 @@ def test_a_changed_rate_counts_at_once():
 
     circuits.announce_limits(HOST, "1,,100")
 
-    assert redis.ask(2, limits="1,,100") == [guard.GO]
+    assert redis.ask(2, limits="1,,100") == [start_guard.GO]
 
 
 @pytest.mark.django_db

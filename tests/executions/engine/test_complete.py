@@ -13,18 +13,19 @@ import redis
 from django.db import OperationalError
 from pytest_django import Settings
 
-from executions.engine import guard, outcomes, refusals
+from executions.engine import refusals
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import SIDE_LIST, ensure_group
 from executions.engine.transitions import Claimed
 from executions.models import Attempt, DeadLetter, Execution
 from executions.payloads import progress_of, result_of
-from executions.sealing import progress_context, result_context
 from shared.conf import conf
 from shared.encryption import seal
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from tenants.models import Tenant
 from tests.factories import make_task, once, pass_guard, prepare, release
+from wire import outcomes, start_guard
+from wire.sealing import progress_context, result_context
 
 pytestmark = pytest.mark.django_db
 FINISH = "executions.engine.transitions.finish"
@@ -359,7 +360,7 @@ def test_the_more_comes_the_longer_it_is_gathered_but_a_full_batch_is_followed_a
 
 def test_marks_of_recorded_tokens_go_soon(alpha: Tenant) -> None:
     (claimed,) = queued(alpha)
-    assert pass_guard([claimed]) == [guard.GO]
+    assert pass_guard([claimed]) == [start_guard.GO]
     say(row(claimed))
 
     recorder().run_once()

@@ -12,7 +12,7 @@ import redis
 from django.db import OperationalError
 from django.db.models import F
 
-from executions.engine import guard, materialize, messages, transitions
+from executions.engine import materialize, messages, transitions
 from executions.engine.clocks import database_now
 from executions.engine.counts import Counts
 from executions.engine.dispatch import Dispatcher
@@ -25,9 +25,10 @@ from shared.redis_client import INCARNATION_KEY, WritesRefused, client, lua
 from tasks.models import TaskRevision
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
-from tests.executions.workers.test_registry import beat, silence
 from tests.factories import ACTOR, daily, every_second, make_task, once, pass_guard
 from tests.support.closed_redis import closed_redis
+from tests.wire.test_heartbeats import beat, silence
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -100,7 +101,7 @@ def test_due_work_goes_to_its_queue_under_a_token_and_a_lease(
     assert row.fencing_token == broker.entries[0]["token"]
     assert row.lease_expires_at is not None
     assert row.lease_expires_at >= before + timedelta(seconds=conf().start_margin_seconds - 1)
-    assert broker.sent[0][1]["incarnation"] == row.incarnation == guard.current_incarnation()
+    assert broker.sent[0][1]["incarnation"] == row.incarnation == start_guard.current_incarnation()
 
 
 def test_work_enters_at_the_release_window_and_not_before(
@@ -381,7 +382,7 @@ def test_a_message_that_arrived_although_the_broker_broke_cannot_start(
 
     dispatcher.run_once()
 
-    assert pass_guard(claimed) == [guard.VOID]
+    assert pass_guard(claimed) == [start_guard.VOID]
 
 
 def test_what_has_started_nevertheless_stays_with_its_worker(
@@ -428,7 +429,7 @@ def test_what_could_not_be_taken_back_at_once_is_owed(
         raise Unavailable("away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(guard, "void", away)
+        patched.setattr(start_guard, "void", away)
         dispatcher.run_once()
     # One was claimed; without Redis no other is.
     assert sorted(statuses()) == ["PENDING", "QUEUED"]
@@ -462,7 +463,7 @@ def test_nothing_is_claimed_when_redis_is_away(
 ):
     due(dispatcher, alpha, 5)
     nowhere = closed_redis()
-    monkeypatch.setattr(guard, "client", lambda: nowhere)
+    monkeypatch.setattr(start_guard, "client", lambda: nowhere)
 
     with pytest.raises(redis.ConnectionError):
         dispatcher.run_once()
@@ -480,7 +481,7 @@ def test_whether_redis_is_reached_is_told_also_by_one_that_owns_nothing(
     nowhere = closed_redis()
 
     idle.run_once()
-    monkeypatch.setattr(guard, "client", lambda: nowhere)
+    monkeypatch.setattr(start_guard, "client", lambda: nowhere)
     with pytest.raises(redis.ConnectionError):
         idle.run_once()
 

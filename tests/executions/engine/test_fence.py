@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from executions.choices import Status
-from executions.engine import fence, guard, materialize, transitions
+from executions.engine import fence, materialize, transitions
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import Execution, PartitionLease
@@ -23,6 +23,7 @@ from tests.factories import (
     reload,
 )
 from tests.support.closed_redis import closed_redis
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -146,7 +147,7 @@ def test_without_redis_nothing_is_taken_back(alpha: Tenant, monkeypatch: pytest.
     make_task(alpha, once())
     prepare()
     [claimed] = release()
-    monkeypatch.setattr(guard, "client", closed_redis)
+    monkeypatch.setattr(start_guard, "client", closed_redis)
 
     with pytest.raises(Unavailable):
         fence.take_back_released()

@@ -10,7 +10,7 @@ import pytest
 from django.db.models import F
 
 from events.models import Event
-from executions.engine import gate, guard, transitions
+from executions.engine import gate, transitions
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions, Unowned
 from executions.models import BulkJob, Execution, PartitionLease
@@ -40,6 +40,7 @@ from tests.factories import (
     release,
     start,
 )
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -298,7 +299,7 @@ def test_without_redis_nothing_is_cancelled_and_the_successor_waits(
     look()
     release()
     prepare_more(task)
-    monkeypatch.setattr(guard, "void", away)
+    monkeypatch.setattr(start_guard, "void", away)
 
     look()
 

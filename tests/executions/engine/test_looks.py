@@ -18,8 +18,8 @@ from executions.models import Execution
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.engine.test_lower_bounds import BETWEEN, Clock, clock
-from tests.executions.workers.test_registry import beat
 from tests.factories import make_task, once
+from tests.wire.test_heartbeats import beat
 
 __all__ = ["clock"]
 

@@ -12,8 +12,8 @@ from executions.models import Destination, Execution
 from tenants.models import Tenant
 from tests.executions.engine.test_rooms import Scheduler, Time, finish_all
 from tests.executions.services.changes import patch
-from tests.executions.workers.test_registry import beat
 from tests.factories import make_task, once
+from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 

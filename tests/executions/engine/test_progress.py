@@ -8,10 +8,10 @@ from executions.engine import progress
 from executions.engine.said import Progress
 from executions.models import Execution
 from executions.payloads import progress_of
-from executions.sealing import progress_context
 from shared.encryption import open_json, seal_json
 from tenants.models import Tenant
 from tests.factories import finish, make_execution, release, start
+from wire.sealing import progress_context
 
 pytestmark = pytest.mark.django_db
 

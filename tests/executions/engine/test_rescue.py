@@ -9,22 +9,22 @@ import redis
 from django.db import OperationalError, transaction
 from django.db.models import F
 
-from executions.engine import expiry, guard, outcomes, silence
+from executions.engine import expiry, silence
 from executions.engine.clocks import database_now
 from executions.engine.complete import Recorder
 from executions.engine.outcome_stream import ensure_group
 from executions.engine.partitions import Partitions
 from executions.engine.rescue import Rescuer
 from executions.models import Attempt, DeadLetter, Execution, PartitionLease, SchedulerNode
-from executions.workers import registry
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM, client
 from tenants.models import Tenant
-from tests.executions.workers.test_registry import beat
-from tests.executions.workers.test_registry import silence as silent
 from tests.factories import WORKER, finish, make_execution, once, pass_guard, release
 from tests.support.closed_redis import closed_redis
+from tests.wire.test_heartbeats import beat
+from tests.wire.test_heartbeats import silence as silent
+from wire import heartbeats, outcomes, start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -136,7 +136,7 @@ def test_released_work_that_nobody_started_comes_back_without_an_attempt(
     assert (execution.status, execution.attempt) == ("PENDING", 0)
     assert not Attempt.objects.exists()
     # The message that is still about somewhere can no longer start.
-    assert guard.void([execution.fencing_token or 0]) == [""]
+    assert start_guard.void([execution.fencing_token or 0]) == [""]
 
 
 def test_what_came_back_goes_out_again_under_a_new_token(alpha: Tenant, rescuer: Rescuer):
@@ -153,7 +153,7 @@ def test_what_came_back_goes_out_again_under_a_new_token(alpha: Tenant, rescuer:
 def test_released_work_that_has_started_counts_as_running(alpha: Tenant, rescuer: Rescuer):
     make_execution(alpha)
     claimed = release()
-    assert pass_guard(claimed) == [guard.GO]
+    assert pass_guard(claimed) == [start_guard.GO]
     execution = Execution.objects.get()
     expire(execution)
 
@@ -226,7 +226,7 @@ def test_what_a_lost_scheduler_claimed_is_not_forgotten_when_redis_fails_once(
     execution = make_execution(alpha, "QUEUED")
     inherit(rescuer)
     with monkeypatch.context() as away:
-        away.setattr(guard, "void", Mock(side_effect=Unavailable))
+        away.setattr(start_guard, "void", Mock(side_effect=Unavailable))
         with pytest.raises(Unavailable):
             rescuer.run_once()
 
@@ -264,7 +264,7 @@ def test_work_that_a_lost_worker_may_hold_comes_back_before_its_lease_ends(
     elsewhere.refresh_from_db()
     assert (execution.status, execution.attempt) == ("PENDING", 0)
     assert elsewhere.status == "QUEUED"
-    assert guard.void([execution.fencing_token or 0]) == [""]
+    assert start_guard.void([execution.fencing_token or 0]) == [""]
 
 
 def test_work_queued_after_the_loss_of_a_worker_is_left_alone(alpha: Tenant, rescuer: Rescuer):
@@ -453,7 +453,7 @@ def test_workers_that_had_no_redis_to_beat_in_are_not_lost_when_it_returns(
     make_execution(alpha, "RUNNING")
     nowhere = closed_redis()
     with monkeypatch.context() as patched:
-        patched.setattr(guard, "client", lambda: nowhere)
+        patched.setattr(start_guard, "client", lambda: nowhere)
         with pytest.raises(redis.ConnectionError):
             run(rescuer)
     # Redis was away for a minute, and came back with the heartbeats of then.
@@ -489,7 +489,7 @@ def test_a_leap_of_a_clock_makes_nobody_lost(
     real, ahead = client(), 300
     leapt = Leapt(real, ahead)
     monkeypatch.setattr(silence, "client", lambda: leapt)
-    monkeypatch.setattr(registry, "client", lambda: leapt)
+    monkeypatch.setattr(heartbeats, "client", lambda: leapt)
 
     assert run(rescuer) == 0
     clock.now += conf().worker_lost_seconds + 0.1
@@ -577,7 +577,7 @@ def test_rescue_needs_redis_and_changes_nothing_without(
     execution = make_execution(alpha, "QUEUED")
     expire(execution)
     nowhere: Any = closed_redis()
-    monkeypatch.setattr(guard, "client", lambda: nowhere)
+    monkeypatch.setattr(start_guard, "client", lambda: nowhere)
 
     with pytest.raises(redis.ConnectionError):
         run(rescuer)

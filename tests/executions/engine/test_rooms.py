@@ -14,20 +14,20 @@ from django.db.models import F
 
 from executions.engine import materialize, messages, rooms
 from executions.engine.clocks import database_now
-from executions.engine.destination_key import key_of
 from executions.engine.dispatch import Dispatcher
 from executions.engine.partitions import Partitions
 from executions.engine.rooms import LOOK_SECONDS, Rooms
+from executions.engine.worker_capacity import Capacity, capacity_by_pool
 from executions.models import Destination, Execution
-from executions.workers.capacity import Capacity, capacity_by_pool
 from shared.conf import conf
 from shared.redis_client import client
 from shared.sql import statement
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
-from tests.executions.workers.test_registry import beat
 from tests.factories import make_task, once
 from tests.support.scripts import Moved
+from tests.wire.test_heartbeats import beat
+from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,12 +9,12 @@ from executions.engine import stream
 from executions.engine.clocks import database_now
 from executions.engine.outcome_stream import ensure_group
 from executions.engine.silence import Silence
-from executions.workers.registry import workers
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
-from tests.executions.engine.test_guard import ask
-from tests.executions.workers.test_registry import beat
-from tests.executions.workers.test_registry import silence as silent
+from tests.wire.test_heartbeats import beat
+from tests.wire.test_heartbeats import silence as silent
+from tests.wire.test_start_guard import ask
+from wire.heartbeats import workers
 
 pytestmark = pytest.mark.django_db
 

@@ -56,7 +56,7 @@ def test_a_suspension_waits_for_redis_in_the_scheduler_and_stops_no_other_stage(
     release()
     Tenant.objects.filter(pk=alpha.pk).update(suspended_at=Now())
     with monkeypatch.context() as away:
-        away.setattr("executions.engine.guard.client", closed_redis)
+        away.setattr("wire.start_guard.client", closed_redis)
         assert suspension.mend() == 0
     assert reload(task).status == "SCHEDULED"
 

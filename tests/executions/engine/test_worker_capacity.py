@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from executions.workers.capacity import Capacity, capacity_by_pool
+from executions.engine.worker_capacity import Capacity, capacity_by_pool
 from shared.conf import conf
-from tests.executions.workers.test_registry import beat, silence
+from tests.wire.test_heartbeats import beat, silence
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 

@@ -11,12 +11,12 @@ from executions.engine.partitions import Partitions
 from executions.models import WorkerHour, WorkerMinute
 from executions.services import pull_workers
 from executions.services.pull_workers import Ask, Load
-from executions.workers import registry
 from shared.sql import run
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, call, take, work
-from tests.executions.workers.test_registry import beat, silence
 from tests.factories import make_tenant
+from tests.wire.test_heartbeats import beat, silence
+from wire import heartbeats
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -91,7 +91,7 @@ def test_a_pull_workers_minute_has_its_leases_its_load_and_what_it_ended(
     call(leases[0].execution_id, "complete", leases[0].token)
     # The same call again ends nothing more.
     call(leases[0].execution_id, "complete", leases[0].token)
-    monkeypatch.setattr(registry, "ended_in", _counts_of_now)
+    monkeypatch.setattr(heartbeats, "ended_in", _counts_of_now)
     partitions = Partitions()
     partitions.run_once()
 
@@ -103,7 +103,7 @@ def test_a_pull_workers_minute_has_its_leases_its_load_and_what_it_ended(
     assert "/" not in row.worker
 
 
-def _counts_of_now(minute: datetime, read: Any = registry.ended_in) -> dict[str, int]:
+def _counts_of_now(minute: datetime, read: Any = heartbeats.ended_in) -> dict[str, int]:
     """Return what was counted in this minute or, where it has just turned, in the last one."""
     now = database_now()
     return {**read(now - MINUTE), **read(now)}

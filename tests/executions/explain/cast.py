@@ -17,13 +17,13 @@ import pytest
 from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.models import Execution, PartitionLease, SchedulerNode
-from executions.workers.registry import beat_script
 from shared.ids import execution_id
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import daily, make_task
 from tests.support.cursors import change_task
+from wire.heartbeats import beat_script
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)

@@ -480,7 +480,7 @@ def test_a_gap_that_is_skipped_is_named_for_the_time_that_would_have_been(alpha:
 def test_without_redis_nothing_is_handed_over(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
     owned()
     found = waiting(alpha)
-    monkeypatch.setattr("executions.workers.registry.client", closed_redis)
+    monkeypatch.setattr("wire.heartbeats.client", closed_redis)
 
     explained = of_row(found)
 

@@ -13,8 +13,8 @@ from executions.models import DeadLetter, Execution
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.explain.cast import MINUTE, minutely, row, this_minute, working
-from tests.executions.workers.test_registry import silence
 from tests.factories import make_dead_letter, make_execution, reload
+from tests.wire.test_heartbeats import silence
 
 pytestmark = pytest.mark.django_db
 

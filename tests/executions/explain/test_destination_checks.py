@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from executions.engine.clocks import database_now
-from executions.engine.destination_key import key_of
 from executions.explain.destination_checks import destination
 from executions.explain.evidence import Situation
 from executions.explain.waiting import waiting_for
@@ -12,6 +11,7 @@ from tasks.models import Task
 from tests.executions.explain.cast import owned
 from tests.executions.services.test_destinations import HOST, live
 from tests.factories import make_execution, reload
+from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
 

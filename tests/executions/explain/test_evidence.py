@@ -73,7 +73,7 @@ def test_room_counts_what_is_in_flight(alpha: Tenant):
 
 
 def test_without_redis_room_is_not_known(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("executions.workers.registry.client", closed_redis)
+    monkeypatch.setattr("wire.heartbeats.client", closed_redis)
 
     assert of_row(alpha).pool_room is None
 

@@ -99,7 +99,7 @@ def test_a_worker_that_fits_will_lease_it(alpha: Tenant):
 def test_without_redis_the_workers_are_not_known(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
     [task] = work(alpha)
     closed = closed_redis()
-    monkeypatch.setattr("executions.workers.registry.client", lambda: closed)
+    monkeypatch.setattr("wire.heartbeats.client", lambda: closed)
 
     assert check(waiting(task), "workers").ok is None
 

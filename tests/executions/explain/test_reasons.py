@@ -15,7 +15,7 @@ from tasks.schedules import base, misfire
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "reasons.md"
 #: Where reasons are written: a word after ``reason=``, or given to the verbs that take one.
-_WRITERS = ("executions/engine", "executions/delivery", "executions/services", "executions/sql")
+_WRITERS = ("executions/engine", "executions/services", "executions/sql", "delivery", "wire")
 _VERBS = {"cancel", "_cancel_unstarted", "skip", "request_cancel"}
 #: Written by those, but not onto executions: bulk jobs, imports, logs.
 _ELSEWHERE = {"too_many_failures", "verify_message"}

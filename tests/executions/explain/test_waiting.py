@@ -86,7 +86,7 @@ def test_schedulers_redis_and_workers_are_waited_for(
     assert told(found) == ("worker", None)
     working()
     assert told(found) == ("worker", None)
-    monkeypatch.setattr("executions.workers.registry.client", closed_redis)
+    monkeypatch.setattr("wire.heartbeats.client", closed_redis)
     assert told(found) == ("redis", None)
 
 

@@ -13,7 +13,7 @@ def no_redis(monkeypatch):
     closed = closed_redis()
 
     def cut() -> None:
-        for place in ("executions.engine.guard.client", "executions.engine.control.client"):
+        for place in ("wire.start_guard.client", "executions.engine.control.client"):
             monkeypatch.setattr(place, lambda: closed)
 
     return cut

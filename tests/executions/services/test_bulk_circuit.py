@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.destination_key import key_of
 from executions.models import Execution
 from executions.services.bulk_circuit import meets_open_circuit
 from shared import redis_client
@@ -14,6 +13,7 @@ from tests.factories import finish, make_dead_letter, make_task, once, release, 
 from tests.support.closed_redis import closed_redis
 from tests.support.letters import make_letters
 from tests.support.scripts import Moved
+from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
 

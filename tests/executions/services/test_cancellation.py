@@ -7,7 +7,6 @@ import orjson
 import pytest
 import redis
 
-from executions.engine import guard
 from executions.models import Attempt, DeadLetter, Execution
 from executions.services.cancellation import cancel_execution
 from shared.exceptions import Conflict, NotFound, Unavailable
@@ -25,6 +24,7 @@ from tests.factories import (
     release,
     start,
 )
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -126,7 +126,7 @@ def test_released_work_stays_as_it_is_while_redis_is_away(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
     execution = make_execution(alpha, "QUEUED")
-    monkeypatch.setattr(guard, "client", away)
+    monkeypatch.setattr(start_guard, "client", away)
 
     with pytest.raises(Unavailable):
         cancel(execution)
@@ -139,7 +139,7 @@ def test_work_that_no_worker_has_is_cancelled_while_redis_is_away(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
     execution = make_execution(alpha)
-    monkeypatch.setattr(guard, "client", away)
+    monkeypatch.setattr(start_guard, "client", away)
 
     assert cancel(execution).status == "CANCELLED"
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from executions.engine import guard
-from executions.engine.destination_key import key_of
 from executions.models import Destination, Execution
 from executions.services import destinations
 from shared import redis_client
@@ -14,6 +12,8 @@ from tests.executions.answers import audited
 from tests.factories import ACTOR, make_execution, make_task, once, prepare, release
 from tests.support.closed_redis import closed_redis
 from tests.support.scripts import Moved
+from wire import start_guard
+from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
 
@@ -133,8 +133,8 @@ def test_changed_limits_are_kept_audited_and_announced(alpha, on_commit):
     assert entry["after"] == {"max_in_flight": 1, "rate_per_second": 2.5, "breaker": True}
     # What workers hold with the former limits is bounded by the new ones.
     verdicts: list[Any] = Moved().ask(1, 2, destination=key_of(alpha.id, HOST))
-    assert verdicts[0] == guard.PLACED
-    assert verdicts[1][0] == guard.NO_PLACE
+    assert verdicts[0] == start_guard.PLACED
+    assert verdicts[1][0] == start_guard.NO_PLACE
 
 
 def test_limits_are_lifted_by_null_and_what_is_absent_stays(alpha):

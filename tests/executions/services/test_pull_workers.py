@@ -6,23 +6,22 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from executions.engine import guard
 from executions.models import Execution
 from executions.services import pull_workers
 from executions.services.pull_workers import Ask, labels_text, noticed
 from executions.services.triggering import Override, run_task
-from executions.workers import registry
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, call, take, take_one, work
 from tests.factories import ACTOR
 from tests.support.closed_redis import closed_redis
+from wire import heartbeats, start_guard
 
 
 def test_leased_work_has_started_for_whoever_takes_work_back(alpha: Tenant):
     work(alpha)
     lease = take_one(alpha, worker="etl-7")
 
-    assert guard.void([lease.fencing_token]) == ["etl-7"]
+    assert start_guard.void([lease.fencing_token]) == ["etl-7"]
 
 
 def test_a_payload_of_its_own_goes_before_the_tasks(alpha: Tenant):
@@ -38,21 +37,21 @@ def test_a_worker_that_sends_heartbeats_lives(alpha: Tenant):
     work(alpha)
     noticed(alpha.id, Ask(pool=POOL, worker="w-1", lease_seconds=5), "192.0.2.1")
     lease = take_one(alpha)
-    before = registry.workers(alpha.id)[0].silent_seconds
+    before = heartbeats.workers(alpha.id)[0].silent_seconds
 
     call(lease.execution_id, "heartbeat", lease.token)
 
-    [worker] = registry.workers(alpha.id)
+    [worker] = heartbeats.workers(alpha.id)
     assert worker.live
     assert worker.silent_seconds <= before + 1
-    assert registry.workers() == []
+    assert heartbeats.workers() == []
 
 
 def test_without_redis_a_heartbeat_still_counts(alpha: Tenant, monkeypatch: pytest.MonkeyPatch):
     work(alpha)
     lease = take_one(alpha)
     closed = closed_redis()
-    monkeypatch.setattr("executions.workers.registry.client", lambda: closed)
+    monkeypatch.setattr("wire.heartbeats.client", lambda: closed)
 
     assert call(lease.execution_id, "heartbeat", lease.token).status_code == 200
 

@@ -9,8 +9,8 @@ from django.db import connection
 from pytest_django import Settings
 from standardwebhooks import Webhook
 
+from delivery.http_client import HttpClient
 from events.models import AuditEntry, Event
-from executions.delivery.http_client import HttpClient
 from executions.models import Attempt, Execution, MinuteStat
 from executions.services import test_delivery
 from executions.services.test_delivery import TooManyTests, send_test, send_test_of_task

@@ -13,7 +13,7 @@ from executions.stats import partition_map, recorders, schedulers, workers
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, call, take, work
-from tests.executions.workers.test_registry import beat, silence
+from tests.wire.test_heartbeats import beat, silence
 
 pytestmark = pytest.mark.django_db
 

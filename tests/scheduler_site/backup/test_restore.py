@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.backends.db import SessionStore
 
-from executions.engine import fence, guard
+from executions.engine import fence
 from scheduler_site import local_state
 from scheduler_site.backup import keys, programs
 from scheduler_site.backup.archive import SealedBackup
@@ -25,6 +25,7 @@ from shared.exceptions import Conflict
 from tests.executions.old_days import forget, half_detach, put
 from tests.factories import make_task, make_tenant, once
 from tests.scheduler_site.backup.files import PASSPHRASE, cheap, write, write_first_format
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -68,7 +69,7 @@ def value(url: str, question: str) -> Any:
 def test_the_restored_database_has_every_row_and_is_fenced(
     checked: Checked, target: str, tmp_path: Path
 ):
-    before = guard.current_incarnation()
+    before = start_guard.current_incarnation()
 
     restore(checked, Place(tmp_path / "b", target), overwrite=False)
 
@@ -79,7 +80,7 @@ def test_the_restored_database_has_every_row_and_is_fenced(
     token = value(target, "SELECT last_value FROM execution_token_seq")
     assert token > checked.manifest.last_token + 2**39
     assert local_state.load_secrets(tmp_path / "b")["encryption_keys"]
-    assert guard.current_incarnation() != before
+    assert start_guard.current_incarnation() != before
 
 
 @pytest.mark.usefixtures("_no_old_days")
@@ -204,6 +205,6 @@ def test_without_a_redis_of_ones_own_nothing_is_asked(
     checked: Checked, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(settings, "REDIS_URL", "")
-    monkeypatch.setattr(guard, "renew_incarnation", None)
+    monkeypatch.setattr(start_guard, "renew_incarnation", None)
 
     restore(checked, Place(tmp_path / "b", target), overwrite=False)

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from executions.engine import fence, guard
+from executions.engine import fence
 from executions.engine.partitions import Partitions
 from scheduler_site.management.commands import restore as command
 from scheduler_site.run_lock import RunLock
@@ -17,6 +17,7 @@ from tests.scheduler_site.backup.files import PASSPHRASE, cheap, write
 from tests.support.closed_redis import closed_redis
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
+from wire import start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -130,14 +131,14 @@ def test_a_server_that_is_away_is_told(tmp_path: Path, monkeypatch: pytest.Monke
 def test_the_fence_alone_is_set_by_a_yes():
     partitions = Partitions()
     partitions.run_once()
-    before = guard.current_incarnation()
+    before = start_guard.current_incarnation()
 
     said = call("restore", "--fence", "--yes", "--json")
 
     document = read_document("restore", said.out)
     assert (document["done"], document["partitions"]) == ("fence", 256)
     assert fence.holds()
-    assert guard.current_incarnation() != before
+    assert start_guard.current_incarnation() != before
     partitions.run_once()
     assert partitions.held == {}
 
@@ -151,7 +152,7 @@ def test_without_a_yes_no_fence_is_set(monkeypatch: pytest.MonkeyPatch):
 
 def test_where_no_redis_is_known_the_fence_is_set_all_the_same(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(settings, "REDIS_URL", "")
-    monkeypatch.setattr(guard, "renew_incarnation", None)
+    monkeypatch.setattr(start_guard, "renew_incarnation", None)
 
     assert call("restore", "--fence", "--yes").code == 0
     assert fence.holds()
@@ -184,7 +185,7 @@ def test_a_yes_lifts_the_fence_once():
 def test_without_redis_a_confirmation_of_an_idle_installation_needs_none(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(guard, "client", closed_redis)
+    monkeypatch.setattr(start_guard, "client", closed_redis)
 
     assert call("restore", "--confirm", "--yes").code == 0
 

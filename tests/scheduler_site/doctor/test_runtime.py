@@ -11,8 +11,6 @@ from executions.engine import fence
 from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import Execution
-from executions.workers import registry
-from executions.workers.registry import WorkerInfo
 from scheduler_site import local_state
 from scheduler_site.doctor import Verdict, runtime
 from scheduler_site.run_lock import RunLock
@@ -20,6 +18,8 @@ from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
 from tests.factories import make_execution, make_tenant
 from tests.support.recorder import ask_for_outcomes
+from wire import heartbeats
+from wire.heartbeats import WorkerInfo
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +64,7 @@ def test_without_a_scheduler_partitions_have_no_owner():
     ],
 )
 def test_workers_must_take_work_and_silent_ones_are_told(monkeypatch, known, verdict):
-    monkeypatch.setattr(registry, "workers", lambda: known)
+    monkeypatch.setattr(heartbeats, "workers", lambda: known)
 
     assert runtime.workers().verdict is verdict
 

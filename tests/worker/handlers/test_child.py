@@ -8,14 +8,14 @@ import subprocess
 import sys
 from typing import Any
 
-from executions.handlers.frames import Channel, frame
-from executions.workers.children import child_environment
+from worker.children import child_environment
+from worker.handlers.frames import Channel, frame
 
 
 def start() -> tuple[subprocess.Popen[bytes], socket.socket]:
     ours, theirs = socket.socketpair()
     with theirs:
-        words = ["-m", "executions.handlers.child", str(theirs.fileno()), str(os.getpid())]
+        words = ["-m", "worker.handlers.child", str(theirs.fileno()), str(os.getpid())]
         child = subprocess.Popen(
             [sys.executable, *words],
             pass_fds=(theirs.fileno(),),

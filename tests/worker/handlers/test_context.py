@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.handlers.context import Context
+from worker.handlers.context import Context
 
 JOB: dict[str, Any] = {
     "handler": "invoice",

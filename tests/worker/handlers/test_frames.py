@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from executions.handlers.frames import TO_WORKER_BYTES, BrokenFrame, Channel, frame, read_frame
+from worker.handlers.frames import TO_WORKER_BYTES, BrokenFrame, Channel, frame, read_frame
 
 
 @pytest.fixture

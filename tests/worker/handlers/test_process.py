@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.handlers.process import CannotStart, HandlerProcess
-from executions.workers.head_tail import HeadTail
+from worker.handlers.process import CannotStart, HandlerProcess
+from worker.head_tail import HeadTail
 
 MODULES = ("tests.support.sample_handlers",)
 JOB = {

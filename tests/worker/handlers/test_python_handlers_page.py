@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from executions.handlers import registry
-from executions.handlers.context import Context
-from executions.handlers.registry import Permanent
+from worker.handlers import registry
+from worker.handlers.context import Context
+from worker.handlers.registry import Permanent
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "python-handlers.md"
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.handlers import registry
-from executions.handlers.registry import find, handler
+from worker.handlers import registry
+from worker.handlers.registry import find, handler
 
 
 @pytest.fixture(autouse=True)

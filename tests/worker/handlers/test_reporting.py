@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from executions.handlers.reporting import ProgressReport
 from tests.support.entries import entry_of, progress_of
+from worker.handlers.reporting import ProgressReport
 
 
 async def test_the_first_is_said_at_once_the_rest_when_its_turn_comes_or_at_the_end():

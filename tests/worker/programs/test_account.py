@@ -5,15 +5,15 @@ import pwd
 
 import pytest
 
-from executions.commandline.account import (
+from shared import rights
+from shared.rights import Right
+from worker.programs.account import (
     DEFAULT,
     Account,
     NoAccount,
     account_of_programs,
     default_name,
 )
-from shared import rights
-from shared.rights import Right
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from executions.commandline import launcher
+from worker.programs import launcher
 
 LAUNCHER = str(Path(launcher.__file__))
 

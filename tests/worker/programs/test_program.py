@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from executions.commandline.program import CannotRun, Invocation, Program
+from worker.programs.program import CannotRun, Invocation, Program
 
 
 def program(*argv: str, stdin: bytes = b"") -> Program:

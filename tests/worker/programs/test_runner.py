@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from executions.workers.kinds import Kinds
 from shared.conf import conf
 from tests.support.entries import capture_of, entry_of, log_of, result_of
 from tests.support.liveness import lives
 from tests.support.waiting import until
+from worker.kinds import Kinds
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another account")
 BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from bench.peers.plan import Plan, body
 from bench.peers.workers.raw_peer import requests, send_all
-from executions.delivery.http_client import HttpClient, Request
+from delivery.http_client import HttpClient, Request
 from shared.addresses import AllowList
 
 

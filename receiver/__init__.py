@@ -1,0 +1,1 @@
+"""The built-in test receiver: a program of its own, without Django."""

@@ -1,0 +1,1 @@
+"""What travels between processes: messages, outcomes, heartbeats, and what decides about them."""
