@@ -7,7 +7,7 @@ import resource
 import signal
 from typing import Any
 
-from worker.handlers import Context, handler
+from executions.handlers import Context, handler
 
 #: Beyond what the process has when it is asked: enough to see it grow, too little to harm anybody.
 _MEMORY_BYTES = 256 * 1024 * 1024

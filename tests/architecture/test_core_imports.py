@@ -9,6 +9,7 @@ _EDGES = ("rest_framework", "channels", "celery", "kombu", "drf_spectacular")
 _DATABASE = ("django.db", "psycopg", "psycopg_pool")
 # What runs in a worker, which has no connection to a database (C11).
 _WORKER = ("delivery", "worker", "wire")
+_MAY_REACH_IT = {"worker/handlers/child.py": "runs the code of deployments, which may use models"}
 
 
 def test_workers_reach_no_database():
@@ -17,7 +18,8 @@ def test_workers_reach_no_database():
     found = [
         f"{module.path}: {' -> '.join(chain)}"
         for module in tree.modules(*_WORKER)
-        if (chain := imports.chain_to(_dotted(module.path), sources, _DATABASE))
+        if module.path not in _MAY_REACH_IT
+        and (chain := imports.chain_to(_dotted(module.path), sources, _DATABASE))
     ]
 
     assert not found, tree.report(found)
