@@ -59,7 +59,7 @@ setup-dev: ## The same, with what tests and checks need
 
 clean: ## Remove the virtual environment, the data in var and every cache
 	@python=$(PYTHON); [ -x $$python ] || python=python3; code=0; \
-	$$python -m scheduler_site.run_lock var || code=$$?; \
+	$$python -m launcher.run_lock var || code=$$?; \
 	if [ $$code = 4 ]; then echo 'Punctual is running; stop it first: make down' >&2; exit 4; fi
 	@# What lives outside, as sockets do where the path here is long, has a link here.
 	@for link in var/servers/sockets var/servers var/sockets; do \

@@ -30,7 +30,7 @@ def main() -> None:
 
 def _give_back() -> None:
     """Let what root has written in the data directory belong to who runs there."""
-    from scheduler_site import adoption, local_state
+    from launcher import adoption, local_state
 
     adoption.give_back(local_state.data_dir())
 
@@ -38,12 +38,12 @@ def _give_back() -> None:
 def _leave_root(command: str) -> None:
     """Let no process of ours run as root; other commands of root's run as root."""
     if os.geteuid() != 0:
-        from scheduler_site import kept_rights
+        from launcher import kept_rights
 
         kept_rights.keep_only_what_is_needed(command)
     elif command == "up" or command.startswith("run_"):
-        from scheduler_site import leaving_root
-        from scheduler_site.privileges import PrivilegeError
+        from launcher import leaving_root
+        from launcher.privileges import PrivilegeError
 
         try:
             leaving_root.leave_root()
@@ -52,7 +52,7 @@ def _leave_root(command: str) -> None:
 
 
 def _provide_secrets(command: list[str]) -> None:
-    from scheduler_site import local_state
+    from launcher import local_state
 
     if command == ["up"]:
         # The settings need secrets, and a first start is what makes them.

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from bench import command_line, installation, report
 from bench.members import enter, log_in
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 
 TARGET_MS = 500.0
 PATH = "/admin/executions/execution/"

@@ -23,8 +23,8 @@ from bench.failing import STATUSES, create, failing_task
 from bench.mailbox import Mail, Mailbox, mailbox
 from bench.members import enter, make_member
 from bench.processes import descendants
-from scheduler_site.proof.campaign import Receiver
-from scheduler_site.proof.client import ApiClient
+from operations.proof.campaign import Receiver
+from operations.proof.client import ApiClient
 
 DOWN = ("recorder", "system-worker", "redis", "mail")
 _KINDS = {"recorder": "recorder", "system-worker": "system-worker", "redis": "valkey"}

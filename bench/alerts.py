@@ -21,10 +21,10 @@ from bench.failing import STATUSES, create, failing_task, until_failed
 from bench.listener import Listener, listening
 from bench.mailbox import Mailbox, mailbox
 from bench.members import Member, enter, make_member
-from scheduler_site.proof.campaign import Receiver
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import read_arrivals
-from scheduler_site.proof.percentiles import Distribution, distribution
+from operations.proof.campaign import Receiver
+from operations.proof.client import ApiClient
+from operations.proof.ledger import read_arrivals
+from operations.proof.percentiles import Distribution, distribution
 
 TOAST_MS, MAIL_MS = 2000.0, 5000.0
 #: A member gets this many single messages in five minutes.

@@ -28,10 +28,10 @@ from bench.at_rest_stages import Costs, one_look, one_pass
 from bench.failing import create
 from bench.installation import Installation
 from bench.members import Member, make_member
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.percentiles import distribution
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.client import ApiClient
+from operations.proof.oracle import Planned
+from operations.proof.percentiles import distribution
+from operations.proof.workload import Window, steady
 
 #: How many times as much a figure may cost as in the empty system, and at which size.
 TARGET_RATIO = 1.2

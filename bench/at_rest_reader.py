@@ -21,7 +21,7 @@ from bench import installation
 from bench.at_rest_tables import settle
 from bench.installation import Installation, InstallationError
 from bench.limits_cost import work_off
-from scheduler_site.proof.campaign import Receiver
+from operations.proof.campaign import Receiver
 
 #: What is left of the rate of the first backlog in the last one.
 TARGET_LAST = 0.8

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench import command_line, installation, report
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import Arrival, read_arrivals
-from scheduler_site.proof.oracle import to_text
+from operations.proof.client import ApiClient
+from operations.proof.ledger import Arrival, read_arrivals
+from operations.proof.oracle import to_text
 
 TARGET_PER_SECOND = 1000.0
 _POLL_SECONDS = 0.1

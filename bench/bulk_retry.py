@@ -23,9 +23,9 @@ from typing import Any
 from bench import command_line, installation, report
 from bench.failing import create, failing_task, until_failed
 from bench.members import Member, enter, make_member
-from scheduler_site.proof.campaign import Receiver
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import read_arrivals
+from operations.proof.campaign import Receiver
+from operations.proof.client import ApiClient
+from operations.proof.ledger import read_arrivals
 
 _LEAD_MS = 2000
 #: Failing takes the product this long at most, per letter.

@@ -21,7 +21,7 @@ from typing import Any
 from bench import command_line, installation, report
 from bench.failing import create
 from bench.members import enter, make_member
-from scheduler_site.proof.client import ApiClient
+from operations.proof.client import ApiClient
 
 #: Group and verb, in their order.
 VERBS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bench.installation import Installation, receiver
-from scheduler_site.proof.campaign import (
+from operations.proof.campaign import (
     Campaign,
     Meanwhile,
     Outcome,
@@ -13,9 +13,9 @@ from scheduler_site.proof.campaign import (
     nothing,
     signing_secret,
 )
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.workload import Window
+from operations.proof.client import ApiClient
+from operations.proof.oracle import Planned
+from operations.proof.workload import Window
 
 #: A creation outlives a database that is away for half a minute.
 _TRIES = 25

@@ -23,8 +23,8 @@ from uuid import UUID
 from bench import command_line, installation, report
 from bench.failing import create, failing_task
 from bench.members import Member, enter, make_member
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import Arrival, read_arrivals
+from operations.proof.client import ApiClient
+from operations.proof.ledger import Arrival, read_arrivals
 from shared.ids import execution_id
 
 #: A cancellation is sent between so long before and so long after the due moment.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from bench.installation import InstallationError
-from scheduler_site.proof.client import ApiError
+from operations.proof.client import ApiError
 
 
 def run(main: Callable[[list[str]], int]) -> NoReturn:

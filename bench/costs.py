@@ -35,7 +35,7 @@ from bench.peers.plan import Plan
 from bench.peers.punctual import Punctual
 from bench.peers.target import Target, await_calls
 from bench.processes import usage
-from scheduler_site.proof.oracle import to_text
+from operations.proof.oracle import to_text
 from shared.conf import Conf
 
 CREATE, PREPARE, RUN = "create", "prepare", "run"

@@ -23,8 +23,8 @@ import psycopg
 from bench import command_line, installation, report
 from bench.installation import Installation
 from bench.processes import usage
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.percentiles import Distribution, distribution
+from operations.proof.client import ApiClient
+from operations.proof.percentiles import Distribution, distribution
 from shared.garbage import collect_seldom
 
 _P99_MS = 50.0

@@ -24,8 +24,8 @@ from bench.installation import Installation, InstallationError
 from bench.peers import target
 from bench.peers.plan import payload
 from bench.peers.target import Arrival, Target, await_calls
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.client import ApiClient
+from operations.proof.percentiles import distribution
 
 #: At p95, of the start delay.
 TARGET_MS = 1000.0

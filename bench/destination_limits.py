@@ -18,8 +18,8 @@ from bench import command_line, installation, report
 from bench.failing import create, failing_task
 from bench.in_flight import most_at_once
 from bench.members import Member, enter, make_member
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import Arrival, read_arrivals
+from operations.proof.client import ApiClient
+from operations.proof.ledger import Arrival, read_arrivals
 
 _TOLERANCE = 0.02
 _LEAD_MS = 3000

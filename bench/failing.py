@@ -8,8 +8,8 @@ import time
 from collections.abc import Sequence
 from uuid import UUID
 
-from scheduler_site.proof.client import ApiClient, ApiError
-from scheduler_site.proof.oracle import to_text
+from operations.proof.client import ApiClient, ApiError
+from operations.proof.oracle import to_text
 
 #: Statuses that the receiver answers when told to; each is a cause of its own.
 STATUSES = tuple(range(500, 512)) + tuple(range(402, 426))

@@ -12,8 +12,8 @@ import signal
 
 from bench import campaign, command_line, installation, report
 from bench.kill import Interference
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.oracle import Planned
+from operations.proof.workload import Window, steady
 
 TARGET_MS = 10_000.0
 

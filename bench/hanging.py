@@ -15,10 +15,10 @@ from typing import Any
 from bench import campaign, command_line, installation, report
 from bench.failing import create, hanging_task
 from bench.members import Member, enter, make_member
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.percentiles import distribution
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.client import ApiClient
+from operations.proof.oracle import Planned
+from operations.proof.percentiles import distribution
+from operations.proof.workload import Window, steady
 
 #: By how much the p95 of the others may move.
 TARGET_RATIO = 1.10

@@ -19,7 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench import command_line, report
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 
 #: A minute that is far enough from today for its day to hold nothing else.
 _START = datetime(2027, 6, 1, 12, 0, tzinfo=UTC)
@@ -59,8 +59,8 @@ def options(arguments: list[str]) -> argparse.Namespace:
 @contextmanager
 def database() -> Iterator[None]:
     """Start a PostgreSQL as ``up`` does, migrated, and let this process use it."""
-    from scheduler_site.embedded import place_servers
-    from scheduler_site.embedded_postgres import EmbeddedPostgres
+    from launcher.embedded import place_servers
+    from launcher.embedded_postgres import EmbeddedPostgres
     from tests.support.servers import remove, spawn_server, stop_server
 
     directory = Path(tempfile.mkdtemp(prefix="punctual-herd-"))

@@ -20,7 +20,7 @@ from uuid import UUID
 from bench import command_line, history_drop, installation, report
 from bench.history_rows import History, Wanted, fill
 from bench.members import enter
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 
 #: Kind of question -> most milliseconds at p95.
 TARGETS_MS = {"first": 200.0, "filtered": 1000.0}

@@ -18,11 +18,11 @@ from typing import Any
 from bench import campaign, report
 from bench.history_rows import History
 from bench.installation import Installation, InstallationError
-from scheduler_site.proof.campaign import Outcome, nothing, until
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.percentiles import distribution
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.campaign import Outcome, nothing, until
+from operations.proof.matcher import Fault
+from operations.proof.oracle import Planned
+from operations.proof.percentiles import distribution
+from operations.proof.workload import Window, steady
 
 #: By how much the p99 may move.
 TARGET_RATIO = 1.10

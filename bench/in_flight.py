@@ -19,9 +19,9 @@ from bench import command_line, installation, report
 from bench.failing import create, hanging_task
 from bench.members import enter, make_member
 from bench.processes import usage
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import Arrival, read_arrivals
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.client import ApiClient
+from operations.proof.ledger import Arrival, read_arrivals
+from operations.proof.percentiles import distribution
 
 _LEAD_MS = 5000
 _PATIENCE_SECONDS = 180.0

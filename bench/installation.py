@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from scheduler_site import local_state
-from scheduler_site.proof.campaign import Receiver
+from launcher import local_state
+from operations.proof.campaign import Receiver
 from shared.unix_http import UnixConnection
 
 CHECKOUT = Path(__file__).resolve().parent.parent

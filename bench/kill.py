@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable
 
 from bench import campaign, command_line, installation, report
-from scheduler_site.proof.campaign import until
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.campaign import until
+from operations.proof.matcher import Fault
+from operations.proof.oracle import Planned
+from operations.proof.workload import Window, steady
 
 #: How long around the kill an answered request may not have been reported yet: the worker's
 #: buffer and the batch on its way, with a wide margin.

@@ -23,8 +23,8 @@ from uuid import UUID
 from bench import command_line, installation, report
 from bench.failing import create, failing_task
 from bench.members import Member, enter, make_member
-from scheduler_site.proof.campaign import Receiver
-from scheduler_site.proof.client import ApiClient
+from operations.proof.campaign import Receiver
+from operations.proof.client import ApiClient
 
 #: By how much the backlog may take longer with limits.
 TARGET_RATIO = 1.10

@@ -17,8 +17,8 @@ from bench import command_line, installation, report
 from bench.alert_outages import frozen
 from bench.listener import Listener, listening
 from bench.members import enter, make_member
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.client import ApiClient
+from operations.proof.percentiles import distribution
 
 NEWS_MS = 2000.0
 #: How long after the freeze a console may need to be live again: its longest wait and a bit.

@@ -27,11 +27,11 @@ from bench.peers.contender import CouldNotRunError, Recorded
 from bench.peers.plan import Plan
 from bench.peers.punctual import Punctual
 from bench.processes import descendants
-from scheduler_site import local_state
-from scheduler_site.embedded import EmbeddedError, EmbeddedServer, place_servers
-from scheduler_site.privileges import PrivilegeError
-from scheduler_site.proof.oracle import to_text
-from scheduler_site.spawning import spawn_options
+from launcher import local_state
+from launcher.embedded import EmbeddedError, EmbeddedServer, place_servers
+from launcher.privileges import PrivilegeError
+from launcher.spawning import spawn_options
+from operations.proof.oracle import to_text
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM
 
 SCHEDULER, WORKER = "scheduler", "worker"

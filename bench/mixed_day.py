@@ -10,9 +10,9 @@ import argparse
 import asyncio
 
 from bench import campaign, command_line, installation, report
-from scheduler_site.proof.campaign import delays_by_kind
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.workload import Window, mixed_day
+from operations.proof.campaign import delays_by_kind
+from operations.proof.oracle import Planned
+from operations.proof.workload import Window, mixed_day
 
 
 def options(arguments: list[str]) -> argparse.Namespace:

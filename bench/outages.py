@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import command_line, installation, report
-from scheduler_site.proof.client import ApiClient
+from operations.proof.client import ApiClient
 
 THRESHOLD = 15.0
 #: A scheduler that is stopped has renewed its leases up to so long before, and notices when it

@@ -104,8 +104,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _measure(chosen: argparse.Namespace, scratch: Path) -> int:
-    from scheduler_site.embedded import place_servers
-    from scheduler_site.embedded_postgres import EmbeddedPostgres
+    from launcher.embedded import place_servers
+    from launcher.embedded_postgres import EmbeddedPostgres
     from tests.support.servers import (
         SECRETS,
         reachable_directory,

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench import stolen
 from bench.installation import CHECKOUT
-from scheduler_site.proof.matcher import Verdict
+from operations.proof.matcher import Verdict
 
 PACKAGES = (
     "django",

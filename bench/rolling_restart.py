@@ -15,10 +15,10 @@ import asyncio
 from bench import campaign, command_line, installation, report
 from bench.chaos.shutdown import RollingRestart
 from bench.chaos.site import Site
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.oracle import Planned
+from operations.proof.workload import Window, steady
 
 P99_MS = 2000.0
 #: Few are created meanwhile: the load is the executions; the API has enough to restart for.

@@ -25,11 +25,11 @@ from bench import (
     stored_executions,
 )
 from bench.processes import Usage, usage
-from scheduler_site.proof.campaign import ReadExecutions, until
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.percentiles import Distribution, distribution
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.campaign import ReadExecutions, until
+from operations.proof.matcher import Fault
+from operations.proof.oracle import Planned
+from operations.proof.percentiles import Distribution, distribution
+from operations.proof.workload import Window, steady
 
 #: Up to each rate: under what the start delay has to stay, milliseconds.
 _TARGETS_MS = (

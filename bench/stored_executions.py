@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from scheduler_site.proof.oracle import to_text
+from operations.proof.oracle import to_text
 
 _AT_ONCE = 10_000
 _SINCE = """

@@ -20,8 +20,8 @@ from uuid import UUID
 
 from bench import command_line, installation, report
 from bench.members import enter
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.ledger import Arrival, read_arrivals
+from operations.proof.client import ApiClient
+from operations.proof.ledger import Arrival, read_arrivals
 
 #: The workers' clocks follow the database's to this.
 _CLOCK_ERROR = timedelta(milliseconds=1)

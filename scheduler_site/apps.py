@@ -7,7 +7,7 @@ from django.conf import settings
 
 
 class SchedulerSiteConfig(AppConfig):
-    """The project: settings, routing, process entry points, embedded servers."""
+    """The project: settings, routing, the web and Celery applications."""
 
     name = "scheduler_site"
 

@@ -14,7 +14,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-from scheduler_site import local_state
+from launcher import local_state
 from scheduler_site.broker import broker_url
 from scheduler_site.mail import mail_settings
 from shared import env, silence
@@ -82,11 +82,13 @@ _APPS = [
     "executions",
     "notifications",
     "dashboard",
+    "operations",
+    "launcher",
     "scheduler_site",
 ]
 #: Who starts the others, and who only answers calls, has no use for what they do.
 IS_BARE = PROCESS_KIND in {"supervisor", "receiver"}
-INSTALLED_APPS = ["scheduler_site"] if IS_BARE else _APPS
+INSTALLED_APPS = ["launcher", "scheduler_site"] if IS_BARE else _APPS
 
 MIDDLEWARE = [
     "shared.api.middleware.TraceMiddleware",

@@ -21,7 +21,7 @@ from bench.chaos.experiment import Experiment, NotRun, Result, run
 from bench.chaos.site import CannotRunError, Stand
 from bench.chaos.table import EXPERIMENTS
 from bench.installation import InstallationError
-from scheduler_site.proof.client import ApiError
+from operations.proof.client import ApiError
 
 COULD_NOT_RUN = 2
 KEPT, BROKEN, ABSENT = "kept", "broken", "absent"

@@ -26,8 +26,8 @@ from bench.chaos.servers import (
     until_gone,
 )
 from bench.chaos.site import Site, fault
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 from shared.redis_client import OUTCOME_STREAM
 
 _FREEZE_SECONDS = 20.0

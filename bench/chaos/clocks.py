@@ -16,7 +16,7 @@ from bench.chaos.hosts_stand import spread_with_clocks
 from bench.chaos.site import Site, into
 from bench.chaos.watched import Act, Watch, watched
 from bench.installation import CHECKOUT
-from scheduler_site.proof.matcher import Fault
+from operations.proof.matcher import Fault
 
 _BEGIN = 4.0
 _WRONG_SECONDS = 20.0

@@ -19,10 +19,10 @@ from bench.chaos.probed import probed
 from bench.chaos.prober import Prober
 from bench.chaos.servers import POSTGRESQL, until_answering
 from bench.chaos.site import Site, fault, into
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.client import ApiClient
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 _TASKS, _CLIENTS = 3, 8
 _CONTEND_SECONDS = 12.0

@@ -14,10 +14,10 @@ from bench.chaos.experiment import Experiment
 from bench.chaos.probed import AS_EVER, probed
 from bench.chaos.servers import POSTGRESQL, frozen, strike, until_answering, until_gone
 from bench.chaos.site import Site, fault
-from scheduler_site import local_state
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from launcher import local_state
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 _FREEZE_SECONDS = 20.0
 #: The load around a fault that is over in a moment.

@@ -18,9 +18,9 @@ from bench.chaos.experiment import Experiment
 from bench.chaos.probed import probed
 from bench.chaos.servers import POSTGRESQL, VALKEY, until_answering
 from bench.chaos.site import Site, fault
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 _DISK_MEGABYTES = 512
 _FULL_SECONDS = 12.0

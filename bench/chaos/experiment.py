@@ -15,10 +15,10 @@ from typing import Any
 from bench import campaign
 from bench.chaos import invariants
 from bench.chaos.site import Site, Stand, pair
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.oracle import Planned
-from scheduler_site.proof.workload import Window, steady
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.oracle import Planned
+from operations.proof.workload import Window, steady
 
 #: Injects the fault during the window, heals it, and returns what it did and when.
 Inject = Callable[[Site, Window], Awaitable[tuple[Fault, ...]]]

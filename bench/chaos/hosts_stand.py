@@ -22,7 +22,7 @@ from bench.chaos.hosts import POSTGRESQL, PROCESSES, PROXIES, RECEIVERS, VALKEY
 from bench.chaos.hosts_up import CLOCKS, LINKS, POSTGRESQL_PORT, VALKEY_PORT
 from bench.chaos.site import Site
 from bench.chaos.tcp_proxy import Links, Weather, links
-from scheduler_site import local_state
+from launcher import local_state
 
 _COMMAND = ("-m", "bench.chaos.hosts_up")
 

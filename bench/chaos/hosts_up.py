@@ -19,22 +19,22 @@ from urllib.parse import quote
 
 from bench.chaos import clock_files
 from bench.chaos.hosts import NETWORK, POSTGRESQL, PROCESSES, VALKEY, Host
-from scheduler_site import local_state
-from scheduler_site.console import Console
-from scheduler_site.embedded import EmbeddedServer, place_servers
-from scheduler_site.embedded_postgres import DATABASE, ROLE, EmbeddedPostgres
-from scheduler_site.embedded_valkey import EmbeddedValkey
-from scheduler_site.privileges import Account, write_file
-from scheduler_site.run_lock import RunLock
-from scheduler_site.spawning import ProcessSpec, Spawner
-from scheduler_site.supervisor import Stage, Supervisor
-from scheduler_site.supervisor_plan import (
+from launcher import local_state
+from launcher.console import Console
+from launcher.embedded import EmbeddedServer, place_servers
+from launcher.embedded_postgres import DATABASE, ROLE, EmbeddedPostgres
+from launcher.embedded_valkey import EmbeddedValkey
+from launcher.plan import (
     DRAIN_ORDER,
     fork_environment,
     make_stages,
     read_options,
 )
-from scheduler_site.up import Runtime
+from launcher.privileges import Account, write_file
+from launcher.run_lock import RunLock
+from launcher.spawning import ProcessSpec, Spawner
+from launcher.supervisor import Stage, Supervisor
+from launcher.up import Runtime
 
 LINKS, CLOCKS = "HOSTS_LINKS", "HOSTS_CLOCKS"
 #: Twelve processes begin at once, on whatever machine.

@@ -22,10 +22,10 @@ from bench.chaos.site import Site, fault, into
 from bench.chaos.zombies import refusals
 from bench.installation import close_connections
 from executions.engine.refusals import STARTS
-from scheduler_site.privileges import Account
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from launcher.privileges import Account
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 _BEGIN = 5.0
 _STARVED_SECONDS = 10.0

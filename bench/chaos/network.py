@@ -17,7 +17,7 @@ from bench.chaos.prober import Prober
 from bench.chaos.site import Site, fault, into
 from bench.chaos.tcp_proxy import FAIR, Weather
 from bench.chaos.watched import Act, Watch, watched
-from scheduler_site.proof.matcher import Fault
+from operations.proof.matcher import Fault
 
 _BEGIN = 5.0
 _CUT_SECONDS = 20.0

@@ -15,10 +15,10 @@ from bench import installation
 from bench.chaos.experiment import Experiment
 from bench.chaos.processes import until_true
 from bench.chaos.site import Site, fault, into
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.client import ApiClient
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 _BEGIN = 3.0
 _HANDLERS = "bench.chaos.poison_handlers"

@@ -9,9 +9,9 @@ from typing import Any
 from bench.chaos.experiment import Check, Experiment, nothing_more
 from bench.chaos.prober import Prober, Probes
 from bench.chaos.site import Site, into
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 #: Injects and heals the fault; called five seconds into the window.
 Strike = Callable[[Site, Window], Awaitable[tuple[Fault, ...]]]

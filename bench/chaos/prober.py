@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bench.chaos.site import Site
-from scheduler_site.proof.client import Answer, ApiClient
+from operations.proof.client import Answer, ApiClient
 
 #: What stands for an answer where none came: the connection was refused or broke, or it hung.
 BROKEN, HUNG = 0, -1

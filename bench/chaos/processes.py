@@ -15,9 +15,9 @@ from bench.chaos import servers
 from bench.chaos.experiment import Experiment
 from bench.chaos.site import Site, fault, into
 from bench.installation import InstallationError
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 #: The kinds that are Punctual's own, with how many of each a pair has.
 KINDS = {"web": 1, "scheduler": 2, "worker": 2, "recorder": 2, "system-worker": 1}

@@ -17,7 +17,7 @@ import redis
 from bench import processes
 from bench.chaos.site import Site
 from bench.installation import InstallationError
-from scheduler_site import local_state
+from launcher import local_state
 
 POSTGRESQL, VALKEY = "postgresql", "valkey"
 _BACK_SECONDS = 60.0

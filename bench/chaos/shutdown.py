@@ -14,11 +14,11 @@ from bench.chaos.experiment import Experiment
 from bench.chaos.processes import KINDS, until_true
 from bench.chaos.site import Site, into
 from bench.installation import CHECKOUT
-from scheduler_site import local_state
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
-from scheduler_site.up import CONFLICT
+from launcher import local_state
+from launcher.up import CONFLICT
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, WORKERS_KEY
 
 _BEGIN = 4.0

@@ -17,9 +17,9 @@ import redis
 
 from bench import installation
 from bench.installation import Installation, InstallationError
-from scheduler_site import local_state
-from scheduler_site.proof.campaign import until
-from scheduler_site.proof.matcher import Fault
+from launcher import local_state
+from operations.proof.campaign import until
+from operations.proof.matcher import Fault
 
 #: How long around a kill an answered request may not have been reported yet: the worker's
 #: buffer and the batch on its way, with a wide margin.

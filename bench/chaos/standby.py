@@ -26,16 +26,16 @@ from bench import installation
 from bench.chaos.experiment import Experiment
 from bench.chaos.probed import probed
 from bench.chaos.site import Site, fault
-from scheduler_site import local_state
-from scheduler_site.embedded import (
+from launcher import local_state
+from launcher.embedded import (
     environment_of_servers,
     place_servers,
     remove_sockets,
     run_as,
 )
-from scheduler_site.embedded_postgres import ROLE, EmbeddedPostgres
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from launcher.embedded_postgres import ROLE, EmbeddedPostgres
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 _STOP_SECONDS = 30.0
 #: Between the end of the primary and the promotion: somebody has to find out and decide.

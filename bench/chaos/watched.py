@@ -22,9 +22,9 @@ from bench.chaos.experiment import Check, Experiment, nothing_more
 from bench.chaos.hosts import PROCESSES, Host
 from bench.chaos.hosts_stand import HostsSite, spread
 from bench.chaos.site import Site
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 
 #: A silent cut is noticed, and a healed one forgotten, within this long.
 NOTICE_SECONDS = BACK_SECONDS = 30.0

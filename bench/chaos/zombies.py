@@ -18,9 +18,9 @@ from bench.chaos.processes import stopped, until_true, within
 from bench.chaos.site import Site, fault, into
 from bench.installation import InstallationError
 from executions.engine.refusals import LEASES, OUTCOMES, STARTS
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault
+from operations.proof.workload import Window
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, REFUSED_KEY
 
 _BEGIN = 5.0

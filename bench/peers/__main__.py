@@ -29,7 +29,7 @@ from bench.peers.figures import OWN, Turn, ratios, summary_of
 from bench.peers.table import cpu_lines, ratio_lines, table
 from bench.peers.targets import missed_targets
 from bench.peers.turn import Load, take
-from scheduler_site.proof.client import ApiError
+from operations.proof.client import ApiError
 
 COULD_NOT_RUN = 2
 #: What ends a turn and not the report: a program, a server or the receiver that does not answer.

@@ -11,7 +11,7 @@ from typing import Any
 from bench.peers.contender import Recorded
 from bench.peers.plan import Plan
 from bench.peers.target import Arrival
-from scheduler_site.proof.percentiles import Distribution, distribution
+from operations.proof.percentiles import Distribution, distribution
 
 OWN = "punctual"
 #: The kind of the process that is called: no contender's, so left out of what one costs.

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.installation import CHECKOUT, stop
 from bench.peers.contender import CouldNotRunError
-from scheduler_site.spawning import ProcessSpec, spawn_options
+from launcher.spawning import ProcessSpec, spawn_options
 
 START_SECONDS = 60.0
 SCRIPT_SECONDS = 600.0

@@ -15,9 +15,9 @@ from bench import installation
 from bench.peers.contender import Contender, CouldNotRunError, Recorded
 from bench.peers.figures import OWN
 from bench.peers.plan import Plan, payload
-from scheduler_site import local_state
-from scheduler_site.proof.client import ApiClient
-from scheduler_site.proof.oracle import to_text
+from launcher import local_state
+from operations.proof.client import ApiClient
+from operations.proof.oracle import to_text
 from shared.conf import Conf
 
 #: Tasks created by a call: half of what one may hold.

@@ -14,12 +14,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from bench.peers.contender import CouldNotRunError
+from launcher.embedded import EmbeddedError, EmbeddedServer, place_servers
+from launcher.embedded_postgres import EmbeddedPostgres
+from launcher.embedded_valkey import EmbeddedValkey
+from launcher.privileges import PrivilegeError
+from launcher.spawning import spawn_options
 from scheduler_site.broker import broker_url
-from scheduler_site.embedded import EmbeddedError, EmbeddedServer, place_servers
-from scheduler_site.embedded_postgres import EmbeddedPostgres
-from scheduler_site.embedded_valkey import EmbeddedValkey
-from scheduler_site.privileges import PrivilegeError
-from scheduler_site.spawning import spawn_options
 
 POSTGRESQL, VALKEY = "postgresql", "valkey"
 #: They are reached by this user's processes alone, and live for one turn.

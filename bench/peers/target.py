@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from bench.installation import CHECKOUT, InstallationError, stop
-from scheduler_site.spawning import ProcessSpec, spawn_options
+from launcher.spawning import ProcessSpec, spawn_options
 
 #: Of one arrival: the number of the call, and when it was complete (Unix nanoseconds).
 Arrival = tuple[int, int]

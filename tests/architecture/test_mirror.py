@@ -70,7 +70,7 @@ def test_the_rule_leaves_modules_without_behaviour_alone():
 
 def test_the_rule_knows_where_commands_are_tested():
     command = "tasks/management/commands/tasks.py"
-    process = "scheduler_site/management/commands/run_worker.py"
+    process = "launcher/management/commands/run_worker.py"
 
     assert "tests/tasks/commands/test_tasks.py" in mirror.accepted_mirrors(command)
     assert "tests/processes/test_worker_lifecycle.py" in mirror.accepted_mirrors(process)

@@ -25,7 +25,7 @@ from bench.at_rest_sides import Measured, Side, in_turn
 from bench.at_rest_tables import Index, Stored, Table
 from bench.installation import Installation, InstallationError
 from executions.engine.clocks import from_epoch
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 from tasks.choices import TaskType
 from tasks.validation import parse_create
 from tests.tasks.bodies import LIMITS, NOW

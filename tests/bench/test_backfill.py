@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.backfill import expected_instants, faults_of
-from scheduler_site.proof.ledger import Arrival
+from operations.proof.ledger import Arrival
 
 INSTANTS = expected_instants(10_000, 3)
 

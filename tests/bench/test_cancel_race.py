@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bench.cancel_race import Ended, faults
-from scheduler_site.proof.ledger import Arrival
+from operations.proof.ledger import Arrival
 
 
 def arrival(execution: str = "x") -> Arrival:

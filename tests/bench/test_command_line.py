@@ -4,7 +4,7 @@ import pytest
 
 from bench import command_line
 from bench.installation import InstallationError
-from scheduler_site.proof.client import ApiError
+from operations.proof.client import ApiError
 
 
 @pytest.mark.parametrize(

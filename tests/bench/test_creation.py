@@ -5,7 +5,7 @@ import pytest
 from bench import creation
 from bench.creation import Bulk, Singles, body_of
 from executions.engine.clocks import from_epoch
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 from tasks.validation import parse_create
 from tests.tasks.bodies import LIMITS
 

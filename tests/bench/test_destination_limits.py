@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from bench.destination_limits import busiest_second, in_window
-from scheduler_site.proof.ledger import Arrival
+from operations.proof.ledger import Arrival
 
 
 def at(milliseconds: int) -> Arrival:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from bench.in_flight import most_at_once
-from scheduler_site.proof.ledger import Arrival
+from operations.proof.ledger import Arrival
 
 
 def arrival(at_ms: int, lasts_ms: int) -> Arrival:

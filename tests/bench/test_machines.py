@@ -30,7 +30,7 @@ from bench.machines import (
 )
 from bench.peers.contender import CouldNotRunError
 from bench.peers.figures import TARGET, Turn
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 
 CPU = {"worker@machine-1": 0.1, "worker@machine-2": 0.2, "postgresql": 0.4, TARGET: 9.0}
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from bench.rolling_restart import broken
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Verdict
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Verdict
+from operations.proof.workload import Window
 
 
 def outcome(verdict: Verdict) -> Outcome:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bench.steady import missed_targets
-from scheduler_site.proof.percentiles import Distribution, distribution
+from operations.proof.percentiles import Distribution, distribution
 
 
 def delays(milliseconds: float) -> Distribution:

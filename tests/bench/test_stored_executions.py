@@ -6,7 +6,7 @@ from operator import attrgetter
 import pytest
 
 from bench.stored_executions import read
-from scheduler_site.proof.ledger import Record, parse_records
+from operations.proof.ledger import Record, parse_records
 from tests.factories import make_execution, make_tenant
 from tests.support.api import make_client
 from tests.support.processes import database_url

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from bench.withdrawal_race import Change, Start, broken, unknown
-from scheduler_site.proof.ledger import Arrival
+from operations.proof.ledger import Arrival
 
 ANSWERED = datetime(2027, 1, 1, 12, tzinfo=UTC)
 EXECUTION = UUID(int=1)

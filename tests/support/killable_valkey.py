@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scheduler_site.embedded import place_servers
-from scheduler_site.embedded_valkey import EmbeddedValkey
+from launcher.embedded import place_servers
+from launcher.embedded_valkey import EmbeddedValkey
 from tests.support.servers import SECRETS, reachable_directory, remove, spawn_server
 
 

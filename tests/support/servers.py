@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from scheduler_site.embedded import EmbeddedServer, Placement, place_servers
-from scheduler_site.embedded_postgres import EmbeddedPostgres
-from scheduler_site.embedded_valkey import EmbeddedValkey
-from scheduler_site.passage import can_enter
-from scheduler_site.privileges import account_of
-from scheduler_site.spawning import spawn_options
+from launcher.embedded import EmbeddedServer, Placement, place_servers
+from launcher.embedded_postgres import EmbeddedPostgres
+from launcher.embedded_valkey import EmbeddedValkey
+from launcher.passage import can_enter
+from launcher.privileges import account_of
+from launcher.spawning import spawn_options
 
 SECRETS = {"postgres_password": "test-postgres", "valkey_password": "test-valkey"}
 

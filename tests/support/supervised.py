@@ -10,8 +10,8 @@ import asyncio
 import os
 import sys
 
-from scheduler_site.spawning import ProcessSpec
-from scheduler_site.supervisor import Stage, Supervisor
+from launcher.spawning import ProcessSpec
+from launcher.supervisor import Stage, Supervisor
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ TOGETHER = (
     "tests/end_to_end/",
     "tests/plans/",
     "tests/worker/test_loop.py",
-    "tests/scheduler_site/test_embedded_postgres.py",
+    "tests/launcher/test_embedded_postgres.py",
     "tests/shared/api/test_schema.py",
 )
 

@@ -8,9 +8,9 @@ from bench.chaos import invariants
 from bench.chaos.experiment import Experiment, judge
 from bench.chaos.site import Site
 from bench.installation import Installation
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Fault, Verdict
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Fault, Verdict
+from operations.proof.workload import Window
 
 SITE = Site(Installation("http://127.0.0.1:1", "secret", {"DATA_DIR": "/nowhere"}))
 

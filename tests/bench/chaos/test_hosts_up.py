@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.chaos.hosts_up import on_hosts
-from scheduler_site.spawning import ProcessSpec
-from scheduler_site.supervisor import Stage
+from launcher.spawning import ProcessSpec
+from launcher.supervisor import Stage
 
 LINKS = {"10.231.77.3:6379": "10.231.77.2:7001", "10.231.77.4:5432": "10.231.77.2:7002"}
 URLS = {

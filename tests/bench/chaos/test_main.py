@@ -13,7 +13,7 @@ from bench.chaos import __main__ as chaos
 from bench.chaos.experiment import Experiment, Result
 from bench.chaos.site import CannotRunError, Site
 from bench.installation import Installation, InstallationError
-from scheduler_site.proof.matcher import Verdict
+from operations.proof.matcher import Verdict
 from tests.bench.chaos.test_experiment import experiment, outcome
 
 SITE = Site(Installation("http://127.0.0.1:1", "secret", {"DATA_DIR": "/nowhere"}))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.chaos.prober import BROKEN, Probe, Prober, Probes
-from scheduler_site.proof.client import Answer
+from operations.proof.client import Answer
 
 AWAY = frozenset({200, 201, 503})
 

@@ -7,7 +7,7 @@ import pytest
 from bench.chaos.servers import POSTGRESQL, VALKEY, directory_of, pid_of
 from bench.chaos.site import Site
 from bench.installation import Installation
-from scheduler_site import local_state
+from launcher import local_state
 
 
 @pytest.fixture

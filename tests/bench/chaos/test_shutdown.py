@@ -5,7 +5,7 @@ from pathlib import Path
 from bench.chaos.shutdown import running
 from bench.chaos.site import Site
 from bench.installation import Installation
-from scheduler_site import local_state
+from launcher import local_state
 
 
 def test_only_punctuals_own_processes_that_live_are_restarted(tmp_path: Path):

@@ -6,9 +6,9 @@ from bench.chaos.site import Site
 from bench.chaos.zombies import Zombie, refusals, runs_something, worker_is_lost
 from bench.installation import Installation
 from executions.engine.refusals import OUTCOMES, note
-from scheduler_site.proof.campaign import Outcome
-from scheduler_site.proof.matcher import Verdict
-from scheduler_site.proof.workload import Window
+from operations.proof.campaign import Outcome
+from operations.proof.matcher import Verdict
+from operations.proof.workload import Window
 from shared.redis_client import client
 
 SITE = Site(Installation("http://127.0.0.1:1", "secret", {"DATA_DIR": "/nowhere"}))

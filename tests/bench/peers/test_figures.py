@@ -16,7 +16,7 @@ from bench.peers.figures import (
     turn_of,
 )
 from bench.peers.plan import Plan
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 
 MS = 1_000_000
 

@@ -14,7 +14,7 @@ from bench.peers.contender import Contender, CouldNotRunError
 from bench.peers.contenders import CONTENDERS, SCENARIOS
 from bench.peers.figures import Turn
 from bench.peers.turn import Load
-from scheduler_site.proof.percentiles import distribution
+from operations.proof.percentiles import distribution
 
 
 def turn(

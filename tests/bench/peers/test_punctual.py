@@ -9,7 +9,7 @@ from bench.peers import punctual as contender
 from bench.peers.contender import CouldNotRunError
 from bench.peers.plan import Plan, body, payload
 from bench.peers.punctual import Punctual, task
-from scheduler_site.proof.client import ApiClient, ApiError
+from operations.proof.client import ApiClient, ApiError
 from shared.conf import Conf
 
 AT_MS = 1_800_000_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.conf import settings
 
+from launcher.local_state import ensure_secrets
 from notifications.transports.vapid import authorization, public_key
-from scheduler_site.local_state import ensure_secrets
 from tests.support.push_sink import decoded, verified_claims
 
 

@@ -1,0 +1,36 @@
+"""Refuses to start where programs of commands would run as an account that owns something of ours.
+
+Asked by ``up`` and by workers: a program that runs as the owner of the data directory, or as the
+account of the embedded servers, could read keys and databases, or end the servers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from launcher.privileges import Account, PrivilegeError
+from shared.conf import conf
+from worker.programs.account import NoAccount, account_of_programs
+
+
+def require_account(data_dir: Path, servers: Account | None = None) -> None:
+    """Raise PrivilegeError unless programs can run as an account that owns nothing of ours.
+
+    Nothing is asked of a deployment without commands, or of a worker that stays what it is.
+    """
+    knobs = conf()
+    if not knobs.allowed_commands:
+        return
+    try:
+        account = account_of_programs(knobs.command_user)
+    except NoAccount as error:
+        raise PrivilegeError(str(error)) from error
+    if account is None:
+        return
+    owners = {data_dir: data_dir.stat().st_uid} if data_dir.is_dir() else {}
+    for what, uid in [*owners.items(), ("the embedded servers", servers and servers.uid)]:
+        if uid == account.uid:
+            raise PrivilegeError(
+                f"COMMAND_USER is the account of {what} (user id {uid}), which programs must not "
+                "be. Set COMMAND_USER to a user of its own, or leave it out."
+            )

@@ -1,0 +1,1 @@
+"""What operators run: commands, backup and restore, doctor, status, demo, storm."""

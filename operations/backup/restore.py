@@ -1,0 +1,96 @@
+"""Restoring a backup: verified before anything is touched, fenced before anything can run.
+
+The checks come first (passphrase, file, version, keys, target, processes), then the data, then
+the fence, then the place of the former data. An interrupted restore of the embedded database
+leaves what was there; on a given server it leaves a part, which no process should be started on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from django.conf import settings
+
+from executions.engine import fence
+from launcher import local_state
+from launcher.run_lock import AlreadyHeld, RunLock
+from operations.backup import archive, keys, programs
+from operations.backup.archive import Backup
+from operations.backup.make import count_rows
+from operations.backup.manifest import Manifest, known_migrations, refuse_newer
+from operations.backup.place import Place
+from shared.exceptions import Conflict, PunctualError
+from shared.sql import statement
+from wire import start_guard
+
+
+class Incomplete(PunctualError):
+    """What was restored is not what the backup has."""
+
+    code = "restore_incomplete"
+    status = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A backup whose file is whole and open, and which fits this version."""
+
+    backup: Backup
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.backup.manifest
+
+
+def check(path: Path, passphrase: str) -> Checked:
+    """Verify a backup without touching anything; raise Damaged, Unfit or WrongPassphrase."""
+    backup = archive.read(path, passphrase)
+    refuse_newer(backup.manifest, known_migrations())
+    keys.refuse_missing(backup.secrets)
+    return Checked(backup)
+
+
+def restore(checked: Checked, place: Place, *, overwrite: bool) -> None:
+    """Make the place what the backup says, with the fence standing.
+
+    Raise Conflict while processes run there, or where it is not empty and not to be overwritten.
+    """
+    try:
+        with RunLock(place.data_dir):
+            place.refuse_running()
+            if not (overwrite or place.is_empty()):
+                raise Conflict(
+                    "The target is not empty. Use --overwrite --yes to replace it.",
+                    code="not_empty",
+                )
+            _fill(checked, place)
+    except AlreadyHeld as held:
+        raise Conflict(
+            f"Punctual runs here (pid {held.pid}). Stop it: manage.py down.", code="running"
+        ) from held
+
+
+def _fill(checked: Checked, place: Place) -> None:
+    former = local_state.load_secrets(place.data_dir)
+    with place.emptied() as url:
+        programs.restore(url, checked.backup.pour)
+        _verify(url, checked.manifest)
+        with psycopg.connect(url) as session, session.cursor() as cursor:
+            fence.hold(cursor)
+            # Of a backup of the first format, which had the sessions.
+            cursor.execute(statement("backup/forget_sessions"))
+            cursor.execute(statement("backup/void_login_links"))
+        place.put_secrets(checked.backup.secrets, former)
+    if settings.REDIS_URL:
+        # A server of its own that has lived on: what was sent through it is void.
+        start_guard.renew_incarnation()
+
+
+def _verify(url: str, manifest: Manifest) -> None:
+    with psycopg.connect(url) as session:
+        found = count_rows(session)
+    wrong = sorted(name for name, count in manifest.row_counts.items() if found.get(name) != count)
+    if wrong:
+        raise Incomplete(f"Restored, but not all rows are there: {', '.join(wrong[:5])}.")

@@ -1,0 +1,135 @@
+"""The demo tenant: made by ``manage.py demo seed``, removed with everything by ``demo reset``.
+
+A tenant of that name that the seed did not make is never touched: the audit log tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from events import audit
+from events.models import AuditEntry
+from executions.engine import ledger
+from executions.engine.clocks import database_now
+from executions.models import DeadLetter
+from executions.services import changing
+from executions.services.history_samples import insert_history
+from executions.services.receiver_requests import required_address_of
+from executions.services.triggering import run_task
+from operations import demo_tasks, tenant_removal
+from shared.actor import COMMAND
+from shared.exceptions import Conflict, NotFound
+from tasks.calendars import limits_of
+from tasks.creation import create_tasks
+from tasks.definition import Definition
+from tasks.models import Task
+from tasks.services import Pause
+from tasks.validation import parse_create
+from tenants.choices import Role
+from tenants.models import Tenant
+from tenants.services import create_tenant, set_member
+
+NAME = "demo"
+_SEEDED = "demo.seeded"
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """What the demo tenant holds; ``made`` says whether this call has made it."""
+
+    tenant_id: UUID
+    made: bool
+    tasks: int
+    history: int
+    dead_letters: int
+
+
+def seed(receiver_url: str | None = None) -> Seeded:
+    """Make the demo tenant in one transaction, or find that it is there.
+
+    Its tasks call its own address at the test receiver, unless another one is given. Raise
+    NotFound where no receiver runs, Conflict when a tenant of that name has another origin.
+    """
+    present = Tenant.objects.filter(name=NAME).first()
+    if present is not None:
+        _require_ours(present)
+        return _describe(present, made=False, history=0)
+    with transaction.atomic(durable=True):
+        now = database_now()
+        ledger.ensure_days_ahead(now)
+        tenant = create_tenant(NAME, actor=COMMAND)
+        receiver_url = receiver_url or required_address_of(tenant.id)
+        for admin in get_user_model().objects.filter(is_superuser=True, is_active=True):
+            set_member(tenant.id, admin.pk, Role.OWNER, actor=COMMAND)
+        definitions, ids = _create_tasks(tenant, receiver_url)
+        past = demo_tasks.history(ids, definitions, now)
+        history = insert_history(tenant.id, past, actor=COMMAND)
+        changing.pause_task(
+            tenant.id, ids[demo_tasks.PAUSED], Pause(note=demo_tasks.PAUSE_NOTE), actor=COMMAND
+        )
+        for name in demo_tasks.FAILING:
+            run_task(tenant.id, ids[name], None, actor=COMMAND)
+        audit.record(tenant.id, COMMAND, _SEEDED, "tenant", tenant.id)
+        return _describe(tenant, made=True, history=history)
+
+
+def find() -> Tenant:
+    """Return the demo tenant; raise NotFound, or Conflict for one that is somebody's own."""
+    tenant = Tenant.objects.filter(name=NAME).first()
+    if tenant is None:
+        raise NotFound("There is no demo tenant. Make it with `manage.py demo seed`.")
+    _require_ours(tenant)
+    return tenant
+
+
+def describe() -> Seeded:
+    """Return what the demo tenant holds; raise as :func:`find`."""
+    return _describe(find(), made=False, history=0)
+
+
+def reset() -> Seeded:
+    """Stop the demo tenant's tasks and remove it with every row of it, but the audit log.
+
+    What runs is aborted first; what comes in afterwards finds nothing to write to.
+    """
+    tenant = find()
+    found = _describe(tenant, made=False, history=0)
+    for task in Task.objects.for_tenant(tenant.id):
+        with transaction.atomic(durable=True):
+            changing.delete_task(tenant.id, task.id, actor=COMMAND, cancel_running=True)
+    with transaction.atomic(durable=True):
+        tenant_removal.remove_tenant(tenant, actor=COMMAND)
+    return found
+
+
+def _create_tasks(
+    tenant: Tenant, receiver_url: str
+) -> tuple[dict[str, Definition], dict[str, UUID]]:
+    """Create the tasks; return their definitions and their ids by name."""
+    now, limits = database_now(), limits_of(tenant.id)
+    definitions = [
+        parse_create(body, now=now, limits=limits) for body in demo_tasks.bodies(receiver_url, now)
+    ]
+    made = create_tasks(tenant.id, definitions, actor=COMMAND, now=now)
+    return {one.name: one for one in definitions}, {task.name: task.id for task in made}
+
+
+def _require_ours(tenant: Tenant) -> None:
+    if not AuditEntry.objects.filter(tenant_id=tenant.id, action=_SEEDED).exists():
+        raise Conflict(
+            f"The tenant {NAME!r} was not made by `manage.py demo seed`; it is left alone."
+        )
+
+
+def _describe(tenant: Tenant, *, made: bool, history: int) -> Seeded:
+    return Seeded(
+        tenant_id=tenant.id,
+        made=made,
+        tasks=Task.objects.for_tenant(tenant.id).count(),
+        history=history,
+        dead_letters=DeadLetter.objects.for_tenant(tenant.id).filter(resolved=False).count(),
+    )

@@ -1,0 +1,140 @@
+"""Checks of PostgreSQL: version, durability, limits, schema, day tables, what is sealed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from executions.engine.clocks import database_now
+from executions.engine.ledger import DAILY_TABLES, parent_of
+from operations.doctor.finding import Finding, bad, good, odd
+from shared.commands import shown
+from shared.conf import conf
+from shared.encryption import DecryptionFailed, key_id_of, open_json
+from shared.sql import rows
+from tasks.models import TaskRevision
+from tasks.revisions import context_of
+from tasks.schedules.zones import release
+from tasks.zone_changes import recorded_release
+
+#: The first version that makes time-ordered ids itself.
+LOWEST_VERSION = 180000
+_DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
+_DAYS_NEEDED = 1
+
+
+def server_version() -> Finding:
+    """Check that the server is one that Punctual is made for."""
+    found = _settings()
+    evidence = f"PostgreSQL {found['server_version']}"
+    if int(found["server_version_num"]) < LOWEST_VERSION:
+        return bad("database", evidence, "Use PostgreSQL 18 or later.")
+    return good("database", evidence)
+
+
+def durability() -> Finding:
+    """Check that what was answered with 201 is still there after a crash."""
+    found = _settings()
+    evidence = ", ".join(f"{name} {found[name]}" for name in _DURABLE)
+    off = [name for name in _DURABLE if found[name] == "off"]
+    if off:
+        return bad(
+            "durability",
+            evidence,
+            f"Turn {' and '.join(off)} on in postgresql.conf: a crash would lose tasks.",
+        )
+    return good("durability", evidence)
+
+
+def connections() -> Finding:
+    """Check that the server's limit of connections is not near."""
+    found = _settings()
+    limit = int(found["max_connections"]) - int(found["superuser_reserved_connections"])
+    used = int(rows("doctor/connections")[0][0])
+    evidence = f"{used} of {limit} in use"
+    if used * 10 > limit * 8:
+        return odd("connections", evidence, "Raise max_connections, or run fewer processes.")
+    return good("connections", evidence)
+
+
+def migrations() -> Finding:
+    """Check that the schema is the code's."""
+    executor = MigrationExecutor(connection)
+    plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if plan:
+        names = ", ".join(f"{step.app_label}.{step.name}" for step, _ in plan[:3])
+        evidence = f"{len(plan)} not applied: {names}"
+        return bad("migrations", evidence, "Run `manage.py migrate`.")
+    return good("migrations", "all applied")
+
+
+def day_tables() -> Finding:
+    """Check that the tables of today and the coming days exist: a row without one is refused."""
+    now = database_now()
+    wanted = [now + timedelta(days=days) for days in range(conf().partition_days_ahead + 1)]
+    missing = {
+        parent: [
+            day for day in wanted if f"{parent}_{day:%Y%m%d}" not in _tables(parent_of(parent))
+        ]
+        for parent in DAILY_TABLES
+    }
+    soon = wanted[: _DAYS_NEEDED + 1]
+    lacking = [f"{name}_{day:%Y%m%d}" for name, days in missing.items() for day in days]
+    remedy = "A running scheduler makes them; see that one runs."
+    if any(day in days for day in soon for days in missing.values()):
+        return bad("day tables", f"missing: {', '.join(lacking)}", remedy)
+    if lacking:
+        return odd("day tables", f"missing: {', '.join(lacking)}", remedy)
+    return good("day tables", f"up to {wanted[-1]:%Y-%m-%d}")
+
+
+def zone_rules() -> Finding:
+    """Check that the tasks are computed with the zone database that is installed here."""
+    installed, recorded = release(), recorded_release()
+    if not recorded:
+        return good("zone rules", f"tzdata {installed}; recorded at the first check")
+    evidence = f"tasks are computed with tzdata {recorded}, installed is {installed}"
+    if installed != recorded:
+        remedy = "Upgrade every machine; then `manage.py schedule zones --check` moves the tasks."
+        return odd("zone rules", evidence, remedy)
+    return good("zone rules", f"tasks are computed with tzdata {recorded}, as installed")
+
+
+def open_transactions() -> Finding:
+    """Check that no session holds a transaction open, which stops the cleaning of all tables."""
+    found = rows("doctor/oldest_transaction")
+    if not found:
+        return good("open transactions", "none")
+    seconds, pid, application, state = found[0]
+    evidence = f"oldest {seconds:.0f} s: pid {pid}, {shown(application) or 'no name'}, {state}"
+    remedy = f"See what pid {pid} does; pg_terminate_backend({pid}) ends it."
+    if seconds > 600:
+        return bad("open transactions", evidence, remedy)
+    if seconds > 60:
+        return odd("open transactions", evidence, remedy)
+    return good("open transactions", f"oldest {max(0.0, seconds):.1f} s")
+
+
+def sealed_values() -> Finding:
+    """Check that the keys open what is stored: those of another installation would not."""
+    newest = TaskRevision.objects.order_by("-id").first()
+    if newest is None:
+        return good("sealed values", "nothing is stored yet")
+    sealed = bytes(newest.sealed)
+    key = shown(key_id_of(sealed))
+    try:
+        open_json(sealed, context_of(newest.task_id, newest.version))
+    except DecryptionFailed as error:
+        remedy = "Restore the ENCRYPTION_KEYS, or the secrets.json, of this database."
+        return bad("sealed values", error.message, remedy)
+    return good("sealed values", f"the newest opens with {key}")
+
+
+def _settings() -> dict[str, str]:
+    return dict(rows("doctor/settings"))
+
+
+def _tables(parent: str) -> set[str]:
+    return {row[0] for row in rows("prune/existing_days", {"parent": parent})}

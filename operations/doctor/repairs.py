@@ -1,0 +1,75 @@
+"""What ``doctor --fix`` may do by itself: make what is missing, never change what is there.
+
+Each repair can be repeated at any time, also while everything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import redis
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, transaction
+
+from executions.engine import ledger, outcome_stream
+from executions.engine.clocks import database_now
+from operations.housekeeping_entries import ensure_entries
+from shared.commands import first_line
+from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What one repair did; ``failed`` says why it could not."""
+
+    repair: str
+    done: str
+    failed: str = ""
+
+
+def repair_all() -> Iterator[Repair]:
+    """Do every safe repair and yield what each did."""
+    for name, work in _REPAIRS:
+        try:
+            yield Repair(name, work())
+        except (DatabaseError, ImproperlyConfigured, redis.RedisError, OSError) as error:
+            yield Repair(name, "", first_line(error))
+
+
+def _days() -> str:
+    with transaction.atomic(durable=True):
+        made = ledger.ensure_days_ahead(database_now())
+    return f"made {made} day tables" if made else "nothing was missing"
+
+
+def _entries() -> str:
+    with transaction.atomic(durable=True):
+        made = ensure_entries()
+    return f"made {', '.join(made)}" if made else "nothing was missing"
+
+
+def _outcome_group() -> str:
+    if not settings.REDIS_URL:
+        raise ImproperlyConfigured("No address of Redis is known.")
+    if _has_group():
+        return "nothing was missing"
+    outcome_stream.ensure_group()
+    return "made the recorders' group"
+
+
+def _has_group() -> bool:
+    try:
+        groups = client().xinfo_groups(OUTCOME_STREAM)
+    except redis.ResponseError:
+        # No stream yet.
+        return False
+    return any(group["name"] in (OUTCOME_GROUP, OUTCOME_GROUP.encode()) for group in groups)
+
+
+_REPAIRS: Sequence[tuple[str, Callable[[], str]]] = (
+    ("day tables", _days),
+    ("housekeeping", _entries),
+    ("outcome group", _outcome_group),
+)

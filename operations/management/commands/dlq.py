@@ -1,0 +1,158 @@
+"""``manage.py dlq``: the dead letters: causes, lists, one in full, and what to do with them.
+
+Actions take ids or filters. More than one letter is a bulk job: its exact scope is shown
+before anything happens, and its items are the ones that were counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from operations.bulk.options import add_action_options, add_letter_filters
+from operations.dead_letters import actions, letters
+from shared.command_parser import Verb
+from shared.commands import VerbCommand, wrong_use
+
+_STATES = {"open": False, "resolved": True, "all": None}
+
+
+def _groups(command: Any, options: Mapping[str, Any]) -> None:
+    groups = list(_chosen(options).grouped_by_signature()[: max(0, options["limit"])])
+    command.emit(options, {"groups": groups}, letters.group_lines(groups))
+
+
+def _list(command: Any, options: Mapping[str, Any]) -> None:
+    found = _chosen(options)
+    total = found.count()
+    page = list(found.order_by("-created_at", "-id")[: max(0, options["limit"])])
+    documents = letters.documents(page, payload=options["payload"])
+    document = {"dead_letters": documents, "total": total}
+    command.emit(options, document, letters.list_lines(page, wide=options["wide"]))
+    if total > len(page):
+        command.note(f"{len(page)} of {total} dead letters; see more with --limit")
+
+
+def _show(command: Any, options: Mapping[str, Any]) -> None:
+    letter = letters.find_letter(options["id"])
+    document = letters.document(letter, payload=options["payload"])
+    command.emit(options, document, letters.show_lines(document))
+
+
+def _export(command: Any, options: Mapping[str, Any]) -> None:
+    documents = letters.export(_chosen(options), payload=options["payload"])
+    if options["json"]:
+        found = list(documents)
+        command.emit(options, {"dead_letters": found, "total": len(found)}, ())
+        return
+    count = 0
+    for document in documents:
+        command.emit_line(document)
+        count += 1
+    command.note(f"{count} dead letters")
+
+
+def _chosen(options: Mapping[str, Any]) -> Any:
+    state, word = options["state"], options["resolved_as"]
+    if word is not None and state == "open":
+        raise wrong_use("--resolved-as", "open dead letters are not resolved; leave --state out")
+    # Without a word of its own a list is of what waits for a person.
+    state = state or ("open" if word is None else "resolved")
+    return letters.matching({**options, "resolved": _STATES[state]})
+
+
+def _add_filters(parser: Any) -> None:
+    add_letter_filters(parser)
+    parser.add_argument(
+        "--state", choices=_STATES, help="(open, or resolved where --resolved-as is given)"
+    )
+
+
+def _add_group_options(parser: Any) -> None:
+    _add_filters(parser)
+    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+
+
+def _add_list_options(parser: Any) -> None:
+    _add_group_options(parser)
+    parser.add_argument("--wide", action="store_true", help="full ids and names")
+    _add_payload(parser)
+
+
+def _add_export_options(parser: Any) -> None:
+    _add_filters(parser)
+    _add_payload(parser)
+
+
+def _add_show_options(parser: Any) -> None:
+    parser.add_argument("id", help="the id, or its end as the list shows it")
+    _add_payload(parser)
+
+
+def _add_payload(parser: Any) -> None:
+    parser.add_argument("--payload", action="store_true", help="show payloads unmasked")
+
+
+def _action(name: str, text: str, *examples: str) -> Verb:
+    return Verb(
+        name,
+        text,
+        tuple(f"dlq {name} {example}" for example in examples),
+        actions.act,
+        lambda parser: add_action_options(parser, name),
+        dangerous=True,
+    )
+
+
+class Command(VerbCommand):
+    """Look at dead letters, retry, resolve, archive, purge and export them."""
+
+    help = "Executions that failed for good: look at them and decide what becomes of them."
+    verbs = (
+        Verb(
+            "groups",
+            "count dead letters by cause, most frequent first",
+            ("dlq groups", "dlq groups --tenant default --json"),
+            _groups,
+            _add_group_options,
+        ),
+        Verb(
+            "list",
+            "list dead letters, newest first",
+            (
+                "dlq list --signature http_status:503",
+                "dlq list --state all --wide",
+                "dlq list --resolved-as fixed",
+            ),
+            _list,
+            _add_list_options,
+        ),
+        Verb(
+            "show",
+            "show a dead letter with its attempts and the last answer",
+            ("dlq show 1f2e3d4c5b6a --payload",),
+            _show,
+            _add_show_options,
+        ),
+        _action(
+            "retry",
+            "run the work again and resolve as retried",
+            "1f2e3d4c5b6a --payload '{\"n\": 2}'",
+            "--signature http_status:503 --rate 10/s --canary 5 --stop-on-failure-rate 0.5",
+        ),
+        _action(
+            "resolve",
+            "close without running again",
+            '--task 1f2e3d4c5b6a --note "sent by hand"',
+        ),
+        _action("archive", "put aside", "--q invoice --yes"),
+        _action("purge", "remove with payload", "--all --dry-run"),
+        Verb(
+            "export",
+            "print one JSON line for each dead letter, oldest first",
+            ("dlq export --state all > letters.jsonl",),
+            _export,
+            _add_export_options,
+            stream=True,
+        ),
+    )

@@ -1,0 +1,134 @@
+"""``manage.py schedule preview``: a schedule in plain words, with its next times.
+
+It is read by the rules of creation; nothing is saved. Calendars are those of a tenant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from operations.tenancy import chosen_tenant
+from shared.commands import PunctualCommand
+from shared.durations import DurationError, format_iso, parse_duration
+from shared.exceptions import FieldError, InvalidInput
+from tasks.calendars import book
+from tasks.choices import CALENDAR_POLICIES, DST_GAP, DST_OVERLAP
+from tasks.limits import Book, no_calendars
+from tasks.preview import DEFAULT_COUNT, MAX_COUNT, preview
+from tasks.schedules.notes import NOTE_TEXTS
+
+#: What a field of the preview is called on the command line.
+_OPTIONS = {
+    "count": "--count",
+    "from": "--from",
+    "timezone": "--timezone",
+    "start_at": "--start-at",
+    "end_at": "--end-at",
+    "working_day": "--working-day",
+    "calendars": "--calendar",
+    "calendar_policy": "--calendar-policy",
+    "jitter_seconds": "--jitter",
+}
+
+
+def add_preview_options(parser: CommandParser) -> None:
+    """Add the options of ``preview``."""
+    parser.add_argument(
+        "expression", help="cron (5 or 6 fields, @daily …) or an interval such as 15m or PT15M"
+    )
+    parser.add_argument("--timezone", "--tz", default="UTC", metavar="ZONE", help="IANA zone (UTC)")
+    parser.add_argument(
+        "--count", type=int, default=DEFAULT_COUNT, help=f"1 to {MAX_COUNT} ({DEFAULT_COUNT})"
+    )
+    parser.add_argument("--from", dest="start", metavar="TIME", help="RFC 3339 time (now)")
+    parser.add_argument("--start-at", metavar="TIME", help="no earlier than then")
+    parser.add_argument("--end-at", metavar="TIME", help="no later than then")
+    parser.add_argument(
+        "--dst-gap", choices=DST_GAP, help="a time that the clocks skip (next_valid)"
+    )
+    parser.add_argument(
+        "--dst-overlap", choices=DST_OVERLAP, help="a time that comes twice (first)"
+    )
+    parser.add_argument(
+        "--working-day", type=int, metavar="N", help="the N-th of the month; -1 is the last"
+    )
+    parser.add_argument("--calendar", action="append", metavar="NAME", help="repeatable")
+    parser.add_argument(
+        "--calendar-policy", choices=CALENDAR_POLICIES, help="what a calendar excludes (skip)"
+    )
+    parser.add_argument(
+        "--jitter", metavar="SECONDS", type=float, help="over how much starts are spread (0)"
+    )
+    parser.add_argument("--tenant", help="whose calendars: name or id")
+
+
+def preview_schedule(command: PunctualCommand, options: Mapping[str, Any]) -> None:
+    """Preview, with the rules that hold for creation."""
+    calendars: Book = no_calendars
+    if options["calendar"]:
+        calendars = book(chosen_tenant(options["tenant"]).id)
+    try:
+        found = preview(_body(options), now=datetime.now(UTC), calendars=calendars)
+    except InvalidInput as error:
+        raise InvalidInput([_named(item) for item in error.errors]) from error
+    command.emit(options, found, _lines(found))
+
+
+def _body(options: Mapping[str, Any]) -> dict[str, Any]:
+    expression = options["expression"].strip()
+    interval = _interval(expression)
+    given = {
+        "every": interval,
+        "cron_expression": None if interval else expression,
+        "timezone": options["timezone"],
+        "count": options["count"],
+        "from": options["start"],
+        "start_at": options["start_at"],
+        "end_at": options["end_at"],
+        "dst_gap": options["dst_gap"],
+        "dst_overlap": options["dst_overlap"],
+        "working_day": options["working_day"],
+        "calendars": options["calendar"],
+        "calendar_policy": options["calendar_policy"],
+        "jitter_seconds": options["jitter"],
+    }
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def _interval(expression: str) -> str | None:
+    """Return the expression as an ISO 8601 duration when it is an interval."""
+    if " " in expression:
+        return None
+    if expression[:1] in ("P", "p"):
+        return expression
+    try:
+        return format_iso(parse_duration(expression))
+    except DurationError:
+        return None
+
+
+def _named(item: FieldError) -> FieldError:
+    places = item.pointer.split("/")
+    option = next((_OPTIONS[place] for place in reversed(places) if place in _OPTIONS), None)
+    message = f"{option}: {item.message}" if option else item.message
+    return FieldError(item.pointer, item.code, message)
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield found["text"]
+    if not found["occurrences"]:
+        yield "It does not fire again."
+    for occurrence in found["occurrences"]:
+        local = datetime.fromisoformat(occurrence["local"])
+        notes = "".join(f"  {NOTE_TEXTS.get(note, note)}" for note in occurrence["notes"])
+        yield f"  {local:%a %Y-%m-%d %H:%M:%S %z}  {occurrence['utc']}{_until(occurrence)}{notes}"
+
+
+def _until(occurrence: Mapping[str, Any]) -> str:
+    """Return up to when it may start, where jitter moves it."""
+    until: str = occurrence["due_until"]
+    return "" if until == occurrence["due_from"] else f" to {until}"

@@ -1,0 +1,111 @@
+"""How the installation does at this moment: open work, start delay, who runs.
+
+Called by the command. Counts of open work are exact at the moment of the question. What ended in
+the last hour, and how late it started, is the sum of the minute statistics that tenants see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from executions.engine import refusals
+from executions.engine.clocks import database_now
+from executions.models import DeadLetter
+from executions.stats.minutes import first_minute, percentiles, wire_bound
+from operations.doctor.runtime import (
+    OUTCOME_STUCK_SECONDS,
+    live_recorders,
+    oldest_outcome_seconds,
+)
+from scheduler_site.health import readiness
+from shared.clock_watch import skews
+from shared.conf import conf
+from shared.sql import rows
+from wire import heartbeats
+
+#: From here on a start counts as late.
+LATE_SECONDS = 1.0
+#: Work that waits this long says that something is wrong, not that a moment was busy.
+STUCK_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One moment of an installation; ``problems`` say in words why it is not healthy.
+
+    ``start_delay_ms`` are upper bounds, infinity for more than a minute.
+    """
+
+    due: int
+    late: int
+    queued: int
+    running: int
+    retrying: int
+    succeeded_last_hour: int
+    failed_last_hour: int
+    start_delay_ms: dict[str, float | None]
+    dead_letters_open: int
+    schedulers: int
+    workers: int
+    worker_slots: int
+    recorders: int
+    partitions_owned: int
+    partitions_total: int
+    refused: dict[str, int]
+    problems: list[str]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether due work runs."""
+        return not self.problems
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the form of ``status --json``."""
+        delays = {name: wire_bound(bound) for name, bound in self.start_delay_ms.items()}
+        return {"healthy": self.healthy, **asdict(self), "start_delay_ms": delays}
+
+
+def read_status() -> Status:
+    """Ask database and Redis; raise what they raise when they cannot be asked."""
+    now = database_now()
+    due, late, queued, running, retrying = rows("status/open_work", {"late": LATE_SECONDS})[0]
+    succeeded, failed, starts = rows("status/recent", {"since": first_minute(now)})[0]
+    delay = percentiles(starts or [0])
+    taking = [worker for worker in heartbeats.workers() if worker.takes_work]
+    owned, total = rows("leases/has_live_scheduler")[0]
+    schedulers = rows("status/live_schedulers", {"ttl": conf().partition_lease_seconds})[0][0]
+    recorders = live_recorders()
+    return Status(
+        due=due,
+        late=late,
+        queued=queued,
+        running=running,
+        retrying=retrying,
+        succeeded_last_hour=succeeded,
+        failed_last_hour=failed,
+        start_delay_ms={"p50": delay.p50, "p95": delay.p95, "p99": delay.p99},
+        dead_letters_open=DeadLetter.objects.filter(resolved=False).count(),
+        schedulers=schedulers,
+        workers=len(taking),
+        worker_slots=sum(worker.slots for worker in taking),
+        recorders=recorders,
+        partitions_owned=owned,
+        partitions_total=total,
+        refused=refusals.read(),
+        problems=_problems(recorders),
+    )
+
+
+def _problems(recorders: int) -> list[str]:
+    found = [what for what in readiness().values() if what != "ok"]
+    if not recorders:
+        found.append("no live recorder writes outcomes")
+    found += [str(skew) for skew in skews()]
+    unwritten = oldest_outcome_seconds()
+    if unwritten > OUTCOME_STUCK_SECONDS:
+        found.append(f"outcomes are not written since {unwritten:.0f} s")
+    waiting = rows("doctor/oldest_due")
+    if waiting and waiting[0][2] > STUCK_SECONDS:
+        found.append(f"execution {waiting[0][1]} is due since {waiting[0][2]:.0f} s")
+    return found

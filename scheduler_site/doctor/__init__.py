@@ -1,8 +1,0 @@
-"""``manage.py doctor``: what is wrong with an installation, by evidence, and how to mend it."""
-
-from __future__ import annotations
-
-from scheduler_site.doctor.examination import examine
-from scheduler_site.doctor.finding import Finding, Verdict
-
-__all__ = ["Finding", "Verdict", "examine"]

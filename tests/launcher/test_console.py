@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import io
+import threading
+
+from launcher import console as module
+from launcher.console import Console
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Stuck(io.StringIO):
+    """A stream that takes nothing until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let_go = threading.Event()
+        self.entered = threading.Event()
+
+    def write(self, text: str) -> int:
+        self.entered.set()
+        self.let_go.wait(10)
+        return super().write(text)
+
+
+def test_lines_are_prefixed_with_the_name_of_their_process():
+    stream = io.StringIO()
+    console = Console(stream, width=10)
+
+    console.log("web-1", "one")
+    console.log("worker-1", "two")
+    console.close()
+
+    assert stream.getvalue() == "web-1      | one\nworker-1   | two\n"
+
+
+def test_colours_are_for_terminals_without_no_color(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = Terminal()
+    console = Console(coloured)
+    console.log("web-1", "one")
+    console.close()
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = Terminal()
+    console = Console(plain)
+    console.log("web-1", "one")
+    console.close()
+
+    assert "\x1b[" in coloured.getvalue()
+    assert "\x1b[" not in plain.getvalue()
+
+
+def test_reader_that_takes_nothing_holds_nobody_up_and_losses_are_counted(monkeypatch):
+    monkeypatch.setattr(module, "MAX_WAITING_LINES", 3)
+    stream = Stuck()
+    console = Console(stream)
+    console.log("web-1", "first")
+    stream.entered.wait(10)
+
+    for number in range(10):
+        console.log("web-1", f"line {number}")
+    stream.let_go.set()
+    console.close(timeout=10)
+
+    assert "7 lines were dropped" in stream.getvalue()
+    assert "line 2" in stream.getvalue()
+
+
+def test_reader_that_went_away_does_not_end_the_console():
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    console = Console(Gone())
+
+    console.log("web-1", "one")
+    console.log("web-1", "two")
+
+    console.close()
+
+
+def test_closing_twice_is_allowed():
+    console = Console(io.StringIO())
+
+    console.close()
+    console.close()

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.sessions.backends.db import SessionStore
+
+from executions.engine import fence
+from launcher import local_state
+from launcher.run_lock import RunLock
+from operations.backup import keys, programs
+from operations.backup.archive import SealedBackup
+from operations.backup.exceptions import Damaged, Unfit, WrongPassphrase
+from operations.backup.make import count_rows, database_address, make_backup
+from operations.backup.place import Place
+from operations.backup.restore import Checked, Incomplete, check, restore
+from shared.exceptions import Conflict
+from tests.executions.old_days import forget, half_detach, put
+from tests.factories import make_task, make_tenant, once
+from tests.operations.backup.files import PASSPHRASE, cheap, write, write_first_format
+from wire import start_guard
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap(monkeypatch)
+    monkeypatch.delenv("ENCRYPTION_KEYS", raising=False)
+
+
+@pytest.fixture
+def target() -> Iterator[str]:
+    """Return the address of an empty database on the tests' server."""
+    with psycopg.connect(database_address(), autocommit=True) as session:
+        session.execute("CREATE DATABASE restore_target")
+    yield f"{database_address()} dbname=restore_target"
+    with psycopg.connect(database_address(), autocommit=True) as session:
+        session.execute("DROP DATABASE restore_target WITH (FORCE)")
+
+
+@pytest.fixture
+def _no_old_days(transactional_db: None) -> Iterator[None]:
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> Checked:
+    """Return a backup of the tests' database with one task."""
+    make_task(make_tenant("Alpha"), once())
+    make_backup(tmp_path / "a", PASSPHRASE)
+    return check(tmp_path / "a", PASSPHRASE)
+
+
+def value(url: str, question: str) -> Any:
+    with psycopg.connect(url) as session:
+        return session.execute(question).fetchall()[0][0]
+
+
+def test_the_restored_database_has_every_row_and_is_fenced(
+    checked: Checked, target: str, tmp_path: Path
+):
+    before = start_guard.current_incarnation()
+
+    restore(checked, Place(tmp_path / "b", target), overwrite=False)
+
+    assert value(target, "SELECT count(*) FROM tasks") == 1
+    assert (
+        value(target, f"SELECT count(*) FROM partition_leases WHERE owner <> '{fence.OWNER}'") == 0
+    )
+    token = value(target, "SELECT last_value FROM execution_token_seq")
+    assert token > checked.manifest.last_token + 2**39
+    assert local_state.load_secrets(tmp_path / "b")["encryption_keys"]
+    assert start_guard.current_incarnation() != before
+
+
+@pytest.mark.usefixtures("_no_old_days")
+def test_a_day_that_was_half_detached_is_in_the_ledger_again(target: str, tmp_path: Path):
+    put(make_tenant("Alpha"), 20)
+    half_detach("executions", 20)
+    make_backup(tmp_path / "a", PASSPHRASE)
+
+    restore(check(tmp_path / "a", PASSPHRASE), Place(tmp_path / "b", target), overwrite=False)
+
+    assert value(target, "SELECT count(*) FROM executions") == 1
+    assert value(target, "SELECT count(*) FROM pg_inherits WHERE inhdetachpending") == 0
+
+
+def test_an_installation_that_runs_is_refused(checked: Checked, target: str, tmp_path: Path):
+    with RunLock(tmp_path / "b"), pytest.raises(Conflict) as refused:
+        restore(checked, Place(tmp_path / "b", target), overwrite=True)
+
+    assert refused.value.code == "running"
+    assert value(target, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
+
+
+def test_a_target_with_data_is_refused_unless_it_is_to_be_replaced(
+    checked: Checked, target: str, tmp_path: Path
+):
+    place = Place(tmp_path / "b", target)
+    with psycopg.connect(target) as session:
+        session.execute("CREATE TABLE precious (id int)")
+
+    with pytest.raises(Conflict) as refused:
+        restore(checked, place, overwrite=False)
+
+    assert refused.value.code == "not_empty"
+    assert value(target, "SELECT count(*) FROM precious") == 0
+    restore(checked, place, overwrite=True)
+    assert value(target, "SELECT to_regclass('precious') IS NULL")
+
+
+def test_rows_that_are_missing_are_told(checked: Checked, target: str, tmp_path: Path):
+    counts = {**checked.manifest.row_counts, "tasks": 2}
+    assert isinstance(checked.backup, SealedBackup)
+    backup = replace(checked.backup, manifest=replace(checked.manifest, row_counts=counts))
+
+    with pytest.raises(Incomplete, match="tasks"):
+        restore(Checked(backup), Place(tmp_path / "b", target), overwrite=False)
+
+    assert local_state.load_secrets(tmp_path / "b") == {}
+
+
+def test_a_wrong_passphrase_is_found_before_anything_is_touched(tmp_path: Path):
+    with pytest.raises(WrongPassphrase):
+        check(write(tmp_path / "a"), "another passphrase")
+
+
+def test_a_damaged_file_is_found_before_anything_is_touched(tmp_path: Path):
+    path = write(tmp_path / "a")
+    path.write_bytes(path.read_bytes()[:-2000])
+
+    with pytest.raises(Damaged):
+        check(path, PASSPHRASE)
+
+
+@pytest.mark.parametrize("written", [write, write_first_format])
+def test_a_newer_version_is_found_before_anything_is_touched(tmp_path: Path, written: Any):
+    path = written(tmp_path / "a", migrations={"executions": ["9999_future"]})
+
+    with pytest.raises(Unfit, match="newer version"):
+        check(path, PASSPHRASE)
+
+
+@pytest.fixture
+def first_format(tmp_path: Path) -> Path:
+    """Return a backup of the tests' database as a release before wrote it, sessions included."""
+    make_task(make_tenant("Alpha"), once())
+    User.objects.create_user("member")
+    session = SessionStore()
+    session["_auth_user_id"] = "1"
+    session.save()
+    with psycopg.connect(database_address()) as held:
+        held.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        [[snapshot]] = held.execute("SELECT pg_export_snapshot()").fetchall()
+        dump = b"".join(programs.dump(database_address(), snapshot))
+        counts = count_rows(held)
+    return write_first_format(tmp_path / "a", dump, keys.current(), row_counts=counts)
+
+
+def test_a_backup_of_the_first_format_is_restored_without_its_sessions(
+    first_format: Path, target: str, tmp_path: Path
+):
+    checked = check(first_format, PASSPHRASE)
+    assert checked.manifest.row_counts["django_session"] == 1
+
+    restore(checked, Place(tmp_path / "b", target), overwrite=False)
+
+    assert value(target, "SELECT count(*) FROM tasks") == 1
+    assert value(target, "SELECT count(*) FROM django_session") == 0
+
+
+def test_a_login_link_from_before_the_restore_opens_nothing(
+    first_format: Path, target: str, tmp_path: Path
+):
+    member = User.objects.get(username="member")
+    token = default_token_generator.make_token(member)
+
+    restore(check(first_format, PASSPHRASE), Place(tmp_path / "b", target), overwrite=False)
+
+    assert default_token_generator.check_token(member, token)
+    member.last_login = value(target, "SELECT last_login FROM auth_user WHERE username = 'member'")
+    assert not default_token_generator.check_token(member, token)
+
+
+def test_keys_that_the_environment_lacks_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ENCRYPTION_KEYS", "here")
+
+    with pytest.raises(Unfit, match="k1"):
+        check(write(tmp_path / "a"), PASSPHRASE)
+
+
+def test_without_a_redis_of_ones_own_nothing_is_asked(
+    checked: Checked, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+    monkeypatch.setattr(start_guard, "renew_incarnation", None)
+
+    restore(checked, Place(tmp_path / "b", target), overwrite=False)

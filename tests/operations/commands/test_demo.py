@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from executions.services.receiver_requests import address_of, segment
+from tasks.models import Task
+from tasks.revisions import read_definition
+from tenants.models import Tenant
+from tests.factories import make_tenant
+from tests.operations.demo_tenant import RECEIVER, allow_receiver
+from tests.support.command_calls import call, type_in
+from tests.support.command_documents import read_document
+from tests.support.receiving import deliver, receiving
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _receiver(settings, tmp_path, monkeypatch):
+    allow_receiver(settings)
+    monkeypatch.setenv("DATA_DIR", str(tmp_path))
+
+
+def test_a_seed_tells_what_it_made_and_a_second_one_that_it_is_there():
+    first = read_document("demo-seed", call("demo", "seed", "--receiver", RECEIVER, "--json").out)
+    second = call("demo", "seed", "--receiver", RECEIVER)
+
+    assert first["made"]
+    assert (second.code, second.err) == (0, "")
+    assert second.out.startswith("The tenant demo is there already: ")
+
+
+def test_without_a_receiver_there_is_nothing_to_call():
+    assert call("demo", "seed").code == 3
+    assert call("demo", "seed", "--receiver", "nowhere").code == 2
+    assert not Tenant.objects.exists()
+
+
+def test_a_reset_asks_first(monkeypatch):
+    call("demo", "seed", "--receiver", RECEIVER)
+
+    assert call("demo", "reset").code == 2
+    type_in(monkeypatch, "n\n")
+    assert call("demo", "reset").code == 1
+    document = read_document("demo-reset", call("demo", "reset", "--yes", "--json").out)
+
+    assert document["tasks"] >= 12
+    assert not Tenant.objects.filter(name="demo").exists()
+    assert call("demo", "reset", "--yes").code == 3
+
+
+def test_somebody_elses_tenant_is_a_conflict():
+    make_tenant("demo")
+
+    assert call("demo", "seed", "--receiver", RECEIVER).code == 4
+    assert call("demo", "reset", "--yes").code == 4
+
+
+def test_the_tasks_call_the_tenants_own_address_at_the_receiver(settings, tmp_path):
+    with receiving(settings, tmp_path):
+        assert call("demo", "seed").code == 0
+
+    tenant = Tenant.objects.get(name="demo")
+    definitions = [read_definition(task) for task in Task.objects.for_tenant(tenant.id)]
+    assert {urlsplit(str(one.target["url"])).path.split("/")[1] for one in definitions} == {
+        segment(tenant.id)
+    }
+
+
+def test_the_sink_tells_what_it_got_last_but_not_what_that_carried(settings, tmp_path):
+    with receiving(settings, tmp_path):
+        call("demo", "seed")
+        deliver(f"{address_of(Tenant.objects.get(name='demo').id)}ok", body=b"secret")
+        said = call("demo", "sink", "--json")
+
+    document = read_document("demo-sink", said.out)
+    assert (said.code, document["answers"]) == (0, True)
+    assert document["last_request"]["path"] == "/ok"
+    assert "secret" not in said.out
+
+
+def test_a_sink_that_is_away_exits_with_1(settings, tmp_path):
+    with receiving(settings, tmp_path):
+        call("demo", "seed")
+
+    said = call("demo", "sink", "--json")
+
+    assert said.code == 1
+    assert read_document("demo-sink", said.out)["answers"] is False
+
+
+def test_without_a_demo_tenant_or_a_receiver_there_is_no_sink():
+    assert call("demo", "sink").code == 3
+    call("demo", "seed", "--receiver", RECEIVER)
+    assert call("demo", "sink").code == 3
