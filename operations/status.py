@@ -18,7 +18,7 @@ from operations.doctor.runtime import (
     live_recorders,
     oldest_outcome_seconds,
 )
-from scheduler_site.health import readiness
+from operations.health import readiness
 from shared.clock_watch import skews
 from shared.conf import conf
 from shared.sql import rows

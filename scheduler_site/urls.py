@@ -6,10 +6,12 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from scheduler_site import api_v1, health, login
+from dashboard import one_time_login
+from operations import health
+from scheduler_site import api_v1
 
 urlpatterns = [
-    path("login/<int:user_id>/<str:token>", login.one_time_login, name="one-time-login"),
+    path("login/<int:user_id>/<str:token>", one_time_login.one_time_login, name="one-time-login"),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("v1/", include(api_v1)),

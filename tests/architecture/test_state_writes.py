@@ -25,7 +25,7 @@ SQL_OWNERS = {
     "executions/services/history_samples.py",
 }
 _TABLES = ("executions", "open_executions", "ended_executions")
-_SCOPE = ("tasks", "executions", "scheduler_site", "dashboard", "workflows")
+_SCOPE = ("tasks", "executions", "operations", "scheduler_site", "dashboard", "workflows")
 
 
 def test_only_the_owners_write_a_status():

@@ -13,8 +13,7 @@ from executions.models import Execution
 from executions.services import changing
 from executions.stats import overview
 from executions.stats.minutes import wire_bound
-from operations import status
-from scheduler_site import health
+from operations import health, status
 from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
 from tasks.services import Pause

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import resolve
 
-from scheduler_site import health
+from operations import health
 
 
 @pytest.mark.parametrize(

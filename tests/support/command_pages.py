@@ -19,7 +19,7 @@ _DJANGO = {
 # What `up` calls, and Django's own, which has its own form.
 _INTERNAL = {"bootstrap", "migrate"}
 _COMMON = {"--json", "--quiet", "--no-color"}
-_PACKAGES = {"scheduler_site", "notifications", "executions", "tasks", "tenants", "events"}
+_PACKAGES = {"operations", "launcher"}
 
 _HEAD = """# Commands
 

@@ -14,11 +14,11 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
+from dashboard.one_time_login import login_path
 from executions.engine import fence, ledger
 from executions.engine.clocks import database_now
 from executions.engine.outcome_stream import ensure_group
 from operations.housekeeping_entries import ensure_entries
-from scheduler_site.login import login_path
 from shared.actor import COMMAND
 from shared.sql import rows
 from tenants.choices import SCOPES, Role

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from scheduler_site.login import login_path
+from dashboard.one_time_login import login_path
 
 pytestmark = pytest.mark.django_db
 

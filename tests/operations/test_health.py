@@ -10,7 +10,7 @@ from django.test import Client
 
 from executions.engine import fence
 from executions.engine.partitions import Partitions
-from scheduler_site import health
+from operations import health
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
 from wire.heartbeats import beat_script
 
