@@ -22,7 +22,8 @@ from launcher.privileges import Account, PrivilegeError, account_of
 from shared import rights
 
 _BASE_DIR = Path(__file__).resolve().parent.parent
-_PACKAGES = "scheduler_site dashboard notifications executions tasks tenants events shared".split()
+#: What no process of the product imports.
+_NOT_RUN = {"tests", "bench"}
 #: What ``env.text`` reads from files, which may be root's alone.
 _FROM_FILES = (
     "ADMIN_PASSWORD BOOTSTRAP_API_KEY DATABASE_URL EMAIL_URL ENCRYPTION_KEYS REDIS_URL SECRET_KEY"
@@ -80,8 +81,9 @@ def _needed() -> Iterator[Path]:
 
 def _compile() -> None:
     """Compile our modules, whose directories the account may not write to."""
-    for package in _PACKAGES:
-        compileall.compile_dir(_BASE_DIR / package, quiet=2)
+    for package in (found.parent for found in _BASE_DIR.glob("*/__init__.py")):
+        if package.name not in _NOT_RUN:
+            compileall.compile_dir(package, quiet=2)
 
 
 def _require_archive(account: Account) -> None:
