@@ -27,6 +27,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from api.common.outages import is_outage
+from api.common.trace import trace_id_of
+from api.idempotency import IdempotencyInProgress, answer_once
 from dashboard.sent_forms import (
     answer_script,
     has_typed,
@@ -36,13 +39,10 @@ from dashboard.sent_forms import (
     tell_script,
 )
 from shared.actor import Actor
-from shared.api.outages import is_outage
-from shared.api.trace import trace_id_of
 from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput, PunctualError
 from shared.request_actor import actor_of
 from tenants.choices import Role
-from tenants.idempotency import IdempotencyInProgress, answer_once
 from tenants.models import Membership, Tenant
 
 log = logging.getLogger(__name__)

@@ -12,10 +12,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from api.common.pagination import LIST_PARAMETERS, paginate
+from api.common.query import Parameter, read_query
 from executions.models import Execution
 from executions.presentation import present_executions
-from shared.api.pagination import LIST_PARAMETERS, paginate
-from shared.api.query import Parameter, read_query
 from shared.ids import moment_of
 
 _SECOND = timedelta(seconds=1)

@@ -91,8 +91,8 @@ IS_BARE = PROCESS_KIND in {"supervisor", "receiver"}
 INSTALLED_APPS = ["launcher", "scheduler_site"] if IS_BARE else _APPS
 
 MIDDLEWARE = [
-    "shared.api.middleware.TraceMiddleware",
-    "shared.api.middleware.ProblemMiddleware",
+    "api.common.middleware.TraceMiddleware",
+    "api.common.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "dashboard.middleware.ContentSecurityPolicyMiddleware",
     "dashboard.middleware.PageCompressionMiddleware",
@@ -222,13 +222,13 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChanne
 
 # --- REST --------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.api.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["shared.api.permissions.HasScope"],
-    "DEFAULT_PARSER_CLASSES": ["shared.api.parsers.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["shared.api.renderers.OrjsonRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "shared.api.schema.ProblemAutoSchema",
-    "EXCEPTION_HANDLER": "shared.api.problems.handle_exception",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "shared.api.accept.FirstRenderer",
+    "DEFAULT_AUTHENTICATION_CLASSES": ["api.tenants.authentication.ApiKeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["api.common.permissions.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["api.common.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["api.common.renderers.OrjsonRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "api.common.schema.ProblemAutoSchema",
+    "EXCEPTION_HANDLER": "api.common.problems.handle_exception",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.common.accept.FirstRenderer",
     "UNAUTHENTICATED_USER": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

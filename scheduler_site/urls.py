@@ -8,13 +8,12 @@ from django.views.generic import RedirectView
 
 from dashboard import one_time_login
 from operations import health
-from scheduler_site import api_v1
 
 urlpatterns = [
     path("login/<int:user_id>/<str:token>", one_time_login.one_time_login, name="one-time-login"),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
-    path("v1/", include(api_v1)),
+    path("v1/", include("api.urls")),
     # One login for all pages, with its throttle.
     path("admin/login/", RedirectView.as_view(pattern_name="dashboard:login", query_string=True)),
     path("admin/", admin.site.urls),

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LOW_BITS = 80
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 #: Series of the occurrences that a schedule makes.
 SCHEDULE_SERIES = "schedule"
 
@@ -52,6 +54,13 @@ def new_id() -> UUID:
     stamp = milliseconds(datetime.now(UTC))
     value = (stamp << _LOW_BITS) | int.from_bytes(os.urandom(10), "big")
     return UUID(int=_stamped(value, 7))
+
+
+def parse_uuid(value: str) -> UUID:
+    """Return the id; raise ValueError for anything but the canonical spelling."""
+    if not _UUID.fullmatch(value):
+        raise ValueError("Give an id, for instance 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1.")
+    return UUID(value)
 
 
 def first_id_at(moment: datetime) -> UUID:

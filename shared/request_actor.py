@@ -8,7 +8,7 @@ from shared.actor import Actor
 from shared.client_address import client_address
 
 if TYPE_CHECKING:
-    from shared.api.trace import Trace
+    from api.common.trace import Trace
 
 
 def actor_of(request: Any, name: str) -> Actor:

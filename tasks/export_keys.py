@@ -12,8 +12,8 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from shared.api.query import parse_uuid
 from shared.exceptions import FieldError, InvalidInput
+from shared.ids import parse_uuid
 from tasks.models import Task
 from tenants.models import Tenant
 

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from api.common.query import choice
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from executions.engine.clocks import database_now
@@ -17,7 +18,6 @@ from notifications.choices import AlertKind, Channel
 from notifications.models import Alert, Delivery
 from notifications.presentation import present_alert, present_alert_detail
 from notifications.services.alerts import get_alert, mute_alert
-from shared.api.query import choice
 from shared.exceptions import FieldError, InvalidInput
 from tenants.choices import Role
 

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from api.common.query import choice, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
@@ -19,7 +20,6 @@ from executions.presentation_letters import present_letter
 from executions.querysets import DeadLetterQuerySet
 from executions.services import dead_letters as services
 from executions.stats.history import dead_letter_sparklines
-from shared.api.query import choice, text, uuid
 from tasks.models import Task
 from tenants.choices import Role
 

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from api.common.query import choice, choices, instant, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from dashboard.listing import present_listed, read_filters, read_page
@@ -29,7 +30,6 @@ from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
 from executions.services.list_filters import DUE, ENDED, with_bounds
 from executions.services.triggering import retry_execution
-from shared.api.query import choice, choices, instant, text, uuid
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from api.common.query import choice, choices, text
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import present_listed, read_filters, read_page
@@ -26,7 +27,6 @@ from executions.services import changing
 from executions.services.task_fires import fires_of
 from executions.services.triggering import run_task
 from executions.stats.history import run_strips
-from shared.api.query import choice, choices, text
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.choices import TaskStatus

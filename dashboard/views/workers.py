@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from api.common.query import choice, text
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell
 from executions.engine import worker_history
 from executions.models import WorkerHour, WorkerMinute
 from executions.stats import fleet
-from shared.api.query import choice, text
 from shared.exceptions import NotFound
 from shared.redis_client import ConnectionFailed
 from tenants.choices import Role

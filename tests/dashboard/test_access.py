@@ -8,8 +8,8 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
+from api.idempotency import IdempotencyInProgress
 from executions.models import Execution
-from tenants.idempotency import IdempotencyInProgress
 from tests.dashboard.asking import messages_of
 from tests.factories import daily, make_task
 

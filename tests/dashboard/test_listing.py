@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
+from api.common.query import choice, text
 from dashboard.listing import PAGE_ROWS, read_filters, read_page
 from executions.models import Execution
-from shared.api.query import choice, text
 from shared.exceptions import InvalidInput
 from tests.factories import make_task, once, prepare
 

@@ -1,42 +1,5 @@
-"""The standing cast: tenants alpha and beta, and clients with a key of one."""
+"""The standing cast of these tests."""
 
 from __future__ import annotations
 
-import pytest
-
-from tenants.models import Tenant
-from tests.factories import ApiClient, api, make_client, make_tenant
-
-
-@pytest.fixture
-def alpha(db: None) -> Tenant:
-    return make_tenant("Alpha")
-
-
-@pytest.fixture
-def beta(db: None) -> Tenant:
-    return make_tenant("Beta")
-
-
-@pytest.fixture
-def client(alpha: Tenant) -> ApiClient:
-    """Return a client of alpha that may do everything."""
-    return make_client(alpha)
-
-
-@pytest.fixture
-def viewer(alpha: Tenant) -> ApiClient:
-    """Return a client of alpha that may only read."""
-    return make_client(alpha, ["read"])
-
-
-@pytest.fixture
-def stranger(beta: Tenant) -> ApiClient:
-    """Return a client of another tenant that may do everything there."""
-    return make_client(beta, owner=True)
-
-
-@pytest.fixture
-def nobody(db: None) -> ApiClient:
-    """Return a client without a key."""
-    return api()
+from tests.support.cast import alpha, beta, client, nobody, stranger, viewer  # noqa: F401 - fixtures

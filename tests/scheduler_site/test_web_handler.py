@@ -18,8 +18,8 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from api.common.views import PunctualView
 from scheduler_site.web_handler import ThreadedHandler
-from shared.api.views import PunctualView
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.urls(__name__)

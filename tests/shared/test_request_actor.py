@@ -4,8 +4,8 @@ from typing import Any
 
 from django.test import RequestFactory
 
+from api.common.trace import continue_trace
 from shared.actor import Actor
-from shared.api.trace import continue_trace
 from shared.request_actor import actor_of
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from tenants import idempotency_groups
+from api import idempotency_groups
 from tests.support.waiting import until
 
 

@@ -21,7 +21,7 @@ _TAKEN = (*_PARTS, "payload_ref", "owner")
 
 def renewed(document: Any) -> Any:
     """Return a schema with these parts of every task in it as the API answers them."""
-    from tasks.api.schemas import TASK
+    from api.tasks.schemas import TASK
 
     if isinstance(document, list):
         return [renewed(part) for part in document]

@@ -1,24 +1,5 @@
-"""The standing cast: tenants alpha and beta, and clients with a key of one."""
+"""The standing cast of these tests."""
 
 from __future__ import annotations
 
-import pytest
-
-from tenants.models import Tenant
-from tests.factories import ApiClient, make_client, make_tenant
-
-
-@pytest.fixture
-def alpha(db: None) -> Tenant:
-    return make_tenant("Alpha")
-
-
-@pytest.fixture
-def beta(db: None) -> Tenant:
-    return make_tenant("Beta")
-
-
-@pytest.fixture
-def client(alpha: Tenant) -> ApiClient:
-    """Return a client of alpha that may do everything."""
-    return make_client(alpha)
+from tests.support.cast import alpha, beta, client  # noqa: F401 - fixtures

@@ -13,7 +13,7 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from executions.api.long_poll import ROOM
+from api.pools.long_poll import ROOM
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.interpreter import take_short_turns

@@ -9,10 +9,10 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from shared.actor import COMMAND
-from shared.api.query import parse_uuid
 from shared.command_parser import Verb
 from shared.commands import PunctualCommand, VerbCommand, table
 from shared.exceptions import FieldError, InvalidInput, NotFound
+from shared.ids import parse_uuid
 from shared.instants import parse_instant
 from tenants.choices import SCOPES
 from tenants.models import ApiKey

@@ -1,0 +1,176 @@
+"""What goes in and out of the calls about alerts and preferences."""
+
+from __future__ import annotations
+
+import re
+from datetime import time
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from api.common.serializers import (
+    StrictBooleanField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictDateTimeField,
+    StrictIntegerField,
+    StrictListField,
+    StrictSerializer,
+    StrictUUIDField,
+)
+from notifications.choices import AlertKind, Channel, DeliveryStatus, Suppression
+from notifications.services.alerts import MOST_MINUTES
+
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+
+
+@extend_schema_field({"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"})
+class ClockField(StrictCharField):
+    """A time of day as ``HH:MM``."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the time of day."""
+        found = _CLOCK.fullmatch(super().to_internal_value(data))
+        if not found:
+            raise ValidationError("Give a time of day, for instance 22:00.", code="invalid_time")
+        return time(int(found[1]), int(found[2]))
+
+
+def _events() -> StrictListField:
+    child = StrictChoiceField(choices=AlertKind.values)
+    return StrictListField(child=child, max_length=10, required=False)
+
+
+class PreferenceChange(StrictSerializer):
+    """What a member wants from now on; fields left out stay."""
+
+    member = StrictIntegerField(min_value=1)
+    email_events = _events()
+    push_events = _events()
+    console_events = _events()
+    email_address = StrictCharField(max_length=254, required=False, allow_null=True)
+    timezone = StrictCharField(max_length=63, required=False)
+    quiet_from = ClockField(required=False, allow_null=True)
+    quiet_to = ClockField(required=False, allow_null=True)
+    quiet_except_final = StrictBooleanField(required=False)
+    muted_until = StrictDateTimeField(required=False, allow_null=True)
+    muted_task_ids = StrictListField(child=StrictUUIDField(), max_length=1000, required=False)
+
+
+class PreferenceSerializer(serializers.Serializer[object]):
+    """What a member wants to hear of."""
+
+    member = serializers.IntegerField()
+    user = serializers.CharField()
+    email_events = serializers.ListField(child=serializers.ChoiceField(choices=AlertKind.values))
+    push_events = serializers.ListField(child=serializers.ChoiceField(choices=AlertKind.values))
+    console_events = serializers.ListField(child=serializers.ChoiceField(choices=AlertKind.values))
+    email_address = serializers.CharField(allow_null=True)
+    email_address_confirmed = serializers.BooleanField(
+        help_text="Whether `email_address` is used; until its owner confirms it, "
+        "`effective_email_address` is."
+    )
+    effective_email_address = serializers.CharField(allow_null=True)
+    timezone = serializers.CharField()
+    quiet_from = serializers.CharField(allow_null=True)
+    quiet_to = serializers.CharField(allow_null=True)
+    quiet_except_final = serializers.BooleanField()
+    muted_until = StrictDateTimeField(allow_null=True)
+    muted_task_ids = serializers.ListField(child=serializers.UUIDField())
+
+
+class SubscriptionKeys(StrictSerializer):
+    """The browser's public key and secret."""
+
+    p256dh = StrictCharField(max_length=100)
+    auth = StrictCharField(max_length=30)
+
+
+class NewPushSubscription(StrictSerializer):
+    """A browser's subscription, with the member that it belongs to."""
+
+    member = StrictIntegerField(min_value=1)
+    endpoint = StrictCharField(max_length=2048)
+    keys = SubscriptionKeys()
+    user_agent = StrictCharField(max_length=300, required=False, default="", allow_blank=True)
+
+
+class PushSubscriptionSerializer(serializers.Serializer[object]):
+    """A browser that takes pushes."""
+
+    id = serializers.UUIDField()
+    member = serializers.IntegerField()
+    push_service = serializers.CharField()
+    user_agent = serializers.CharField(allow_blank=True)
+    created_at = StrictDateTimeField()
+    last_used_at = StrictDateTimeField(allow_null=True)
+    failed_at = StrictDateTimeField(allow_null=True)
+    error = serializers.CharField(allow_null=True)
+
+
+class PushKey(serializers.Serializer[object]):
+    """The key that browsers subscribe with; null where pushes are not set up."""
+
+    public_key = serializers.CharField(allow_null=True)
+
+
+class MuteBody(StrictSerializer):
+    """For how long."""
+
+    minutes = StrictIntegerField(min_value=0, max_value=MOST_MINUTES, default=60)
+
+
+class AlertError(serializers.Serializer[object]):
+    """The error of the first failure."""
+
+    code = serializers.CharField()
+    message = serializers.CharField(allow_blank=True)
+
+
+class AlertSerializer(serializers.Serializer[object]):
+    """One incident."""
+
+    id = serializers.UUIDField()
+    kind = serializers.ChoiceField(choices=AlertKind.values)
+    title = serializers.CharField()
+    cause = serializers.CharField()
+    error_signature = serializers.CharField()
+    destination = serializers.CharField(allow_blank=True)
+    error = AlertError(allow_null=True)
+    task_id = serializers.UUIDField()
+    task_name = serializers.CharField(allow_blank=True)
+    execution_id = serializers.UUIDField()
+    count = serializers.IntegerField()
+    task_count = serializers.IntegerField()
+    first_at = StrictDateTimeField()
+    last_at = StrictDateTimeField()
+    last_notified_at = StrictDateTimeField(allow_null=True)
+    muted_until = StrictDateTimeField(allow_null=True)
+    closed_at = StrictDateTimeField(allow_null=True)
+
+
+class DeliverySerializer(serializers.Serializer[object]):
+    """One line of the delivery log."""
+
+    id = serializers.UUIDField()
+    member = serializers.IntegerField()
+    user = serializers.CharField()
+    channel = serializers.ChoiceField(choices=Channel.values)
+    notice_number = serializers.IntegerField()
+    status = serializers.ChoiceField(choices=DeliveryStatus.values)
+    reason = serializers.ChoiceField(choices=Suppression.values, allow_null=True)
+    attempt_count = serializers.IntegerField()
+    next_attempt_at = StrictDateTimeField(allow_null=True)
+    error = serializers.CharField(allow_null=True)
+    message_id = serializers.CharField(allow_null=True)
+    count_shown = serializers.IntegerField(allow_null=True)
+    created_at = StrictDateTimeField()
+    sent_at = StrictDateTimeField(allow_null=True)
+
+
+class AlertDetail(AlertSerializer):
+    """One incident with its delivery log."""
+
+    deliveries = DeliverySerializer(many=True)

@@ -1,0 +1,42 @@
+"""``/v1/ws-tickets``."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.common.serializers import StrictDateTimeField
+from api.common.views import PunctualView
+from notifications.tickets import Holder, issue
+from shared.conf import conf
+
+
+class WsTicket(serializers.Serializer[object]):
+    """A ticket, and the address that it opens once."""
+
+    ticket = serializers.CharField()
+    expires_at = StrictDateTimeField()
+    url = serializers.CharField()
+
+
+class WsTicketsView(PunctualView):
+    """Tickets for the live socket."""
+
+    scopes = {"POST": "read"}
+
+    @extend_schema(operation_id="create_ws_ticket", request=None, responses={201: WsTicket})
+    def post(self, request: Request) -> Response:
+        """Make a ticket that opens one live socket within a minute."""
+        ticket, expires_at = issue(Holder(self.tenant_id, self.caller.key_id))
+        made = {"ticket": ticket, "expires_at": expires_at, "url": _url(ticket)}
+        return Response(WsTicket(made).data, status=201, headers={"Cache-Control": "no-store"})
+
+
+def _url(ticket: str) -> str:
+    public = urlsplit(conf().public_url)
+    scheme = "wss" if public.scheme == "https" else "ws"
+    return f"{scheme}://{public.netloc}{public.path.rstrip('/')}/ws/live?ticket={ticket}"

@@ -1,0 +1,30 @@
+"""Routes of notifications under ``/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from api.alerts import preference_views, ticket_views, views
+
+urlpatterns = [
+    path("alerts", views.AlertsView.as_view(), name="alerts"),
+    path("alerts/<uuid:alert_id>", views.AlertView.as_view(), name="alert"),
+    path("alerts/<uuid:alert_id>/mute", views.MuteAlertView.as_view(), name="alert-mute"),
+    path(
+        "notification-preferences",
+        preference_views.NotificationPreferencesView.as_view(),
+        name="notification-preferences",
+    ),
+    path(
+        "push-subscriptions",
+        preference_views.PushSubscriptionsView.as_view(),
+        name="push-subscriptions",
+    ),
+    path(
+        "push-subscriptions/<uuid:subscription_id>",
+        preference_views.PushSubscriptionView.as_view(),
+        name="push-subscription",
+    ),
+    path("push-key", preference_views.PushKeyView.as_view(), name="push-key"),
+    path("ws-tickets", ticket_views.WsTicketsView.as_view(), name="ws-tickets"),
+]

@@ -1,0 +1,68 @@
+"""The execution's own token at the REST edge: ``X-Execution-Token``, and nothing else.
+
+It proves that its bearer was handed this one execution under one fencing token. A token of another
+execution, or of another installation, is refused as one that was never made: 401, whatever there
+is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from shared import execution_tokens
+
+_REFUSED = "Give the execution's own token as `X-Execution-Token`."
+_MAX_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whoever was handed the execution under this fencing token."""
+
+    fencing_token: int
+    is_authenticated: bool = True
+
+
+class ExecutionTokenAuthentication(BaseAuthentication):
+    """Verify the token for the execution that the URL names."""
+
+    def authenticate(self, request: Request) -> tuple[Holder, None]:
+        """Return the holder as user; raise AuthenticationFailed for everybody else."""
+        token = request.META.get("HTTP_X_EXECUTION_TOKEN", "").strip()
+        execution_id = str(request.parser_context["kwargs"]["execution_id"])
+        if not 0 < len(token) <= _MAX_LENGTH or not token.isascii():
+            raise AuthenticationFailed(_REFUSED)
+        fencing_token = execution_tokens.verify(token, execution_id)
+        if fencing_token is None:
+            raise AuthenticationFailed(_REFUSED)
+        return Holder(fencing_token), None
+
+    def authenticate_header(self, request: Request) -> str:
+        """Return the challenge of a 401."""
+        return "X-Execution-Token"
+
+
+class HoldsToken(BasePermission):
+    """Let the holder pass; who it is was decided by its token."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Return whether a token was verified."""
+        return isinstance(request.user, Holder)
+
+
+class ExecutionTokenScheme(OpenApiAuthenticationExtension):
+    """How the OpenAPI document describes the tokens."""
+
+    target_class = "api.executions.token_authentication.ExecutionTokenAuthentication"
+    name = "executionToken"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        """Return the security scheme."""
+        return {"type": "apiKey", "in": "header", "name": "X-Execution-Token"}

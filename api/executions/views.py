@@ -1,0 +1,170 @@
+"""``/v1/executions``: read, cancel, retry. Reading needs ``read``, acting ``operate``."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.common.pagination import LIST_PARAMETERS, paginate
+from api.common.query import choice, choices, instant, text, uuid
+from api.common.schema import list_answer
+from api.common.views import PunctualView
+from api.executions.serializers import (
+    EmptyBody,
+    ExecutionDetail,
+    ExecutionSerializer,
+    RetryBody,
+)
+from api.idempotency import idempotent
+from executions.choices import Status
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from executions.presentation import present_executions
+from executions.presentation_detail import present_execution_detail
+from executions.querysets import ExecutionQuerySet
+from executions.services.backfill_steps import executions_made_by
+from executions.services.cancellation import cancel_execution
+from executions.services.list_filters import DUE, ENDED, with_bounds
+from executions.services.triggering import Override, retry_execution
+
+#: Of ids, whose first part is the time of the occurrence; the newest first unless asked.
+_ORDERS = {
+    "-id": ("-id",),
+    "id": ("id",),
+    "-scheduled_for": ("-scheduled_for", "-id"),
+    "scheduled_for": ("scheduled_for", "id"),
+    "-due_at": ("-due_at", "-id"),
+    "due_at": ("due_at", "id"),
+}
+#: What every list of executions may be filtered by.
+EXECUTION_FILTERS = {
+    "status": choices(*Status.values, description="One or more states."),
+    "since": instant("Occurrences from this time on."),
+    "until": instant("Occurrences before this time."),
+    "due": choice(
+        *DUE,
+        description="Open work whose time has come: `now` waits for a worker; `late` has not "
+        "started a second after it was due.",
+    ),
+    "ended": choice(
+        *ENDED,
+        description="Ended within the last hour, as `GET /v1/overview` counts it: in the minute "
+        "under way or the 59 before it.",
+    ),
+}
+
+
+class ExecutionsView(PunctualView):
+    """The tenant's executions."""
+
+    query_parameters = {
+        "GET": {
+            **LIST_PARAMETERS,
+            **EXECUTION_FILTERS,
+            "task": uuid("Of this task."),
+            "pool": text("Of this pool.", max_length=63),
+            "series": uuid("Made by this bulk job, a backfill."),
+            "q": text("In the task's name or labels, or in the error."),
+            "ordering": choice(*_ORDERS, description="By which column.", default="-id"),
+        }
+    }
+
+    @extend_schema(
+        operation_id="list_executions", responses=list_answer("executions", ExecutionSerializer)
+    )
+    def get(self, request: Request) -> Response:
+        """List executions, newest first."""
+        query = self.query
+        if query["series"] is None:
+            found = Execution.objects.for_tenant(self.tenant_id)
+        else:
+            found = executions_made_by(self.tenant_id, query["series"])
+        order = _ORDERS[query["ordering"]]
+        return Response(list_executions(self.tenant_id, found, query, order))
+
+
+class ExecutionView(PunctualView):
+    """One execution."""
+
+    @extend_schema(operation_id="get_execution", responses=ExecutionDetail)
+    def get(self, request: Request, execution_id: UUID) -> Response:
+        """Show an execution with its attempts, its request and the answer to it."""
+        execution = Execution.objects.get_for_tenant(self.tenant_id, execution_id)
+        return Response(present_execution_detail(execution, now=database_now()))
+
+
+class CancelExecutionView(PunctualView):
+    """Cancel an execution."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(
+        operation_id="cancel_execution", request=EmptyBody, responses={202: ExecutionSerializer}
+    )
+    @idempotent(required=False)
+    def post(self, request: Request, execution_id: UUID) -> Response:
+        """Cancel: what has not started never starts, a request in flight is aborted within 5 s.
+
+        A job that goes on at its receiver, or with a worker that leased it, hears of it with its
+        next heartbeat and has 30 s from now; then it is CANCELLED.
+
+        409 `already_final` when it has ended.
+        """
+        self.read_body(EmptyBody)
+        execution = cancel_execution(self.tenant_id, execution_id, actor=self.actor)
+        return accepted(execution)
+
+
+class RetryExecutionView(PunctualView):
+    """Run an execution's work again."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(
+        operation_id="retry_execution", request=RetryBody, responses={202: ExecutionSerializer}
+    )
+    @idempotent(required=True)
+    def post(self, request: Request, execution_id: UUID) -> Response:
+        """Run a finished execution's work again, as a new execution that names it as parent."""
+        override = override_of(self.read_body(RetryBody))
+        made = retry_execution(self.tenant_id, execution_id, override, actor=self.actor)
+        return accepted(made)
+
+
+def list_executions(
+    tenant_id: UUID,
+    rows: ExecutionQuerySet,
+    query: dict[str, Any],
+    order: tuple[str, ...] = ("-id",),
+) -> dict[str, Any]:
+    """Return one page of a tenant's executions, of those that the query leaves.
+
+    A search by text is not counted unless asked by page.
+    """
+    filters = with_bounds(query, database_now())
+    page = paginate(
+        rows.filtered(filters),
+        query,
+        key="executions",
+        serialize=lambda row: row,
+        order=order,
+        counted=not query.get("q"),
+        parts=rows.parts(tenant_id, filters),
+    )
+    return {**page, "executions": present_executions(page["executions"])}
+
+
+def override_of(body: dict[str, Any]) -> Override | None:
+    """Return the payload that a body gives, null too, or None when it gives none."""
+    return Override(body["payload"]) if "payload" in body else None
+
+
+def accepted(execution: Execution) -> Response:
+    """Return 202 with an execution and where it is found."""
+    location = f"/v1/executions/{execution.id}"
+    shown = present_executions([execution])[0]
+    return Response(shown, status=202, headers={"Location": location})

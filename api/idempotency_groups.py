@@ -1,0 +1,233 @@
+"""Calls of one tenant that come at the same time run together, in one durable transaction.
+
+``@idempotent_together`` wraps a view's handler. In a web process, of each tenant:
+
+1. who comes when nobody leads, leads; who comes later waits;
+2. the leader takes all that wait and holds their keys; those that are first calls run together,
+   and the answers are stored with the COMMIT;
+3. it wakes them all, and makes the first of those who have come meanwhile the next leader.
+
+A caller without company is a group of one, and waits for nobody. Only a crowd's groups begin a few
+milliseconds apart, so that each is worth its transaction. A second call under a key that
+waits or runs here gets 409 at once. A replay, a key that is held elsewhere, and every call of a
+group that fails goes alone behind it, as with ``@idempotent``: what the group has written after
+all, it finds under its key.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+import structlog
+from django.db import connection
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+
+from api.common.views import PunctualView
+from api.idempotency import (
+    Call,
+    IdempotencyInProgress,
+    call_of,
+    finding_known,
+    holding,
+    queue_of,
+    refuse,
+    run_once,
+    storing,
+)
+from shared import sql
+from shared.exceptions import PunctualError
+
+logger = structlog.get_logger(__name__)
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+#: How long after a group the next one begins, where its leader has waited for the first.
+_APART_SECONDS = 0.012
+
+#: An answer that is frozen already, or the refusal of a call that changed nothing.
+Outcome = HttpResponse | PunctualError
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How calls of one tenant run together.
+
+    ``ask`` says what the database is asked on the way that holds the keys, behind that; ``run``
+    gets the calls' views and what came of it, and returns the outcome of each. What it raises
+    undoes all.
+    """
+
+    ask: Callable[[UUID], Sequence[sql.Asked]]
+    run: Callable[[Sequence[Any], Sequence[sql.Done]], Sequence[Outcome]]
+
+    def run_alone(self, view: PunctualView) -> HttpResponse:
+        """Run one call in the caller's transaction, which holds its key."""
+        [outcome] = self.run([view], sql.together(*self.ask(view.tenant_id)))
+        if isinstance(outcome, PunctualError):
+            raise outcome
+        return outcome
+
+
+def idempotent_together(together: Together) -> Callable[[Handler], Handler]:
+    """Run calls of a handler together with others; the handler itself runs one that goes alone."""
+    groups = _Groups(together)
+
+    def decorate(handler: Handler) -> Handler:
+        @wraps(handler)
+        def once(view: PunctualView, request: Request) -> HttpResponseBase:
+            call = cast(Call, call_of(view, request, required=True))
+            outcome = groups.outcome_of(_Member(view, call))
+            if isinstance(outcome, HttpResponse):
+                return outcome
+            # It may have given its own back, and nobody in a place is to wait for another.
+            connection.ensure_connection()
+            with queue_of(call.tenant):
+                if outcome is None:
+                    return run_once(call, request, lambda: handler(view, request))
+                refusal = refuse(call, request, outcome)
+            if refusal is None:
+                raise outcome
+            return refusal
+
+        once.idempotency_required = True  # type: ignore[attr-defined]  # read by the schema
+        return cast(Handler, once)
+
+    return decorate
+
+
+class _Member:
+    """A call that waits to be run with others, and what came of it; nothing, if it goes alone."""
+
+    def __init__(self, view: PunctualView, call: Call) -> None:
+        self.view = view
+        self.call = call
+        self.outcome: Outcome | None = None
+        self.leads = False
+        #: When it begins to lead, by the monotonic clock.
+        self.leads_from = 0.0
+        self.woken = threading.Event()
+
+
+class _Groups:
+    """Who waits to be run with others, by tenant; where there is an entry, somebody leads."""
+
+    def __init__(self, together: Together) -> None:
+        self._together = together
+        self._lock = threading.Lock()
+        self._waiting: dict[UUID, list[_Member]] = {}
+        #: What identifies the keys that wait or are run.
+        self._under_way: set[bytes] = set()
+
+    def outcome_of(self, member: _Member) -> Outcome | None:
+        """Run a call with those that come at the same time; None where it is to go alone.
+
+        Raise IdempotencyInProgress where one with its key waits or runs.
+        """
+        with self._first_of_its_key(member.call.context):
+            self._join(member)
+            if member.leads:
+                self._lead(member)
+            return member.outcome
+
+    @contextmanager
+    def _first_of_its_key(self, context: bytes) -> Iterator[None]:
+        with self._lock:
+            if context in self._under_way:
+                raise IdempotencyInProgress
+            self._under_way.add(context)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way.discard(context)
+
+    def _join(self, member: _Member) -> None:
+        with self._lock:
+            waiting = self._waiting.get(member.call.tenant)
+            if waiting is None:
+                member.leads = True
+                self._waiting[member.call.tenant] = []
+                return
+            # The first will lead, most likely, and needs its connection.
+            keeps_connection = not waiting
+            waiting.append(member)
+        _wait(member, keeps_connection)
+
+    def _lead(self, leader: _Member) -> None:
+        group = [leader]
+        _wait_until(leader.leads_from)
+        following_from = time.monotonic() + _APART_SECONDS
+        try:
+            # One of the tenant's few changes at a time; more callers gather until its turn.
+            with queue_of(leader.call.tenant):
+                group += self._gathered(leader.call.tenant)
+                _run(group, self._together)
+        except Exception as error:  # noqa: BLE001 - undone; whose fault it is shows when each goes alone
+            logger.warning("calls go alone", calls=len(group), error=type(error).__name__)
+        finally:
+            self._wake(group, following_from)
+
+    def _gathered(self, tenant: UUID) -> list[_Member]:
+        with self._lock:
+            gathered, self._waiting[tenant] = self._waiting[tenant], []
+        return gathered
+
+    def _wake(self, group: Sequence[_Member], following_from: float) -> None:
+        """Wake the group, and before it the next leader, where anybody waits for one."""
+        tenant = group[0].call.tenant
+        with self._lock:
+            waiting = self._waiting[tenant]
+            following = waiting.pop(0) if waiting else None
+            if following is None:
+                del self._waiting[tenant]
+            else:
+                following.leads = True
+                following.leads_from = following_from
+        for member in ([following] if following else []) + list(group):
+            member.woken.set()
+
+
+def _wait(member: _Member, keeps_connection: bool) -> None:
+    if not keeps_connection:
+        # Back to the pool, as at the end of the request: there are fewer than threads, and other
+        # tenants need them.
+        connection.close()
+    # Without a limit: whoever leads wakes everybody, whatever happens, and the database limits how
+    # long that takes.
+    member.woken.wait()
+
+
+def _wait_until(moment: float) -> None:
+    if (left := moment - time.monotonic()) > 0:
+        threading.Event().wait(left)
+
+
+def _run(group: Sequence[_Member], together: Together) -> None:
+    """Run what are first calls, and tell each member its outcome once that is committed."""
+    calls = [member.call for member in group]
+    with sql.sent_with_commit() as run_last:
+        held, known, *done = sql.together(
+            holding(calls), finding_known(calls), *together.ask(calls[0].tenant)
+        )
+        seen = {key for (key,) in known.rows}
+        first = [
+            member
+            for member, (is_held,) in zip(group, held.rows, strict=True)
+            if is_held and member.call.key not in seen
+        ]
+        outcomes = together.run([member.view for member in first], done) if first else []
+        outcome_of = list(zip(first, outcomes, strict=True))
+        answered = [(m.call, found) for m, found in outcome_of if isinstance(found, HttpResponse)]
+        if answered:
+            run_last(*storing(answered))
+    for member, outcome in outcome_of:
+        member.outcome = outcome

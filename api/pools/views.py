@@ -1,0 +1,128 @@
+"""``/v1/pools``: workers outside lease from them; people look at them, pause and limit them.
+
+Reading needs ``read``, leasing ``worker``, changing ``operate``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.common.views import PunctualView
+from api.idempotency import idempotent
+from api.pools.long_poll import MAX_BODY_BYTES, Wait, ask_to_wait
+from api.pools.serializers import LeaseBody, LeasesAnswer, PoolBody, PoolsAnswer
+from api.pools.serializers import PoolSerializer as Pool
+from executions.models import Execution
+from executions.presentation import present_executions
+from executions.presentation_pools import present_pool
+from executions.services import pools, pull_workers
+from executions.services.pull_workers import Ask, Lease, Load
+from shared.client_address import client_address
+
+
+class PoolsView(PunctualView):
+    """The tenant's pools."""
+
+    @extend_schema(operation_id="list_pools", responses=PoolsAnswer)
+    def get(self, request: Request) -> Response:
+        """List the pools that workers of the tenant lease from, by name."""
+        return Response({"pools": [present_pool(one) for one in pools.list_pools(self.tenant_id)]})
+
+
+class PoolView(PunctualView):
+    """One pool."""
+
+    versioned = frozenset({"PATCH"})
+    scopes = {"PATCH": "operate", "DELETE": "operate"}
+    receipt = frozenset({"name", "version"})
+
+    @extend_schema(operation_id="get_pool", responses=Pool)
+    def get(self, request: Request, pool: str) -> Response:
+        """Show a pool: what is due and waits in it, what is leased, who serves it."""
+        return Response(present_pool(pools.get_pool(self.tenant_id, pool)))
+
+    @extend_schema(operation_id="change_pool", request=PoolBody, responses=Pool)
+    @idempotent(required=False)
+    def patch(self, request: Request, pool: str) -> Response:
+        """Pause a pool, let it go, or limit it; one that is not there is made.
+
+        From the answer on nothing is leased from a paused pool; what is leased goes on.
+        """
+        changed = pools.change_pool(
+            self.tenant_id,
+            pool,
+            self.read_body(PoolBody),
+            actor=self.actor,
+            expected_version=self.expected_version,
+        )
+        return Response(present_pool(changed))
+
+    @extend_schema(operation_id="delete_pool", responses={204: None})
+    @idempotent(required=False)
+    def delete(self, request: Request, pool: str) -> Response:
+        """Delete a pool; 409 `pool_in_use` while a task names it."""
+        pools.delete_pool(self.tenant_id, pool, actor=self.actor)
+        return Response(status=204)
+
+
+class LeaseView(PunctualView):
+    """Work for a worker outside."""
+
+    scopes = {"POST": "worker"}
+    seen_with = "worker"
+    max_body_bytes = MAX_BODY_BYTES
+
+    @extend_schema(operation_id="lease_executions", request=LeaseBody, responses=LeasesAnswer)
+    def post(self, request: Request, pool: str) -> Response:
+        """Lease due work of a pool, up to `max`; wait for some as long as asked.
+
+        Urgent work first, then what has been due longest. An answer that is lost is lost with its
+        leases: they come back when they expire. A pool that is not there is made.
+        """
+        body = self.read_body(LeaseBody)
+        ask = Ask(
+            pool=pool,
+            worker=body["worker"],
+            most=body["max"],
+            lease_seconds=body["lease_seconds"],
+            wait_seconds=body["wait_seconds"],
+            labels=body["labels"],
+            load=Load(
+                version=body["version"],
+                capacity=body["capacity"],
+                cpu_percent=body["cpu_percent"],
+                memory_bytes=body["memory_bytes"],
+            ),
+        )
+        with transaction.atomic(durable=True):
+            leases = pull_workers.lease(self.tenant_id, ask)
+        pull_workers.noticed(self.tenant_id, ask, client_address(request))
+        if not leases:
+            labels = pull_workers.labels_text(ask.labels)
+            ask_to_wait(request, Wait(self.tenant_id, ask.key, labels, ask.most, ask.wait_seconds))
+        return Response({"leases": _present(leases)})
+
+
+def _present(leases: list[Lease]) -> list[dict[str, Any]]:
+    rows = Execution.objects.filter(id__in=[one.execution_id for one in leases])
+    shown = {one["id"]: one for one in present_executions(rows)}
+    return [
+        {
+            "execution": shown[str(one.execution_id)],
+            "handler": one.handler,
+            "payload": one.payload,
+            "attempt": one.attempt,
+            "scheduled_for": one.scheduled_for,
+            "lease_expires_at": one.lease_expires_at,
+            "fencing_token": one.fencing_token,
+            "token": one.token,
+            "progress": one.progress,
+        }
+        for one in leases
+        if str(one.execution_id) in shown
+    ]

@@ -1,0 +1,223 @@
+"""Answers of the calls about statistics, workers and schedulers, and of tests of a delivery.
+
+They only describe; ``executions.presentation_stats`` makes them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.common.serializers import StrictDateTimeField
+from api.executions.serializers import (
+    CapturedResponse,
+    ExecutionError,
+    SentRequestWithBody,
+    Timings,
+)
+from api.receiver.serializers import ReceivedRequest
+from executions.choices import AttemptOutcome
+
+Answer = serializers.Serializer[Any]
+
+WORKER_KINDS = ("worker", "pull_worker")
+
+
+class StartDelaySerializer(Answer):
+    """Start delays of first attempts; each percentile is the upper bound of its bucket.
+
+    60,000 also stands for whatever was longer than a minute; null without a start.
+    """
+
+    p50 = serializers.FloatField(allow_null=True)
+    p95 = serializers.FloatField(allow_null=True)
+    p99 = serializers.FloatField(allow_null=True)
+    count = serializers.IntegerField()
+
+
+class LastHour(Answer):
+    """What ended in the last hour; `success_rate` is of 1."""
+
+    succeeded = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    retried = serializers.IntegerField()
+    late = serializers.IntegerField()
+    success_rate = serializers.FloatField(allow_null=True)
+    start_delay_ms = StartDelaySerializer()
+
+
+class OverviewSerializer(Answer):
+    """Open work of this moment; where `exact` is false its counts say "at least"."""
+
+    at = StrictDateTimeField()
+    due_now = serializers.IntegerField()
+    late = serializers.IntegerField()
+    queued = serializers.IntegerField()
+    running = serializers.IntegerField()
+    retrying = serializers.IntegerField()
+    exact = serializers.BooleanField()
+    oldest_due_seconds = serializers.FloatField(allow_null=True)
+    dead_letters_open = serializers.IntegerField(help_text="10,000 says at least that.")
+    paused_tasks = serializers.IntegerField(help_text="10,000 says at least that.")
+    standing_pauses = serializers.IntegerField(help_text="Pauses that have not ended.")
+    last_hour = LastHour()
+
+
+class MinuteSerializer(Answer):
+    """What ended within one minute; `start_delays` counts by bucket."""
+
+    minute = StrictDateTimeField()
+    succeeded = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    retried = serializers.IntegerField()
+    cancelled = serializers.IntegerField()
+    late = serializers.IntegerField()
+    start_delays = serializers.ListField(child=serializers.IntegerField())
+
+
+class ThroughputAnswer(Answer):
+    """Minutes, oldest first, and the upper bounds of the buckets; one bucket more is above them."""
+
+    minutes = MinuteSerializer(many=True)
+    bucket_bounds_ms = serializers.ListField(child=serializers.IntegerField())
+
+
+class WorkerSerializer(Answer):
+    """A worker as it last described itself; a pull worker has in flight what it has leased."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=WORKER_KINDS)
+    name = serializers.CharField()
+    host = serializers.CharField()
+    pool = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    state = serializers.ChoiceField(choices=["live", "draining", "lost"])
+    silent_seconds = serializers.FloatField()
+    capacity = serializers.IntegerField()
+    in_flight = serializers.IntegerField()
+    held = serializers.IntegerField()
+    cpu_percent = serializers.FloatField(allow_null=True)
+    memory_bytes = serializers.IntegerField(allow_null=True)
+
+
+class RecorderSerializer(Answer):
+    """A recorder; `pending` entries of outcomes are with it, unwritten."""
+
+    name = serializers.CharField()
+    live = serializers.BooleanField()
+    silent_seconds = serializers.FloatField()
+    pending = serializers.IntegerField()
+
+
+class WorkersAnswer(Answer):
+    """Who delivers, and who records."""
+
+    workers = WorkerSerializer(many=True)
+    recorders = RecorderSerializer(many=True)
+
+
+class WorkerMinuteSerializer(Answer):
+    """One minute of a worker: its load as a heartbeat told it, and what ended within it."""
+
+    minute = StrictDateTimeField()
+    pool = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    capacity = serializers.IntegerField()
+    in_flight = serializers.IntegerField()
+    held = serializers.IntegerField()
+    ended = serializers.IntegerField(
+        allow_null=True,
+        help_text="Attempts that ended within the minute; null where an older version told it.",
+    )
+    cpu_percent = serializers.FloatField()
+    memory_bytes = serializers.IntegerField(allow_null=True)
+
+
+class WorkerHourSerializer(Answer):
+    """One hour of a worker: means and maxima over the `minutes` in which it was heard."""
+
+    hour = StrictDateTimeField()
+    pool = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    minutes = serializers.IntegerField()
+    capacity = serializers.IntegerField()
+    in_flight = serializers.FloatField()
+    most_in_flight = serializers.IntegerField()
+    held = serializers.FloatField()
+    most_held = serializers.IntegerField()
+    ended = serializers.IntegerField(allow_null=True)
+    cpu_percent = serializers.FloatField()
+    most_cpu_percent = serializers.FloatField()
+    most_memory_bytes = serializers.IntegerField(allow_null=True)
+
+
+class WorkerHistoryAnswer(Answer):
+    """Minutes or hours in which the worker was heard, oldest first; the other list is empty."""
+
+    worker = serializers.CharField()
+    minutes = WorkerMinuteSerializer(many=True)
+    hours = WorkerHourSerializer(many=True)
+
+
+class EarlierWorkerSerializer(Answer):
+    """A worker by its hours; `ended` counts the attempts that ended in them."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=WORKER_KINDS)
+    pool = serializers.CharField()
+    host = serializers.CharField()
+    version = serializers.CharField(allow_null=True)
+    first_hour = StrictDateTimeField()
+    last_hour = StrictDateTimeField()
+    ended = serializers.IntegerField(allow_null=True)
+
+
+class EarlierWorkersAnswer(Answer):
+    """Workers by the hours that are over, the latest heard first."""
+
+    workers = EarlierWorkerSerializer(many=True)
+
+
+class SchedulerSerializer(Answer):
+    """A scheduler heard of within the last hour."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    host = serializers.CharField()
+    live = serializers.BooleanField()
+    silent_seconds = serializers.FloatField()
+    started_at = StrictDateTimeField()
+    partitions = serializers.IntegerField()
+
+
+class PartitionSerializer(Answer):
+    """A partition of the tasks; `owner` is a scheduler's id, null while nobody owns it."""
+
+    partition = serializers.IntegerField()
+    owner = serializers.UUIDField(allow_null=True)
+    epoch = serializers.IntegerField()
+    expires_at = StrictDateTimeField(allow_null=True)
+
+
+class SchedulersAnswer(Answer):
+    """Who schedules what."""
+
+    schedulers = SchedulerSerializer(many=True)
+    partitions = PartitionSerializer(many=True)
+
+
+class DeliveryTestAnswer(Answer):
+    """What one test delivery sent and what came of it."""
+
+    outcome = serializers.ChoiceField(choices=AttemptOutcome.choices)
+    would_retry = serializers.BooleanField()
+    error = ExecutionError(allow_null=True)
+    request = SentRequestWithBody()
+    response = CapturedResponse(allow_null=True)
+    timings = Timings()
+    received = ReceivedRequest(
+        allow_null=True,
+        help_text="With `to=receiver`, the request as it arrived; null where none did, and of "
+        "other tests.",
+    )

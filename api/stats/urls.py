@@ -1,0 +1,21 @@
+"""Routes of statistics and of who does the work, under ``/v1/``."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from api.stats import views as stats
+
+urlpatterns = [
+    path("overview", stats.OverviewView.as_view(), name="overview"),
+    path("workers", stats.WorkersView.as_view(), name="workers"),
+    path("workers/earlier", stats.EarlierWorkersView.as_view(), name="earlier-workers"),
+    # An id may hold slashes: a worker is named by its process and its host.
+    path(
+        "workers/<path:worker_id>/history",
+        stats.WorkerHistoryView.as_view(),
+        name="worker-history",
+    ),
+    path("schedulers", stats.SchedulersView.as_view(), name="schedulers"),
+    path("stats/throughput", stats.ThroughputView.as_view(), name="stats-throughput"),
+]

@@ -1,0 +1,131 @@
+"""``/v1/tasks/{id}/executions``, ``revisions``, ``rollback`` and ``clone``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.common.pagination import LIST_PARAMETERS, paginate
+from api.common.schema import list_answer
+from api.common.views import PunctualView
+from api.executions.views import EXECUTION_FILTERS, list_executions
+from api.idempotency import idempotent
+from api.tasks.answers import task_answer
+from api.tasks.definition_serializers import TaskCloneSerializer, TaskSerializer
+from api.tasks.serializers import RevisionSerializer, RollbackBody, TaskExecutionsPage
+from executions.engine.clocks import database_now
+from executions.models import Execution
+from executions.services import changing
+from shared.exceptions import FieldError, InvalidInput, NotFound
+from tasks.cloning import clone_task
+from tasks.definition import Definition, to_long
+from tasks.models import Task, TaskRevision
+from tasks.revisions import definition_of, own_revisions, read_definition
+from tasks.validation import StatusChange
+from tasks.versions import is_redirected
+
+
+class TaskExecutionsView(PunctualView):
+    """A task's executions."""
+
+    query_parameters = {"GET": {**LIST_PARAMETERS, **EXECUTION_FILTERS}}
+
+    @extend_schema(operation_id="list_task_executions", responses=TaskExecutionsPage)
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """List a task's executions, newest first."""
+        task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        rows = Execution.objects.for_tenant(self.tenant_id).filter(task_id=task.id)
+        return Response(list_executions(self.tenant_id, rows, self.query))
+
+
+class TaskRevisionsView(PunctualView):
+    """A task's versions."""
+
+    query_parameters = {"GET": LIST_PARAMETERS}
+
+    @extend_schema(
+        operation_id="list_task_revisions", responses=list_answer("revisions", RevisionSerializer)
+    )
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """List a task's versions, newest first, each with who made it and its definition."""
+        task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        return Response(
+            paginate(
+                own_revisions(task),
+                self.query,
+                key="revisions",
+                serialize=_revision,
+                order=("-version",),
+            )
+        )
+
+
+class RollbackTaskView(PunctualView):
+    """Bring an earlier version back."""
+
+    versioned = frozenset({"POST"})
+
+    @extend_schema(operation_id="rollback_task", request=RollbackBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Give a task the definition of an earlier version again, as a new version."""
+        version: int = self.read_body(RollbackBody)["version"]
+        task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+
+        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+            return _definition_at(task, version), None
+
+        return task_answer(
+            changing.edit_task(
+                self.tenant_id,
+                task_id,
+                edit,
+                actor=self.actor,
+                expected_version=self.expected_version,
+            )
+        )
+
+
+class CloneTaskView(PunctualView):
+    """Make another task of one."""
+
+    @extend_schema(
+        operation_id="clone_task", request=TaskCloneSerializer, responses={201: TaskSerializer}
+    )
+    @idempotent(required=True)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Create a task from the definition of another one; the body is merged into it as by PATCH.
+
+        The clone keeps secrets as an edit does: 400 `secret_required` where the target moves and
+        a secret is not written anew. It has no history, fires on its own from now on, and is not
+        paused unless a standing pause covers it. Of a one-time task whose time has passed, give
+        `run_at` or `delay_seconds` (400 `in_the_past`).
+        """
+        task, definition = clone_task(
+            self.tenant_id, task_id, request.data, actor=self.actor, now=database_now()
+        )
+        return task_answer(task, definition, status=201)
+
+
+def _definition_at(task: Task, version: int) -> Definition:
+    try:
+        if is_redirected(version):
+            raise NotFound
+        return read_definition(task, version)
+    except NotFound as unknown:
+        message = f"The task has no version {version}."
+        raise InvalidInput([FieldError("#/version", "unknown_version", message)]) from unknown
+
+
+def _revision(revision: TaskRevision) -> dict[str, Any]:
+    return {
+        "version": revision.version,
+        "changed_by": revision.changed_by,
+        "created_at": revision.created_at,
+        "definition": to_long(definition_of(revision)),
+    }

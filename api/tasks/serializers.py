@@ -1,0 +1,137 @@
+"""Bodies and answers of the calls about tasks, without their definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from api.common.schema import Pagination
+from api.common.serializers import (
+    StrictBooleanField,
+    StrictCharField,
+    StrictChoiceField,
+    StrictDateTimeField,
+    StrictIntegerField,
+    StrictListField,
+    StrictSerializer,
+)
+from api.executions.serializers import AnyJSONField, ExecutionSerializer
+from api.tasks.definition_serializers import DocumentedSerializer, TaskCreateSerializer
+from api.tasks.schema_parts import INSTANT
+from tasks.bulk import MAX_TASKS
+
+Answer = serializers.Serializer[Any]
+
+#: What becomes of the instants that fell into a pause.
+ON_RESUME = ("skip", "run_once", "replay")
+_MAX_VERSION = 2**31 - 1
+
+
+class PauseBody(StrictSerializer):
+    """How a task pauses; with ``until`` it resumes by itself."""
+
+    until = StrictDateTimeField(required=False, allow_null=True, default=None)
+    note = StrictCharField(max_length=1000, allow_blank=True, default="")
+    on_resume = StrictChoiceField(
+        choices=ON_RESUME,
+        default="skip",
+        help_text="What becomes of the instants that fall into the pause.",
+    )
+
+
+class RunBody(StrictSerializer):
+    """What this run sends instead of the task's payload; null is a payload."""
+
+    payload = AnyJSONField(required=False, allow_null=True)
+
+
+class RollbackBody(StrictSerializer):
+    """The version to go back to."""
+
+    version = StrictIntegerField(min_value=1, max_value=_MAX_VERSION)
+
+
+class BulkBody(StrictSerializer):
+    """Definitions as ``POST /v1/tasks`` takes them; each is judged by itself."""
+
+    tasks = StrictListField(min_length=1, max_length=MAX_TASKS)
+    atomic = StrictBooleanField(default=False)
+
+
+class BulkCreateSerializer(Answer):
+    """Definitions as ``POST /v1/tasks`` takes them, in either form."""
+
+    tasks = serializers.ListField(child=TaskCreateSerializer(), min_length=1, max_length=MAX_TASKS)
+    atomic = serializers.BooleanField(
+        default=False, help_text="Create all or nothing; otherwise each has its own result."
+    )
+
+
+class TaskDetailSerializer(DocumentedSerializer):
+    """A task with its latest executions."""
+
+    json_schema = {
+        "allOf": [
+            {"$ref": "#/components/schemas/Task"},
+            {
+                "type": "object",
+                "properties": {
+                    "executions": {
+                        "type": "array",
+                        "items": {"$ref": "#/components/schemas/Execution"},
+                        "maxItems": 10,
+                        "description": "The latest ten.",
+                    }
+                },
+                "required": ["executions"],
+            },
+        ]
+    }
+
+
+class TaskExecutionsPage(Answer):
+    """A task's executions, newest first."""
+
+    executions = ExecutionSerializer(many=True)
+    pagination = Pagination()
+
+
+class RevisionSerializer(DocumentedSerializer):
+    """A version of a task's definition, in the long form."""
+
+    json_schema = {
+        "type": "object",
+        "properties": {
+            "version": {"type": "integer", "minimum": 1},
+            "changed_by": {"type": "string"},
+            "created_at": INSTANT,
+            "definition": {"type": "object", "description": "The long form of the definition."},
+        },
+        "required": ["version", "changed_by", "created_at", "definition"],
+        "additionalProperties": False,
+    }
+
+
+class BulkResultSerializer(DocumentedSerializer):
+    """What became of one definition."""
+
+    json_schema = {
+        "type": "object",
+        "properties": {
+            "index": {"type": "integer", "minimum": 0},
+            "status": {"type": "integer", "examples": [201, 400]},
+            "task": {"$ref": "#/components/schemas/Task"},
+            "problem": {"$ref": "#/components/schemas/Problem"},
+        },
+        "required": ["index", "status"],
+        "additionalProperties": False,
+    }
+
+
+class BulkAnswer(Answer):
+    """What became of each definition, in order."""
+
+    results = BulkResultSerializer(many=True)
+    created = serializers.IntegerField()
+    failed = serializers.IntegerField()

@@ -1,0 +1,100 @@
+"""``/v1/tasks/{id}/pause``, ``resume``, ``cancel`` and ``run``; they need the scope ``operate``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.common.views import PunctualView
+from api.executions.serializers import EmptyBody, ExecutionSerializer
+from api.executions.views import accepted, override_of
+from api.idempotency import idempotent, require_key
+from api.tasks.answers import task_answer
+from api.tasks.definition_serializers import TaskSerializer
+from api.tasks.serializers import PauseBody, RunBody
+from executions.engine.clocks import database_now
+from executions.services import changing
+from executions.services.triggering import run_task
+from shared.exceptions import FieldError, InvalidInput
+from tasks.choices import OnResume, TaskStatus
+from tasks.models import Task
+from tasks.services import Pause
+
+
+class PauseTaskView(PunctualView):
+    """Pause a task."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="pause_task", request=PauseBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Pause: nothing of the task starts until it is resumed; what runs goes on.
+
+        409 when the task has ended.
+        """
+        pause = Pause(**self.read_body(PauseBody))
+        _refuse_past(pause.until)
+        return task_answer(changing.pause_task(self.tenant_id, task_id, pause, actor=self.actor))
+
+
+class ResumeTaskView(PunctualView):
+    """Resume a task."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="resume_task", request=EmptyBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Resume; `on_resume` of the pause decides what becomes of the instants within it.
+
+        `Idempotency-Key` is required where that is `run_once` or `replay`: both make executions.
+        """
+        self.read_body(EmptyBody)
+        require_key_to_resume(request, Task.objects.get_for_tenant(self.tenant_id, task_id))
+        return task_answer(changing.resume_task(self.tenant_id, task_id, actor=self.actor))
+
+
+class CancelTaskView(PunctualView):
+    """Cancel a task."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="cancel_task", request=EmptyBody, responses=TaskSerializer)
+    @idempotent(required=False)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Stop future fires and cancel unstarted executions; what runs goes on.
+
+        409 when the task has ended by itself.
+        """
+        self.read_body(EmptyBody)
+        return task_answer(changing.cancel_task(self.tenant_id, task_id, actor=self.actor))
+
+
+class RunTaskView(PunctualView):
+    """Run a task now."""
+
+    scopes = {"POST": "operate"}
+
+    @extend_schema(operation_id="run_task", request=RunBody, responses={202: ExecutionSerializer})
+    @idempotent(required=True)
+    def post(self, request: Request, task_id: UUID) -> Response:
+        """Run a task now, beside its schedule, also while it is paused."""
+        override = override_of(self.read_body(RunBody))
+        return accepted(run_task(self.tenant_id, task_id, override, actor=self.actor))
+
+
+def require_key_to_resume(request: Request, task: Task) -> None:
+    """Raise InvalidInput where resuming makes executions and the call has no Idempotency-Key."""
+    if task.status == TaskStatus.PAUSED and task.on_resume != OnResume.SKIP:
+        require_key(request, f"Resuming makes executions: on_resume is {task.on_resume}.")
+
+
+def _refuse_past(until: datetime | None) -> None:
+    if until is not None and until <= database_now():
+        message = "A pause cannot end in the past."
+        raise InvalidInput([FieldError("#/until", "in_the_past", message)])

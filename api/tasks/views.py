@@ -1,0 +1,200 @@
+"""``/v1/tasks`` and ``/v1/tasks/{id}``: create, list, show, edit, replace, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from api.common.pagination import LIST_PARAMETERS, paginate
+from api.common.query import boolean, choice, choices, text
+from api.common.schema import list_answer
+from api.common.views import PunctualView
+from api.idempotency import freeze, idempotent
+from api.idempotency_groups import Outcome, Together, idempotent_together
+from api.tasks.answers import present_latest, present_tasks, task_answer
+from api.tasks.definition_serializers import (
+    TaskCreateSerializer,
+    TaskEditSerializer,
+    TaskSerializer,
+)
+from api.tasks.serializers import TaskDetailSerializer
+from api.tasks.verb_views import require_key_to_resume
+from executions.engine.clocks import database_now
+from executions.services import changing
+from shared.sql import Asked, Done
+from tasks import bulk, standing_pauses
+from tasks.calendars import limits_of
+from tasks.choices import TaskStatus, TaskType
+from tasks.definition import Definition
+from tasks.limits import (
+    DESTINATION_LENGTH,
+    LABEL_KEY_LENGTH,
+    LABEL_VALUE_LENGTH,
+    OWNER_LENGTH,
+)
+from tasks.models import Task
+from tasks.validation import StatusChange, parse_patch, parse_replace
+
+_ORDERS = {
+    "-created_at": ("-created_at", "-id"),
+    "created_at": ("created_at", "id"),
+    "-updated_at": ("-updated_at", "-id"),
+    "updated_at": ("updated_at", "id"),
+    "-name": ("-name", "-id"),
+    "name": ("name", "id"),
+    "-priority": ("-priority", "-id"),
+    "priority": ("priority", "id"),
+}
+
+
+def _ask(tenant_id: UUID) -> list[Asked]:
+    # From here on no pause begins, and no calendar goes, until the tasks are there.
+    return [standing_pauses.sharing(tenant_id), ("leases/database_time", {})]
+
+
+def _create(views: Sequence[TasksView], done: Sequence[Done]) -> list[Outcome]:
+    """Create a task for each call of a tenant."""
+    first, now = views[0], done[-1].rows[0][0]
+    call = bulk.Call(first.tenant_id, first.actor, now, limits_of(first.tenant_id))
+    asked = [
+        (replace(call, actor=view.actor, show=partial(_show, view)), view.request.data)
+        for view in views
+    ]
+    return [
+        result.shown if isinstance(result, bulk.Created) else result
+        for result in bulk.create_for_each(asked)
+    ]
+
+
+def _show(view: TasksView, task: Task, definition: Definition) -> HttpResponse:
+    return freeze(view.as_seen(task_answer(task, definition, status=201)))
+
+
+_CREATION = Together(_ask, _create)
+
+
+class TasksView(PunctualView):
+    """The tenant's tasks."""
+
+    query_parameters = {
+        "GET": {
+            **LIST_PARAMETERS,
+            "status": choices(*TaskStatus.values, description="One or more states."),
+            "type": choice(*TaskType.values, description="Of this type."),
+            "label": text(
+                "`key:value`, or a key that must be there.",
+                max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
+            ),
+            "owner": text("Of exactly this owner.", max_length=OWNER_LENGTH),
+            "destination": text(
+                "Whose webhook calls this host, `host` or `host:port` in any spelling.",
+                max_length=DESTINATION_LENGTH,
+            ),
+            "q": text("In the name or the labels."),
+            "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
+        }
+    }
+
+    @extend_schema(operation_id="list_tasks", responses=list_answer("tasks", TaskSerializer))
+    def get(self, request: Request) -> Response:
+        """List tasks, newest first."""
+        query = self.query
+        page = paginate(
+            Task.objects.for_tenant(self.tenant_id).filtered(query),
+            query,
+            key="tasks",
+            serialize=lambda row: row,
+            order=_ORDERS[query["ordering"]],
+        )
+        return Response({**page, "tasks": present_tasks(page["tasks"])})
+
+    @extend_schema(
+        operation_id="create_task", request=TaskCreateSerializer, responses={201: TaskSerializer}
+    )
+    @idempotent_together(_CREATION)
+    def post(self, request: Request) -> HttpResponse:
+        """Create a task from the long or the short form."""
+        return _CREATION.run_alone(self)
+
+
+class TaskView(PunctualView):
+    """One task."""
+
+    versioned = frozenset({"DELETE", "PATCH", "PUT"})
+    query_parameters = {
+        "DELETE": {"cancel_running": boolean("Also abort what runs.", default=False)}
+    }
+
+    @extend_schema(operation_id="get_task", responses=TaskDetailSerializer)
+    def get(self, request: Request, task_id: UUID) -> Response:
+        """Show a task with its latest ten executions."""
+        task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
+        return task_answer(task, executions=present_latest(task, database_now()))
+
+    @extend_schema(operation_id="edit_task", request=TaskEditSerializer, responses=TaskSerializer)
+    @idempotent(required=False)
+    def patch(self, request: Request, task_id: UUID) -> Response:
+        """Merge an edit into a task (RFC 7396), or pause or resume it by its `status`.
+
+        From the answer on no occurrence of the old definition starts. `status` needs the scope
+        `operate` besides, and to resume a pause with `on_resume` `run_once` or `replay` an
+        `Idempotency-Key` is required.
+        """
+        if isinstance(request.data, dict) and "status" in request.data:
+            self.require_scope("operate", "Pausing and resuming a task")
+            if request.data["status"] == StatusChange.RESUME:
+                require_key_to_resume(request, Task.objects.get_for_tenant(self.tenant_id, task_id))
+
+        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+            return parse_patch(current, request.data, now=now, limits=limits_of(self.tenant_id))
+
+        return self._edited(task_id, edit)
+
+    @extend_schema(
+        operation_id="replace_task", request=TaskCreateSerializer, responses=TaskSerializer
+    )
+    @idempotent(required=False)
+    def put(self, request: Request, task_id: UUID) -> Response:
+        """Replace a task's definition; what is left out takes its default."""
+
+        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+            limits = limits_of(self.tenant_id)
+            return parse_replace(request.data, now=now, limits=limits, current=current), None
+
+        return self._edited(task_id, edit)
+
+    @extend_schema(operation_id="delete_task", request=None, responses={204: None})
+    @idempotent(required=False)
+    def delete(self, request: Request, task_id: UUID) -> Response:
+        """Delete a task: no further fires; its executions stay readable.
+
+        `cancel_running` needs the scope `operate` besides.
+        """
+        if self.query["cancel_running"]:
+            self.require_scope("operate", "Cancelling what runs")
+        changing.delete_task(
+            self.tenant_id,
+            task_id,
+            actor=self.actor,
+            cancel_running=self.query["cancel_running"],
+            expected_version=self.expected_version,
+        )
+        return Response(status=204)
+
+    def _edited(self, task_id: UUID, edit: changing.Edit) -> Response:
+        task = changing.edit_task(
+            self.tenant_id,
+            task_id,
+            edit,
+            actor=self.actor,
+            expected_version=self.expected_version,
+        )
+        return task_answer(task)

@@ -1,0 +1,24 @@
+"""The ``/v1/`` routes: each folder's own, put together."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+_FOLDERS = (
+    "tenants",
+    "tasks",
+    "executions",
+    "bulk_jobs",
+    "calendars",
+    "destinations",
+    "pauses",
+    "pools",
+    "receiver",
+    "stats",
+    "forecast",
+    "schedules",
+    "alerts",
+    "common",
+)
+
+urlpatterns = [path("", include(f"api.{folder}.urls")) for folder in _FOLDERS]

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import jsonschema_rs
+import pytest
+from drf_spectacular.openapi import AutoSchema
+
+from api.tasks import definition_serializers, schemas
+from tasks.definition import to_long
+from tasks.presentation import present_task
+from tasks.preview import preview
+from tests.tasks.bodies import (
+    AUTHS,
+    LONG,
+    MINIMAL,
+    NOW,
+    ONCE,
+    SHORT,
+    TARGETS,
+    changed,
+    create,
+    patch,
+    problems,
+    with_target,
+)
+from tests.tasks.test_presentation import ATask
+
+ALL = [
+    schemas.TASK_CREATE,
+    schemas.TASK_EDIT,
+    schemas.TASK,
+    schemas.PREVIEW_REQUEST,
+    schemas.PREVIEW,
+]
+EVERY = MINIMAL | {"schedule": {"every": "PT5M"}}
+LISTED = MINIMAL | {"retry_policy": {"backoff": "listed", "delays_seconds": [1, 2.5]}}
+
+
+def fits(schema, value):
+    return jsonschema_rs.Draft202012Validator(schema).is_valid(value)
+
+
+@pytest.mark.parametrize("schema", ALL)
+def test_every_schema_is_one(schema):
+    assert jsonschema_rs.meta.is_valid(schema)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        LONG,
+        SHORT,
+        MINIMAL,
+        ONCE,
+        EVERY,
+        LISTED,
+        MINIMAL | {"schedule": {"delay_seconds": 0.5}},
+        {"every": "PT5M", "start_date": None, "payload": SHORT["payload"]},
+        to_long(create(LONG)),
+        to_long(create(ONCE)),
+        to_long(create(LISTED)),
+        MINIMAL | {"payload_ref": "s3://bucket/key", "owner": "ops@example.com"},
+        {**SHORT, "owner": None, "payload_ref": None},
+        *(with_target(target) for target in TARGETS.values()),
+        *(to_long(create(with_target(target)), secrets=True) for target in TARGETS.values()),
+        *(with_target({**MINIMAL["target"], "auth": auth}) for auth in AUTHS.values()),
+        MINIMAL | {"retry_policy": {"stop_on": [], "rules": [{"statuses": ["429"]}]}},
+    ],
+)
+def test_what_is_taken_fits_the_schema(body):
+    create(body)
+
+    assert fits(schemas.TASK_CREATE, body)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("oops", 1),
+        ("id", "x"),
+        ("priority", 10),
+        ("priority", "5"),
+        ("name", ""),
+        ("name", "x" * 201),
+        ("type", "ONE_TIME"),
+        ("labels/team", 5),
+        ("payload_ref", 5),
+        ("payload_ref", ""),
+        ("owner", ["x"]),
+        ("owner", "x" * 255),
+        ("depends_on", ["0199b6f0-0000-7000-8000-000000000001"]),
+        ("cron_expression", "* * * * *"),
+        ("schedule/oops", 1),
+        ("schedule/every", "PT5M"),
+        ("schedule/timezone", None),
+        ("schedule/overlap_policy", "once"),
+        ("schedule/max_concurrent", 0),
+        ("schedule/working_day", 32),
+        ("schedule/calendars", [1]),
+        ("schedule/max_occurrences", 0),
+        ("target/oops", 1),
+        ("target/kind", "lambda"),
+        ("target/method", "TRACE"),
+        ("target/timeout_seconds", 0),
+        ("target/template", 1),
+        ("target/auth", {}),
+        ("target/success/statuses", ["6xx"]),
+        ("target/success/json", {}),
+        ("retry_policy/max_attempts", 26),
+        ("retry_policy/retry_on", ["dns"]),
+        ("retry_policy/delays_seconds", []),
+        ("retry_policy/stop_on", "404"),
+        ("retry_policy/rules", [{}]),
+        ("retry_policy/max_age_seconds", 0),
+        ("target/body_format", "xml"),
+        ("target/completion", "later"),
+        ("target/auth", {"type": "basic", "username": "u"}),
+        ("target/auth", {"type": "digest"}),
+        ("target/tls", {"ca": "x"}),
+        ("target/proxy", {}),
+        ("target/pool", "batch-etl"),
+        ("target/success/header", {"name": "X"}),
+    ],
+)
+def test_what_is_refused_for_its_shape_does_not_fit_the_schema(path, value):
+    body = changed(LONG, path, value)
+
+    assert problems(create, body)
+    assert not fits(schemas.TASK_CREATE, body)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {},
+        {"status": "PAUSED"},
+        {"labels": {"team": None}, "payload": None, "retry_policy": None},
+        {"schedule": {"every": "PT5M", "end_at": None}},
+        {"target": {"headers": {"X-Team": None}, "timeout_seconds": None}},
+        {"cron_expression": "@daily", "end_date": None},
+        to_long(create(LONG)),
+        *({"target": target} for target in TARGETS.values()),
+        {"target": {"kind": "command", "command": "backup", "environment": {"A": None}}},
+        {"target": {"success": {"json": {"path": "$.a", "equals": None}, "header": None}}},
+        {"target": {"proxy": None, "auth": None, "tls": {}}},
+        {"retry_policy": {"rules": None, "stop_header": None}},
+    ],
+)
+def test_edits_that_are_taken_fit_the_schema(edit):
+    patch(create(LONG), edit)
+
+    assert fits(schemas.TASK_EDIT, edit)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"status": "RUNNING"},
+        {"oops": 1},
+        {"schedule": {"oops": 1}},
+        {"target": {"oops": 1}},
+        {"target": {"kind": "lambda"}},
+        {"target": {"success": {"json": {"path": "$.a"}}}},
+        {"target": {"auth": {"type": "digest"}}},
+    ],
+)
+def test_edits_that_are_refused_do_not_fit_the_schema(edit):
+    assert problems(patch, create(LONG), edit)
+    assert not fits(schemas.TASK_EDIT, edit)
+
+
+def test_a_part_of_an_authentication_may_be_edited():
+    edit = {"target": {"auth": {"token": "new"}}}
+    current = create(with_target({**MINIMAL["target"], "auth": AUTHS["bearer"]}))
+
+    assert patch(current, edit)[0].target["auth"]["token"] == "new"
+    assert fits(schemas.TASK_EDIT, edit)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(LONG, SHORT, ONCE, EVERY, LISTED),
+        *(with_target(target) for target in TARGETS.values()),
+        *(with_target({**MINIMAL["target"], "auth": auth}) for auth in AUTHS.values()),
+        with_target({**MINIMAL["target"], "tls": {}}),
+    ],
+)
+def test_answers_fit_the_schema(body):
+    assert fits(schemas.TASK, present_task(ATask(), create(body)))
+
+
+def test_previews_fit_the_schema():
+    body = {"schedule": {"every": "PT5M"}, "count": 2, "from": "2026-11-20T00:00:00Z"}
+
+    assert fits(schemas.PREVIEW_REQUEST, body)
+    assert fits(schemas.PREVIEW_REQUEST, {"delay_seconds": 5})
+    assert not fits(schemas.PREVIEW_REQUEST, {"schedule": {"every": "PT5M"}, "count": 0})
+    assert fits(schemas.PREVIEW, preview(body, now=NOW))
+
+
+@pytest.mark.parametrize(
+    ("serializer", "name", "schema"),
+    [
+        (definition_serializers.TaskCreateSerializer, "TaskCreate", schemas.TASK_CREATE),
+        (definition_serializers.TaskEditSerializer, "TaskEdit", schemas.TASK_EDIT),
+        (definition_serializers.TaskSerializer, "Task", schemas.TASK),
+        (definition_serializers.SchedulePreviewSerializer, "SchedulePreview", schemas.PREVIEW),
+    ],
+)
+def test_the_openapi_document_takes_the_schemas_as_components(serializer, name, schema):
+    extension = definition_serializers.DocumentedSerializerExtension(serializer())
+
+    assert extension.get_name(AutoSchema(), "response") == name
+    assert extension.map_serializer(AutoSchema(), "response") == schema
