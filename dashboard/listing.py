@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from api.common.pagination import LIST_PARAMETERS, paginate
 from api.common.query import Parameter, read_query
 from executions.models import Execution
-from executions.presentation import present_executions
+from insight.presentation.execution import present_executions
 from shared.ids import moment_of
 
 _SECOND = timedelta(seconds=1)

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from executions.attempts import attempts_of
 from executions.choices import Status
-from executions.exchange import captured_response
 from executions.models import Attempt, DeadLetter, Execution
-from executions.presentation import duration_ms
+from executions.request_view import captured_response
+from insight.presentation.execution import duration_ms
 from notifications.choices import AlertKind
 from notifications.links import MUTE, UNSUBSCRIBE, page, signed_page
 from notifications.models import Alert

@@ -12,7 +12,7 @@ from typing import Any
 from executions.engine import refusals
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter
-from executions.stats.minutes import first_minute, percentiles, wire_bound
+from insight.statistics.minutes import first_minute, percentiles, wire_bound
 from operations.doctor.runtime import (
     OUTCOME_STUCK_SECONDS,
     live_recorders,

@@ -1,7 +1,7 @@
 """The tasks of a forecast in groups of equal instants, as the database counts them.
 
-``tasks.forecast`` and ``tasks.hot_minutes`` read them here; a million tasks of one schedule are
-one group. Paused, ended and deleted tasks are in none.
+The forecast and ``tasks.hot_minutes`` read them here; a million tasks of one schedule are one
+group. Paused, ended and deleted tasks are in none.
 """
 
 from __future__ import annotations

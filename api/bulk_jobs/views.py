@@ -32,15 +32,15 @@ from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
 from executions.choices import JobStatus
 from executions.models import BulkJob
-from executions.presentation_jobs import (
+from executions.services import bulk_jobs
+from executions.services.bulk_options import read_options
+from insight.presentation.bulk_jobs import (
     present_bulk_job,
     present_item,
     present_job_detail,
     present_sample,
     present_scope,
 )
-from executions.services import bulk_jobs
-from executions.services.bulk_options import read_options
 from shared.exceptions import Forbidden
 
 _OPERATE = {"POST": "operate"}

@@ -24,7 +24,6 @@ from api.executions.serializers import (
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
 from executions.models import DeadLetter
-from executions.presentation_letters import present_letter, present_letters
 from executions.querysets import DeadLetterQuerySet
 from executions.services.dead_letters import (
     archive_dead_letter,
@@ -32,6 +31,7 @@ from executions.services.dead_letters import (
     resolve_dead_letter,
     retry_dead_letter,
 )
+from insight.presentation.dead_letters import present_letter, present_letters
 from shared.exceptions import FieldError, InvalidInput
 
 _OPERATE = {"POST": "operate", "DELETE": "operate"}

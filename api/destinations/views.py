@@ -18,9 +18,9 @@ from api.destinations.serializers import (
 )
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
-from executions.presentation_destinations import present_destination
 from executions.services import destinations
 from executions.services.destinations import Shown
+from insight.presentation.destinations import present_destination
 
 _DEFAULT_LIMIT, _MOST = 100, 500
 _LONGEST_HOST = 260

@@ -1,7 +1,7 @@
 """Bodies and answers of the calls about executions and dead letters.
 
 Those that end in ``Body`` judge what comes in; the others only describe answers, which
-``executions.presentation`` and its siblings make.
+``insight.presentation.execution`` and its siblings make.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from api.common.serializers import (
     StrictSerializer,
 )
 from executions.choices import AttemptOutcome, Status, Trigger
-from executions.explain.waiting import WAITS_FOR
+from insight.explain.waiting import WAITS_FOR
 
 Answer = serializers.Serializer[Any]
 

@@ -23,13 +23,13 @@ from api.idempotency import idempotent
 from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.models import Execution
-from executions.presentation import present_executions
-from executions.presentation_detail import present_execution_detail
 from executions.querysets import ExecutionQuerySet
 from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
-from executions.services.list_filters import DUE, ENDED, with_bounds
 from executions.services.triggering import Override, retry_execution
+from insight.list_filters import DUE, ENDED, with_bounds
+from insight.presentation.execution import present_executions
+from insight.presentation.execution_detail import present_execution_detail
 
 #: Of ids, whose first part is the time of the occurrence; the newest first unless asked.
 _ORDERS = {

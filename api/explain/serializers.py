@@ -1,4 +1,4 @@
-"""Answers of Explain; ``executions.explain.answer`` makes them."""
+"""Answers of Explain; ``insight.explain.answer`` makes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from api.common.serializers import StrictDateTimeField
-from executions.explain.answer import CHECKS, STATES
+from insight.explain.answer import CHECKS, STATES
 
 Answer = serializers.Serializer[Any]
 

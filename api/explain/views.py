@@ -12,9 +12,9 @@ from api.common.query import instant
 from api.common.views import PunctualView
 from api.explain.serializers import ExplanationSerializer
 from executions.engine.clocks import database_now
-from executions.explain.answer import present_explanation
-from executions.explain.explanation import explain_execution, explain_task
 from executions.models import Execution
+from insight.explain.answer import present_explanation
+from insight.explain.explanation import explain_execution, explain_task
 from tasks.models import Task
 
 

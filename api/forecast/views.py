@@ -23,10 +23,10 @@ from api.idempotency import idempotent
 from api.tasks.definition_serializers import TaskEditSerializer
 from executions.engine.clocks import database_now
 from executions.services.spreading import plan_spread, present_meeting, spread_minute
+from insight.forecast.forecast import MAX_DAYS, forecast, present_forecast
+from insight.forecast.what_if import preview_edit
 from shared.exceptions import FieldError, InvalidInput
-from tasks.forecast import MAX_DAYS, forecast, present_forecast
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
-from tasks.what_if import preview_edit
 
 _RESOLUTIONS = ("minute", "hour")
 #: A forecast may begin a little back, lest a clock that is behind be refused, or a year ahead.

@@ -18,9 +18,9 @@ from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
 from api.pauses.serializers import PauseCreateBody, PauseReach, PauseSerializer
-from executions.presentation_pauses import present_pause, present_pauses, present_reach
 from executions.services import pauses
 from executions.services.pauses import Wanted
+from insight.presentation.pauses import present_pause, present_pauses, present_reach
 
 _OPERATE = {"POST": "operate"}
 _ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "id")}

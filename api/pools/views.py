@@ -18,10 +18,10 @@ from api.pools.long_poll import MAX_BODY_BYTES, Wait, ask_to_wait
 from api.pools.serializers import LeaseBody, LeasesAnswer, PoolBody, PoolsAnswer
 from api.pools.serializers import PoolSerializer as Pool
 from executions.models import Execution
-from executions.presentation import present_executions
-from executions.presentation_pools import present_pool
 from executions.services import pools, pull_workers
 from executions.services.pull_workers import Ask, Lease, Load
+from insight.presentation.execution import present_executions
+from insight.presentation.pools import present_pool
 from shared.client_address import client_address
 
 

@@ -1,6 +1,6 @@
 """Answers of the calls about statistics, workers and schedulers, and of tests of a delivery.
 
-They only describe; ``executions.presentation_stats`` makes them.
+They only describe; ``insight.presentation.statistics`` makes them.
 """
 
 from __future__ import annotations

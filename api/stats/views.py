@@ -19,9 +19,9 @@ from api.stats.serializers import (
     WorkerHistoryAnswer,
     WorkersAnswer,
 )
-from executions import stats
 from executions.engine import worker_history
-from executions.presentation_stats import (
+from insight import statistics
+from insight.presentation.statistics import (
     present_earlier_workers,
     present_overview,
     present_schedulers,
@@ -29,7 +29,7 @@ from executions.presentation_stats import (
     present_worker_history,
     present_workers,
 )
-from executions.stats.minutes import MOST_MINUTES
+from insight.statistics.minutes import MOST_MINUTES
 from shared.exceptions import FieldError, InvalidInput, NotFound
 
 _MINUTES = 60
@@ -47,7 +47,7 @@ class OverviewView(PunctualView):
     @extend_schema(operation_id="get_overview", responses=OverviewSerializer)
     def get(self, request: Request) -> Response:
         """Show the open work of this moment and what came of the last hour's."""
-        return Response(present_overview(stats.overview(self.tenant_id)))
+        return Response(present_overview(statistics.overview(self.tenant_id)))
 
 
 class ThroughputView(PunctualView):
@@ -60,7 +60,7 @@ class ThroughputView(PunctualView):
     @extend_schema(operation_id="get_throughput", responses=ThroughputAnswer)
     def get(self, request: Request) -> Response:
         """Count what ended in each of the last minutes, oldest first, empty ones too."""
-        points = stats.throughput(self.tenant_id, self.query["minutes"] or _MINUTES)
+        points = statistics.throughput(self.tenant_id, self.query["minutes"] or _MINUTES)
         return Response(present_throughput(points))
 
 
@@ -73,7 +73,7 @@ class WorkersView(PunctualView):
 
         Of workers that lease over the API the tenant's own, by what they asked last.
         """
-        return Response(present_workers(stats.workers(self.tenant_id), stats.recorders()))
+        return Response(present_workers(statistics.workers(self.tenant_id), statistics.recorders()))
 
 
 class EarlierWorkersView(PunctualView):
@@ -143,11 +143,11 @@ class SchedulersView(PunctualView):
     @extend_schema(operation_id="list_schedulers", responses=SchedulersAnswer)
     def get(self, request: Request) -> Response:
         """List the schedulers, and which of them owns each partition of the tasks."""
-        return Response(present_schedulers(stats.schedulers(), stats.partition_map()))
+        return Response(present_schedulers(statistics.schedulers(), statistics.partition_map()))
 
 
 def _is_known(worker_id: str, tenant_id: UUID) -> bool:
     """Return whether the history or Redis knows the worker."""
     if worker_history.is_known(worker_id, tenant_id):
         return True
-    return any(worker.id == worker_id for worker in stats.workers(tenant_id))
+    return any(worker.id == worker_id for worker in statistics.workers(tenant_id))

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.response import Response
 
-from executions.presentation_tasks import (
+from insight.presentation.tasks import (
     next_execution,
     paused_by,
     present_latest,

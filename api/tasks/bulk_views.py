@@ -15,7 +15,7 @@ from api.common.views import PunctualView
 from api.idempotency import idempotent
 from api.tasks.serializers import BulkAnswer, BulkBody, BulkCreateSerializer
 from executions.engine.clocks import database_now
-from executions.presentation_tasks import (
+from insight.presentation.tasks import (
     next_execution,
     paused_by,
     standing_pauses_of,

@@ -15,8 +15,8 @@ from api.common.query import instant
 from api.common.serializers import StrictDateTimeField
 from api.common.views import PunctualView
 from executions.engine.clocks import database_now
-from executions.presentation_occurrences import present_occurrences
-from executions.services.occurrences import MOST_DAYS, STATUSES, place_of, read_occurrences
+from insight.occurrences import MOST_DAYS, STATUSES, place_of, read_occurrences
+from insight.presentation.occurrences import present_occurrences
 from tasks.models import Task
 
 Answer = serializers.Serializer[Any]

@@ -15,15 +15,15 @@ from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
 from executions.choices import JOB_ACTIVE
-from executions.presentation_jobs import (
-    present_bulk_job,
-    present_item,
-    present_sample,
-)
 from executions.services import bulk_jobs as services
 from executions.services.backfill_steps import is_backfill
 from executions.services.bulk_results import count_results, with_open_executions
 from executions.services.bulk_scope import ACTIONS, FILTERS
+from insight.presentation.bulk_jobs import (
+    present_bulk_job,
+    present_item,
+    present_sample,
+)
 from shared.exceptions import FieldError, Forbidden, InvalidInput
 from shared.instants import format_instant, parse_instant
 from shared.strict_json import read_json

@@ -16,10 +16,10 @@ from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from executions.captured_logs import log_url
 from executions.models import DeadLetter, Execution
-from executions.presentation_letters import present_letter
 from executions.querysets import DeadLetterQuerySet
 from executions.services import dead_letters as services
-from executions.stats.history import dead_letter_sparklines
+from insight.presentation.dead_letters import present_letter
+from insight.statistics.history import dead_letter_sparklines
 from tasks.models import Task
 from tenants.choices import Role
 

@@ -17,8 +17,8 @@ from dashboard.fields import read_limit, read_version
 from dashboard.listing import PAGE_ROWS
 from executions.choices import Status
 from executions.models import Execution
-from executions.presentation import present_executions
 from executions.services import destinations as services
+from insight.presentation.execution import present_executions
 from shared.exceptions import FieldError, InvalidInput
 from tasks.models import Task
 from tenants.choices import Role

@@ -25,11 +25,11 @@ from executions.choices import FINAL, Status
 from executions.engine.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
-from executions.presentation_detail import present_execution_detail
 from executions.services.backfill_steps import executions_made_by
 from executions.services.cancellation import cancel_execution
-from executions.services.list_filters import DUE, ENDED, with_bounds
 from executions.services.triggering import retry_execution
+from insight.list_filters import DUE, ENDED, with_bounds
+from insight.presentation.execution_detail import present_execution_detail
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.exceptions import NotFound

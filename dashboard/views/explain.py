@@ -15,12 +15,12 @@ from dashboard.access import ConsoleRequest, page
 from dashboard.fields import instant_of
 from dashboard.listing import PAGE_ROWS
 from executions.engine.clocks import database_now
-from executions.explain.answer import Check, Explanation, Fix
-from executions.explain.explanation import explain_execution, explain_task
-from executions.explain.reasons import meaning_of
 from executions.models import Execution
-from executions.presentation_occurrences import present_line
-from executions.services.occurrences import EXPECTED, place_of, read_lines, read_occurrences
+from insight.explain.answer import Check, Explanation, Fix
+from insight.explain.explanation import explain_execution, explain_task
+from insight.explain.reasons import meaning_of
+from insight.occurrences import EXPECTED, place_of, read_lines, read_occurrences
+from insight.presentation.occurrences import present_line
 from shared.clock_text import beside, field_text, zone_of
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import format_instant

@@ -17,10 +17,10 @@ from dashboard.pictures.fires import FireMinute
 from dashboard.pictures.heat_map import DayRow, HourCell
 from executions.engine.clocks import database_now
 from executions.services.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
+from insight.forecast.forecast import Forecast, forecast, present_hot_spots
 from shared.clock_text import local_time, minute_text, time_of_day, weekday_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, format_instant, parse_instant
-from tasks.forecast import Forecast, forecast, present_hot_spots
 from tasks.schedules.minutes import MINUTE
 from tenants.choices import Role
 

@@ -16,11 +16,11 @@ from dashboard.pictures.fires import FireMinute
 from dashboard.pictures.throughput import MinuteOutcomes
 from executions.models import DeadLetter, Execution
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
-from executions.stats.future import next_fires
-from executions.stats.minutes import MinutePoint, bound_text, throughput
-from executions.stats.present import MOST_COUNTED, running_now
-from executions.stats.present import overview as read_overview
-from tasks.forecast_hour import MINUTES, hour_ahead
+from insight.forecast.hour import MINUTES, hour_ahead
+from insight.statistics.future import next_fires
+from insight.statistics.minutes import MinutePoint, bound_text, throughput
+from insight.statistics.present import MOST_COUNTED, running_now
+from insight.statistics.present import overview as read_overview
 from tasks.models import Task
 from tasks.schedules.minutes import MINUTE
 from tenants.choices import Role

@@ -17,9 +17,9 @@ from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.views.tasks import PAUSES
 from executions.engine.clocks import database_now
-from executions.presentation_pauses import present_pauses, present_reach
 from executions.services import pauses as services
 from executions.services.pauses import Wanted
+from insight.presentation.pauses import present_pauses, present_reach
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from tasks.choices import OnResume, PauseScope
 from tasks.models import Task

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST
 from dashboard.access import ConsoleRequest, page
 from dashboard.task_form import judge_schedule
 from executions.engine.clocks import database_now
+from insight.forecast.what_if import compare
 from shared.exceptions import InvalidInput
 from shared.instants import parse_instant
 from tasks.calendars import book, limits_of
@@ -27,7 +28,6 @@ from tasks.preview import preview
 from tasks.revisions import read_definition
 from tasks.schedules.notes import NOTE_TEXTS
 from tasks.validation import parse_replace
-from tasks.what_if import compare
 from tenants.choices import Role
 
 _FIRES = 10

@@ -20,13 +20,13 @@ from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
 from executions.choices import Status
 from executions.engine.clocks import database_now
-from executions.explain.evidence import end_of_pause, standing_pause_of
 from executions.models import Execution, Pool
-from executions.presentation_tasks import present_tasks
 from executions.services import changing
-from executions.services.task_fires import fires_of
 from executions.services.triggering import run_task
-from executions.stats.history import run_strips
+from insight.explain.evidence import end_of_pause, standing_pause_of
+from insight.presentation.tasks import present_tasks
+from insight.statistics.history import run_strips
+from insight.task_fires import fires_of
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.choices import TaskStatus

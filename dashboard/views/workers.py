@@ -14,7 +14,7 @@ from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell
 from executions.engine import worker_history
 from executions.models import WorkerHour, WorkerMinute
-from executions.stats import fleet
+from insight.statistics import fleet
 from shared.exceptions import NotFound
 from shared.redis_client import ConnectionFailed
 from tenants.choices import Role

@@ -1,7 +1,7 @@
 """What ended within one minute, per tenant: counts and the distribution of start delays.
 
 Written by :mod:`executions.engine.minute_stats` in the transaction that records the outcomes,
-read by :mod:`executions.stats`, and pruned with the days of the ledger.
+read by :mod:`insight.statistics`, and pruned with the days of the ledger.
 """
 
 from __future__ import annotations

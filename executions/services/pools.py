@@ -1,6 +1,6 @@
 """The pools that a tenant's workers lease from: list, find, change, delete (C5).
 
-A pool comes to be by its first lease or by :func:`change_pool`. ``executions.presentation_pools``
+A pool comes to be by its first lease or by :func:`change_pool`. ``insight.presentation.pools``
 shows them (``present_pool``). Each change runs in one transaction, and holds from its answer on:
 nothing is leased from a paused pool, nor beyond its limit.
 """

@@ -28,7 +28,7 @@ from delivery.plan import Moment, Plan, compose, read_plan, template_values
 from delivery.signing import parse_secret
 from events import audit
 from executions.engine.clocks import database_now
-from executions.exchange import mask_headers, proof_headers, shown_body, shown_url
+from executions.request_view import mask_headers, proof_headers, shown_body, shown_url
 from executions.services.receiver_target import aimed_at_receiver, request_received
 from shared import execution_tokens
 from shared.actor import Actor

@@ -16,9 +16,9 @@ from django.db import transaction
 
 from executions.choices import JOB_ACTIVE, JobStatus
 from executions.models import BulkJob
-from executions.presentation_jobs import present_bulk_job, present_scope
 from executions.services.bulk_jobs import Scope, count_matching, create_bulk_job
 from executions.services.bulk_results import count_results, results_text
+from insight.presentation.bulk_jobs import present_bulk_job, present_scope
 from shared.actor import COMMAND
 from shared.commands import (
     FAILED,

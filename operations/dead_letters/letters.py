@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from executions.models import DeadLetter
-from executions.presentation_letters import present_letter, present_letters
 from executions.querysets import DeadLetterQuerySet
+from insight.presentation.dead_letters import present_letter, present_letters
 from operations.finding import ID_TAIL, find_row
 from shared.commands import shown, table
 from shared.duration_words import duration_text

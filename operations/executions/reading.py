@@ -13,10 +13,10 @@ from django.core.management.base import CommandParser
 from executions.choices import Status
 from executions.engine.clocks import database_now
 from executions.models import Execution
-from executions.presentation import present_executions
-from executions.presentation_detail import present_execution_detail
 from executions.querysets import ExecutionQuerySet
-from executions.services.list_filters import DUE, ENDED, with_bounds
+from insight.list_filters import DUE, ENDED, with_bounds
+from insight.presentation.execution import present_executions
+from insight.presentation.execution_detail import present_execution_detail
 from operations.finding import (
     ID_TAIL,
     executions_of,

@@ -9,8 +9,9 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from executions.engine.clocks import database_now
-from executions.presentation_jobs import present_bulk_job
 from executions.services.spreading import plan_spread, present_meeting, spread_minute
+from insight.forecast.forecast import MAX_DAYS, forecast, present_forecast
+from insight.presentation.bulk_jobs import present_bulk_job
 from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.finding import moment_option
@@ -18,7 +19,6 @@ from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import InvalidInput
-from tasks.forecast import MAX_DAYS, forecast, present_forecast
 
 #: Hours that the text lists; ``--json`` has them all.
 _BUSIEST_HOURS = 8

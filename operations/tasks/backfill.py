@@ -13,7 +13,6 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from executions.models import BulkJob
-from executions.presentation_jobs import present_backfill_plan, present_bulk_job
 from executions.services.backfill import (
     MAX_PARALLEL,
     OVERLAP_POLICIES,
@@ -22,6 +21,7 @@ from executions.services.backfill import (
     create_backfill,
     plan_backfill,
 )
+from insight.presentation.bulk_jobs import present_backfill_plan, present_bulk_job
 from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.finding import find_task, moment_option

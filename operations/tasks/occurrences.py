@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.engine.clocks import database_now
-from executions.presentation_occurrences import present_occurrences
-from executions.services.occurrences import place_of, read_occurrences
+from insight.occurrences import place_of, read_occurrences
+from insight.presentation.occurrences import present_occurrences
 from operations.finding import ID_TAIL, find_task, moment_option
 from shared.commands import PunctualCommand, table, wrong_use
 

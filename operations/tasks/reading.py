@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.engine.clocks import database_now
-from executions.presentation_tasks import present_tasks
-from executions.services.task_fires import fires_of
+from insight.presentation.tasks import present_tasks
+from insight.task_fires import fires_of
 from operations.finding import ID_TAIL, find_task, tasks_of
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict

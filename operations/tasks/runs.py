@@ -10,8 +10,8 @@ from django.core.management.base import CommandParser
 
 from executions.choices import FINAL, Status
 from executions.models import Execution
-from executions.presentation import present_executions
 from executions.services.triggering import Override, run_task
+from insight.presentation.execution import present_executions
 from operations import many
 from operations.files import json_value
 from operations.finding import ID_TAIL, find_task

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.presentation_stats import present_test
 from executions.services.receiver_target import DEFAULT_PATH, read_path
 from executions.services.test_delivery import send_test_of_task
+from insight.presentation.statistics import present_test
 from operations.finding import find_task
 from shared.actor import COMMAND
 from shared.commands import FAILED, PunctualCommand, shown, wrong_use

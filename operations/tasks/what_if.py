@@ -9,12 +9,12 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.engine.clocks import database_now
+from insight.forecast.what_if import preview_edit
 from operations.finding import find_task
 from operations.tasks import body as task_body
 from operations.tasks.editing import add_edit_body, given_body
 from shared.commands import PunctualCommand, shown, wrong_use
 from shared.exceptions import InvalidInput
-from tasks.what_if import preview_edit
 
 #: Instants that the text lists of each kind; ``--json`` has them all.
 _LISTED = 10

@@ -1,6 +1,6 @@
 """How many starts a schedule has in each minute of a stretch of time, for many tasks at once.
 
-`tasks.forecast` asks it for every distinct schedule. A fixed rate below a minute and a cron
+The forecast asks it for every distinct schedule. A fixed rate below a minute and a cron
 expression with several seconds are counted by arithmetic, everything else is walked, up to a
 bound that the caller sets. Pure: knows no model and no clock.
 """

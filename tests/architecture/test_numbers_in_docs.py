@@ -11,11 +11,11 @@ from dashboard import context
 from executions.engine import outcome_stream, worker_history
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
 from executions.services import bulk_canary, bulk_steps
-from executions.stats import history, minutes, present
+from insight.forecast import hour
+from insight.statistics import history, minutes, present
 from notifications import claims, consumers, incidents
 from notifications.services import deliveries
 from shared.conf import conf
-from tasks import forecast_hour
 from tests.architecture import tree
 
 _NUMBER = re.compile(r"(?<![\w./-])\d[\d,]*(?:\.\d+)?(?![\w./-]*\.md)")
@@ -58,10 +58,10 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
         (r"up to ([\d,]+) open rows", [present._SCAN]),
         (r"up to ([\d,]+), then \"at least\"", [present.MOST_COUNTED]),
         (r"navigation up to (\d+)", [context._BADGE_LIMIT]),
-        (r"the minute under way and the (\d+) that follow", [forecast_hour.MINUTES - 1]),
-        (r"Of more than ([\d,]+) tasks that start in the hour", [forecast_hour.MOST_TASKS]),
-        (r"some of the (\d+) partitions", [forecast_hour._PARTITIONS]),
-        (r"Of more than (\d+) tasks, kept for a minute", [forecast_hour._AT_ONCE]),
+        (r"the minute under way and the (\d+) that follow", [hour.MINUTES - 1]),
+        (r"Of more than ([\d,]+) tasks that start in the hour", [hour.MOST_TASKS]),
+        (r"some of the (\d+) partitions", [hour._PARTITIONS]),
+        (r"Of more than (\d+) tasks, kept for a minute", [hour._AT_ONCE]),
         (r"newest ([\d,]+) open and ([\d,]+) resolved", [history._LETTERS] * 2),
         (r"kept for (\d+) days", [worker_history.HOURS_KEPT.days]),
     ],

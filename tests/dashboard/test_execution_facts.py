@@ -12,7 +12,7 @@ from executions.attempts import attempts_of
 from executions.engine import transitions
 from executions.engine.clocks import database_now
 from executions.models import Attempt, Execution
-from executions.presentation_detail import present_execution_detail
+from insight.presentation.execution_detail import present_execution_detail
 from shared.ids import new_id
 from tasks.definition import TARGET_DEFAULTS
 from tests.factories import finish, make_execution, release

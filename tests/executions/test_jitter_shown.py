@@ -10,8 +10,8 @@ import pytest
 from executions.engine.clocks import database_now
 from executions.models import Execution
 from executions.services import changing
-from executions.services.task_fires import fires_of
-from executions.stats import next_fires
+from insight.statistics import next_fires
+from insight.task_fires import fires_of
 from shared.instants import format_instant, parse_instant
 from tasks.models import Task
 from tasks.schedules.jitter import jitter_ms

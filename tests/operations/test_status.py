@@ -11,8 +11,8 @@ from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions
 from executions.models import Execution
 from executions.services import changing
-from executions.stats import overview
-from executions.stats.minutes import wire_bound
+from insight.statistics import overview
+from insight.statistics.minutes import wire_bound
 from operations import health, status
 from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client

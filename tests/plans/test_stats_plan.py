@@ -8,8 +8,8 @@ import pytest
 
 from executions.engine.clocks import database_now
 from executions.models import Execution
-from executions.services.list_filters import with_bounds
-from executions.stats import (
+from insight.list_filters import with_bounds
+from insight.statistics import (
     dead_letter_sparklines,
     next_fires,
     overview,

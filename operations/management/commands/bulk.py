@@ -13,9 +13,9 @@ from django.db import transaction
 
 from executions.choices import JobStatus
 from executions.models import BulkJob
-from executions.presentation_jobs import present_bulk_job, present_job_detail
 from executions.services.bulk_jobs import cancel_bulk_job
 from executions.services.bulk_results import count_results, results_text, with_open_executions
+from insight.presentation.bulk_jobs import present_bulk_job, present_job_detail
 from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.finding import ID_TAIL, find_row

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.presentation_destinations import present_destination
 from executions.services import destinations
 from executions.services.destinations import Shown
+from insight.presentation.destinations import present_destination
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb

@@ -11,14 +11,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from executions.engine.clocks import database_now
-from executions.explain.answer import (
+from insight.explain.answer import (
     GOOD_STATES,
     Check,
     Explanation,
     present_explanation,
     told,
 )
-from executions.explain.explanation import explain_execution, explain_task
+from insight.explain.explanation import explain_execution, explain_task
 from operations.finding import find_execution, find_task, moment_option
 from shared.command_parser import HelpFormatter, examples_text
 from shared.commands import CONFLICT, PunctualCommand, add_json_option, shown, wrong_use

@@ -11,8 +11,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.presentation_pools import present_pool
 from executions.services.pools import change_pool, delete_pool, get_pool, list_pools
+from insight.presentation.pools import present_pool
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.command_parser import Verb

@@ -13,7 +13,7 @@ import orjson
 from django.core.management.base import CommandParser
 
 from executions.engine.clocks import database_now
-from executions.stats.minutes import bound_text
+from insight.statistics.minutes import bound_text
 from operations.status import Status, read_status
 from shared.command_parser import HelpFormatter, examples_text
 from shared.commands import FAILED, WRONG_USE, Error, PunctualCommand, add_json_option

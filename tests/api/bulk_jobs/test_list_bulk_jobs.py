@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from executions.presentation_jobs import present_bulk_job
+from insight.presentation.bulk_jobs import present_bulk_job
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.services.bulk import make_job, run_job

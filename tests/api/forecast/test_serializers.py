@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from api.forecast.serializers import ForecastSerializer
 from executions.engine.clocks import database_now
-from tasks.forecast import forecast, present_forecast
+from insight.forecast.forecast import forecast, present_forecast
 from tenants.models import Tenant
 
 

@@ -42,7 +42,7 @@ def test_living_processes_are_shown_with_what_they_take(browser, alpha):
 
 def test_a_redis_that_is_away_is_said_and_the_rest_shown(browser, alpha, monkeypatch):
     Partitions().run_once()
-    monkeypatch.setattr("executions.stats.fleet.client", closed_redis)
+    monkeypatch.setattr("insight.statistics.fleet.client", closed_redis)
     monkeypatch.setattr("wire.heartbeats.client", closed_redis)
 
     answer = browser(alpha).get("/workers")

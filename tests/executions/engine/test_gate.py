@@ -15,7 +15,7 @@ from executions.engine.clocks import database_now
 from executions.engine.partitions import Partitions, Unowned
 from executions.models import BulkJob, Execution, PartitionLease
 from executions.services.triggering import run_task
-from executions.stats import next_fires, overview
+from insight.statistics import next_fires, overview
 from shared import sql
 from shared.exceptions import Unavailable
 from tasks.models import Task

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from executions.models import BulkJob
-from executions.presentation_jobs import present_bulk_job
 from executions.services import bulk_verbs
 from executions.services.bulk_setting import goes_together, masked, require_patch
+from insight.presentation.bulk_jobs import present_bulk_job
 from shared.exceptions import InvalidInput
 from shared.redaction import MASK
 from tasks.models import Task

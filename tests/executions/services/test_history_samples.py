@@ -5,8 +5,8 @@ from datetime import timedelta
 
 from executions.choices import AttemptOutcome, Status
 from executions.engine.clocks import database_now
-from executions.exchange import captured_response
 from executions.models import Attempt, DeadLetter, Execution, MinuteStat
+from executions.request_view import captured_response
 from executions.services.history_samples import MARK, Sample, insert_history
 from tenants.models import Tenant
 from tests.executions.answers import audited

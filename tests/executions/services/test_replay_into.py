@@ -9,13 +9,13 @@ import pytest
 
 from events.models import AuditEntry
 from executions.engine.clocks import database_now
-from executions.explain.explanation import explain_execution
-from executions.explain.timetable import Timetable
 from executions.models import BulkJob, DeadLetter, Execution, Pool
-from executions.presentation_detail import present_execution_detail
 from executions.services.bulk_scope import count_matching
 from executions.services.dead_letters import retry_dead_letter
 from executions.services.triggering import retry_execution, run_task
+from insight.explain.explanation import explain_execution
+from insight.explain.timetable import Timetable
+from insight.presentation.execution_detail import present_execution_detail
 from shared.conf import conf
 from shared.exceptions import InvalidInput
 from tasks.models import Task

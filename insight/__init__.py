@@ -1,0 +1,1 @@
+"""Explanations, statistics, forecasts and presentation: reads of the installation, no writes."""

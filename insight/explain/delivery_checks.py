@@ -1,0 +1,150 @@
+"""Checks of the way to a worker and of what came of it: Redis, room, lease, run, outcome."""
+
+from __future__ import annotations
+
+from executions.choices import FINAL, Status
+from insight.explain import pool_checks
+from insight.explain.answer import Check, Fix, spell, told
+from insight.explain.evidence import PoolRoom, Situation
+from insight.explain.reasons import REASONS, meaning_of
+
+_START_WORKER = Fix("Start a worker: `manage.py up`, or `run_worker`.", "", "workers")
+_MORE_WORKERS = Fix("Start another worker, or raise WORKER_CAPACITY.", "", "workers")
+_START_REDIS = Fix("Bring Redis back; `manage.py doctor` looks at it.", "", "workers")
+
+
+def redis(found: Situation) -> Check:
+    """Judge whether Redis, which carries released work, answers."""
+    if not _to_be_released(found):
+        return _not_asked("redis", found)
+    if found.pool_room is None:
+        says = "Redis cannot be reached, so nothing is handed to a worker"
+        return Check("redis", False, says, "What is due waits in the database.", _START_REDIS)
+    return Check("redis", True, "Redis answers")
+
+
+def workers(found: Situation) -> Check:
+    """Judge whether live workers of the pool have room."""
+    if not _to_be_released(found):
+        return _not_asked("workers", found)
+    if pool_checks.is_leased_from(found):
+        return pool_checks.workers(found)
+    pool = found.pool_room
+    if pool is None:
+        return Check("workers", None, "Redis, which knows the workers, cannot be asked")
+    taking = [worker for worker in pool.workers if worker.takes_work]
+    if not taking:
+        says = f"no live worker of the pool {found.pool} takes work"
+        return Check("workers", False, says, _gone(pool), _START_WORKER)
+    used = f"{pool.in_flight} of {pool.room} places of the pool {found.pool} are in use"
+    if pool.in_flight >= pool.room:
+        return Check("workers", False, f"no worker has room: {used}", fix=_MORE_WORKERS)
+    return Check("workers", True, f"{used}, with {len(taking)} live workers")
+
+
+def lease(found: Situation) -> Check:
+    """Judge whether a worker was handed the work, and until when it may start it."""
+    row = found.row
+    if row is None or (row.queued_at is None and not found.started):
+        return Check("lease", None, "it has not been handed to a worker")
+    handed = f" at {told(row.queued_at)}" if row.queued_at else ""
+    if row.status != Status.QUEUED:
+        who = f", {row.worker}," if row.worker else ""
+        ok = True if found.started else None
+        return Check("lease", ok, f"it was handed to a worker{who}{handed}")
+    end = f" until {told(row.lease_expires_at)}" if row.lease_expires_at else ""
+    if pool_checks.is_leased_from(found):
+        return pool_checks.leased(row)
+    says = f"a worker of the pool {row.pool} was handed it{handed} and has not started it yet"
+    more = f"The lease holds{end}; not started by then, it is taken back."
+    if not found.due:
+        says = f"a worker of the pool {row.pool} holds it for its time, handed over{handed}"
+        return Check("lease", True, says, more)
+    return Check("lease", None, says, more, until=row.lease_expires_at, not_yet=True)
+
+
+def running(found: Situation) -> Check:
+    """Tell who runs it since when, and until when it may run."""
+    row = found.row
+    if row is None or row.status != Status.RUNNING:
+        return Check("running", None, "it does not run at this moment")
+    if row.accepted_at is not None:
+        return pool_checks.goes_on(row, found.now)
+    began = row.started_at
+    says = f"attempt {row.attempt} of {row.max_attempts} runs with {row.worker or 'a worker'}"
+    if began is not None and row.attempt <= 1:
+        says += f" since {told(began)}, for {spell(found.now - began)}"
+    end = f"Its time ends at {told(row.lease_expires_at)}." if row.lease_expires_at else ""
+    if row.cancel_requested_at is not None:
+        end = f"It is being cancelled since {told(row.cancel_requested_at)}. {end}".strip()
+    return Check("running", True, says, end)
+
+
+def outcome(found: Situation) -> Check:
+    """Tell what came of it."""
+    row = found.row
+    if row is None or row.status not in FINAL:
+        return Check("outcome", None, "nothing has come of it yet")
+    ended = f" at {told(row.finished_at)}" if row.finished_at else ""
+    if row.status == Status.SUCCEEDED:
+        tries = f"attempt {row.attempt} of {row.max_attempts}"
+        return Check("outcome", True, f"it succeeded{ended}, in {tries}")
+    if row.status == Status.FAILED:
+        return _failed(found, ended)
+    if _told_before(found):
+        return Check("outcome", None, f"it ended as {row.status}, as a check above says")
+    if row.status == Status.CANCELLED:
+        by = found.change("execution.cancelled", kind="execution")
+        says = f"it was cancelled{f' by {by}' if by else ''}{ended}"
+        return Check("outcome", False, says, _unless_plain(row.reason))
+    says = f"it was skipped: {row.reason or 'nobody noted why'}"
+    return Check("outcome", False, says, meaning_of(row.reason) if row.reason else "")
+
+
+def _failed(found: Situation, ended: str) -> Check:
+    row, letter = found.row, found.letter
+    if row is None:
+        return Check("outcome", None, "nothing has come of it yet")
+    error = f"{row.error_code or row.reason or 'no reason was noted'}"
+    says = f"it failed{ended} after {row.attempt} of {row.max_attempts} attempts: {error}"
+    more = f"{row.error_message.rstrip('.')}." if row.error_message else ""
+    if row.reason:
+        more = f"{more} {meaning_of(row.reason)}".strip()
+    if letter is None:
+        fix = Fix("Retry it.", f"POST /v1/executions/{row.pk}/retry", "execution", row.pk)
+        return Check("outcome", False, says, more, fix)
+    if letter.resolved:
+        return Check("outcome", False, says, f"{more} Resolved as {letter.resolution}.".strip())
+    fix = Fix("Retry its dead letter.", f"POST /v1/dlq/{letter.pk}/retry", "dead_letter", letter.pk)
+    return Check("outcome", False, says, more, fix)
+
+
+def _told_before(found: Situation) -> bool:
+    reason = REASONS.get(found.reason)
+    return reason is not None and reason.check != "outcome" and not found.started
+
+
+def _unless_plain(reason: str) -> str:
+    return meaning_of(reason) if reason not in ("", "cancelled") else ""
+
+
+def _to_be_released(found: Situation) -> bool:
+    row = found.row
+    return row is not None and found.waiting and found.due and not row.held
+
+
+def _not_asked(name: str, found: Situation) -> Check:
+    if found.row is not None and not found.waiting:
+        handed = found.started or found.status == Status.QUEUED
+        says = "a worker was found" if handed else "it never came so far"
+        return Check(name, True if handed else None, says)
+    return Check(name, None, "this is asked when it may start")
+
+
+def _gone(pool: PoolRoom) -> str:
+    silent = [worker.silent_seconds for worker in pool.workers if not worker.live]
+    if pool.workers and not silent:
+        return "Those that live are about to stop."
+    if not silent:
+        return "None was ever heard of within the last day."
+    return f"The last one fell silent {min(silent):.0f} s ago."

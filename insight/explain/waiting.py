@@ -1,0 +1,55 @@
+"""What one execution waits for and until when, in short; by the checks of Explain."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from executions.choices import FINAL, Status
+from executions.models import Execution
+from insight.explain.answer import Check
+from insight.explain.checks import first_to_wait_for
+from insight.explain.evidence import Situation
+from shared.instants import format_instant
+from tasks.models import Task
+
+#: Check -> the word of ``waiting_for``; the gate's is chosen by the task's policy.
+_WHAT = {
+    "task_active": "pause",
+    "tenant_active": "tenant",
+    "due": "due_time",
+    "prepared": "scheduler",
+    "overlap": "overlap",
+    "bulk_job": "backfill_limit",
+    "retry": "retry",
+    "pool": "pool",
+    "redis": "redis",
+    "destination": "destination",
+    "workers": "worker",
+    "lease": "start",
+}
+WAITS_FOR = (*_WHAT.values(), "max_concurrent")
+
+
+def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, Any] | None:
+    """Return what it waits for (``WAITS_FOR``), until when as far as known, and a sentence.
+
+    None for what runs or has ended.
+    """
+    if execution.status in FINAL or execution.status == Status.RUNNING:
+        return None
+    check = first_to_wait_for(Situation(task, execution.scheduled_for, now, execution))
+    if check is None:
+        what = _gate(task) if execution.gated else "worker"
+        return {"what": what, "until": None, "detail": "Nothing stands in its way any more."}
+    until = format_instant(check.until) if check.until else None
+    return {"what": _what(check, task), "until": until, "detail": check.evidence}
+
+
+def _what(check: Check, task: Task) -> str:
+    return _gate(task) if check.name == "overlap" else _WHAT.get(check.name, "worker")
+
+
+def _gate(task: Task) -> str:
+    allowed = task.schedule.get("overlap_policy", "allow") == "allow"
+    return "max_concurrent" if allowed else "overlap"

@@ -1,0 +1,36 @@
+"""The filters of lists of executions that speak of this moment: ``due`` and ``ended``.
+
+The overview's numbers open lists that are filtered by them, so both read the same definitions:
+work is late from LATE_SECONDS on, and the last hour is the minute under way with the 59 before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from executions.engine import ledger
+from insight.statistics.minutes import first_minute
+from insight.statistics.present import LATE_SECONDS
+
+#: ``now``: waits for a worker, its time has come. ``late``: has not started a second after it.
+DUE = ("now", "late")
+ENDED = ("last_hour",)
+
+
+def with_bounds(filters: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """Return the filters with what the querysets read of ``due`` and ``ended``.
+
+    What ended within the hour is bounded by its ids, so that few days are read.
+    """
+    found = dict(filters)
+    due, ended = filters.get("due"), filters.get("ended")
+    if due:
+        late = due == "late"
+        found["due_before"] = now - timedelta(seconds=LATE_SECONDS) if late else now
+        found["or_queued"] = late
+    if ended:
+        found["ended_from"] = first_minute(now)
+        found["id_from"] = ledger.oldest_of_last_hour(now)
+    return found
