@@ -103,7 +103,7 @@ def _fill(count: int) -> tuple[Any, Any]:
     """Write the rows; return a task, and the oldest execution's id."""
     from django.db import connection
 
-    from executions.engine.clocks import database_now
+    from executions.loop.clocks import database_now
     from shared.actor import COMMAND
     from tenants.services import create_tenant
 
@@ -139,7 +139,7 @@ def _make_day(cursor: Any, day: Any) -> None:
 
 
 def _middle() -> Any:
-    from executions.engine.clocks import database_now
+    from executions.loop.clocks import database_now
     from shared.ids import first_id_at
 
     return first_id_at(database_now() - timedelta(days=_DAYS / 2))

@@ -77,8 +77,8 @@ def one_pass(tenant_id: UUID) -> Costs:
     """Make a thousand tasks due, materialize and claim them, and undo it all; return the costs."""
     from django.db import connection, transaction
 
-    from executions.engine import materialize
-    from executions.engine.clocks import database_now
+    from executions.loop.clocks import database_now
+    from executions.materialize import stage as materialize
 
     costs, owner = Costs(), _as_owned()
     with transaction.atomic():
@@ -101,8 +101,8 @@ def one_look() -> Costs:
     """Look for what is due next, as a scheduler does that has nothing to do."""
     from django.db import connection, transaction
 
-    from executions.engine.clocks import database_now
-    from executions.engine.lower_bounds import NEVER
+    from executions.loop.clocks import database_now
+    from executions.loop.lower_bounds import NEVER
     from shared.conf import conf
     from shared.sql import rows
     from shared.sql_arrays import of_moments
@@ -139,10 +139,10 @@ def _make_due(tenant_id: UUID, now: datetime) -> None:
 
 def _claim(common: Mapping[str, Any]) -> int:
     """Claim as the dispatcher does where no destination bounds anything; return how many."""
-    from executions.engine import transitions
-    from executions.engine.bands import priorities_of
-    from executions.engine.lower_bounds import NEVER
-    from executions.engine.rooms import Pass
+    from executions import transitions
+    from executions.dispatch.band_shares import priorities_of
+    from executions.dispatch.destination_capacity import Pass
+    from executions.loop.lower_bounds import NEVER
     from shared.conf import conf
     from shared.sql_arrays import of_moments
     from tasks.definition import WEBHOOK_POOL
@@ -168,8 +168,8 @@ def _claim(common: Mapping[str, Any]) -> int:
 
 def _as_owned() -> Any:
     """Return the partitions as the installation's only scheduler owns them now."""
-    from executions.engine.partitions import Partitions
     from executions.models import PartitionLease
+    from executions.ownership.partitions import Partitions
 
     leases = list(PartitionLease.objects.standing())
     if len({lease.owner for lease in leases}) != 1:

@@ -85,8 +85,8 @@ def database() -> Iterator[None]:
 
 def create(count: int) -> None:
     """Create the schedules, each due once within the five minutes."""
-    from executions.engine import ledger
-    from executions.engine.clocks import database_now
+    from executions.ledger import days
+    from executions.loop.clocks import database_now
     from shared.actor import COMMAND
     from tasks.creation import create_tasks
     from tasks.limits import current_limits
@@ -95,8 +95,8 @@ def create(count: int) -> None:
 
     tenant = create_tenant("herd", actor=COMMAND, unlimited=True)
     before = _START - timedelta(seconds=30)
-    ledger.ensure_days_ahead(database_now())
-    ledger.make_days([_START])
+    days.ensure_days_ahead(database_now())
+    days.make_days([_START])
     limits = current_limits()
     bodies = [
         {
@@ -118,9 +118,9 @@ def create(count: int) -> None:
 
 def materialize_all() -> Cost:
     """Run the stage through the five minutes; every pass is timed."""
-    from executions.engine import materialize
-    from executions.engine.partitions import Partitions
+    from executions.materialize import stage as materialize
     from executions.models import Execution
+    from executions.ownership.partitions import Partitions
     from shared.conf import conf
 
     partitions = Partitions()

@@ -137,7 +137,7 @@ def _run(product: Installation, chosen: argparse.Namespace, meanwhile: Any) -> O
 
 def _days(count: int) -> list[str]:
     """Return the names of the filled days, the oldest first."""
-    from executions.engine.clocks import database_now
+    from executions.loop.clocks import database_now
 
     today = database_now()
     return [f"{today - timedelta(days=ago):%Y%m%d}" for ago in range(count, 0, -1)]
@@ -155,7 +155,8 @@ def _drop(day: str) -> float:
     """Let a day go as housekeeping does; return the seconds it took."""
     from django.db import connection
 
-    from executions.engine import ledger, retention
+    from executions.ledger import days as ledger
+    from executions.ledger import retention
 
     following = f"{ledger.day_of(day) + timedelta(days=1):%Y%m%d}"
     try:

@@ -88,7 +88,7 @@ def fill(wanted: Wanted) -> History:
     """Write the rows, day by day, and let the planner know of them."""
     from django.db import connection
 
-    from executions.engine.clocks import database_now
+    from executions.loop.clocks import database_now
 
     member = make_member()
     tasks = _make_tasks(member, wanted.tasks)
@@ -109,7 +109,7 @@ def fill(wanted: Wanted) -> History:
 
 
 def _make_tasks(member: Member, count: int) -> list[UUID]:
-    from executions.engine.clocks import database_now
+    from executions.loop.clocks import database_now
     from shared.actor import COMMAND
     from shared.instants import format_instant
     from tasks.creation import create_tasks
@@ -159,7 +159,7 @@ def _fill_day(cursor: Any, member: Member, day: datetime, count: int, wanted: Wa
 
 def _fill_table(cursor: Any, parent: str, day: datetime, text: str, values: dict[str, Any]) -> None:
     """Fill a day before it is attached: indexes are made at once, not row by row."""
-    from executions.engine.ledger import parent_of
+    from executions.ledger.days import parent_of
 
     table, whole = f"{parent}_{day:%Y%m%d}", parent_of(parent)
     cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [table])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bench.mutation import one
 
-_TESTS = ("tests/executions/engine/test_partitions.py",)
+_TESTS = ("tests/executions/ownership/test_partitions.py",)
 _LEASES = "executions/sql/leases.sql"
-_PARTITIONS = "executions/engine/partitions.py"
+_PARTITIONS = "executions/ownership/partitions.py"
 
 LEASES = (
     one(
@@ -86,8 +86,8 @@ LEASES = (
     one(
         "outage-below",
         "what an outage gave back is looked for behind where the last look ended",
-        ("tests/executions/engine/test_neglected.py",),
-        "executions/engine/neglected.py",
+        ("tests/executions/materialize/test_unowned_work.py",),
+        "executions/materialize/unowned_work.py",
         "bounds.lower(min(since if first is None else [*since, first]))",
         "pass",
     ),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bench.mutation import one
 
-_ENGINE = "tests/executions/engine"
 _CURSORS = "tests/concurrency/test_cursor_race.py"
 _PARTS = "tests/concurrency/test_parts_race.py"
 _SQL = "executions/sql"
-_LOOKS = "tests/executions/engine/test_looks.py"
+_LOOKS = "tests/executions/loop/test_looks.py"
 
 LEDGER = (
     one(
@@ -22,7 +21,9 @@ LEDGER = (
     one(
         "cursor-unchecked",
         "materialize moves a cursor that an edit has moved",
-        (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
+        (
+            "tests/executions/materialize/test_stage.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",
+        ),
         f"{_SQL}/materialize.sql",
         "k.next_run_at = p.cursor AND ",
         "",
@@ -31,7 +32,9 @@ LEDGER = (
     one(
         "cursor-taken-unchecked",
         "materialize takes the cursor of a one-time task that an edit has moved",
-        (f"{_ENGINE}/test_materialize.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",),
+        (
+            "tests/executions/materialize/test_stage.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",
+        ),
         f"{_SQL}/materialize.sql",
         "k.next_run_at = p.cursor AND ",
         "",
@@ -48,7 +51,7 @@ LEDGER = (
     one(
         "plain-after-pause",
         "what a pause decides about runs as if there had been none",
-        ("tests/executions/engine/test_plain.py",),
+        ("tests/executions/materialize/test_plain.py",),
         f"{_SQL}/pausing.sql",
         "SET held = false, execution_id = NULL",
         "SET held = false",
@@ -56,8 +59,8 @@ LEDGER = (
     one(
         "plain-after-outage",
         "what an outage decides about runs as if there had been none",
-        ("tests/executions/engine/test_plain.py",),
-        "executions/engine/neglected.py",
+        ("tests/executions/materialize/test_plain.py",),
+        "executions/materialize/unowned_work.py",
         "    plain.plan_until({p: stretch.until for p, stretch in found.items()})\n",
         "",
     ),
@@ -74,7 +77,7 @@ LEDGER = (
         "ended-beside-cursor",
         "a task that has got another instant meanwhile is taken to be at its end",
         (_CURSORS,),
-        "executions/engine/settling.py",
+        "executions/ledger/settling.py",
         '    run("complete/lock_tasks", {"task_ids": task_ids})\n',
         "",
     ),
@@ -82,7 +85,7 @@ LEDGER = (
         "begun-beside-cursor",
         "a one-time task that has got another instant meanwhile is RUNNING and never due",
         (_CURSORS,),
-        "executions/engine/settling.py",
+        "executions/ledger/settling.py",
         '[row[0] for row in rows("complete/lock_one_time_tasks", {"task_ids": task_ids})]',
         "task_ids",
     ),
@@ -99,7 +102,7 @@ LEDGER = (
         "ended-again",
         "an instant that ended while its row was prepared again is open beside its end",
         (_PARTS,),
-        "executions/engine/instants.py",
+        "executions/materialize/instants.py",
         'if met := {row[0] for row in rows("materialize/already_ended", look)}:',
         "if met := set():",
     ),
@@ -132,23 +135,23 @@ LEDGER = (
         "hidden-below",
         "what is written below where the last look ended is never looked for",
         (_LOOKS,),
-        "executions/engine/lower_bounds.py",
+        "executions/loop/lower_bounds.py",
         "not self.known or self.next_in:",
         "not self.known or self.in_force:",
     ),
     one(
         "forgotten-below",
         "what is asked anew while looks are dear is looked for above the bounds alone",
-        ("tests/executions/engine/test_lower_bounds.py",),
-        "executions/engine/lower_bounds.py",
+        ("tests/executions/loop/test_lower_bounds.py",),
+        "executions/loop/lower_bounds.py",
         "self._hurried, self._next_at = True, 0.0",
         "pass",
     ),
     one(
         "given-up-below",
         "a part that was given up is left out",
-        ("tests/executions/engine/test_lower_bounds.py",),
-        "executions/engine/lower_bounds.py",
+        ("tests/executions/loop/test_lower_bounds.py",),
+        "executions/loop/lower_bounds.py",
         "self._part = (begin, begin)",
         "self._part = (begin, self._part[1])",
     ),
@@ -156,14 +159,14 @@ LEDGER = (
         "unheard-below",
         "what wakes a scheduler is looked for only behind where its last look ended",
         ("tests/executions/test_beat.py",),
-        "executions/engine/lower_bounds.py",
+        "executions/loop/lower_bounds.py",
         "self.lower(self.now - _RECENT)",
         "pass",
     ),
     one(
         "oldest-first",
         "a cursor is read from its oldest version on while an open transaction keeps all of them",
-        ("tests/executions/engine/test_settling.py",),
+        ("tests/executions/ledger/test_settling.py",),
         "executions/sql/complete.sql",
         "ORDER BY c.next_run_at DESC LIMIT 1",
         "ORDER BY c.next_run_at LIMIT 1",

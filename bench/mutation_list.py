@@ -9,16 +9,15 @@ from bench.mutation import Edit, Mutation, one
 from bench.mutation_leases import LEASES
 from bench.mutation_ledger import LEDGER
 
-_ENGINE = "tests/executions/engine"
-_STALE = (f"{_ENGINE}/test_transitions.py::test_a_stale_token_changes_nothing",)
+_STALE = ("tests/executions/test_transitions.py::test_a_stale_token_changes_nothing",)
 _EPOCH = (
-    f"{_ENGINE}/test_materialize.py::test_a_stale_epoch_writes_nothing",
-    f"{_ENGINE}/test_materialize.py::test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike",
+    "tests/executions/materialize/test_stage.py::test_a_stale_epoch_writes_nothing",
+    "tests/executions/materialize/test_stage.py::test_a_takeover_in_the_middle_refuses_rows_and_cursor_alike",
 )
 _GUARD = ("tests/wire/test_start_guard.py", "tests/wire/test_start_guard_destinations.py")
 _RUNNER = "tests/worker/test_runner.py"
-_SILENCE = (f"{_ENGINE}/test_silence.py",)
-_WITHDRAWAL = (f"{_ENGINE}/test_withdrawal.py",)
+_SILENCE = ("tests/executions/rescue/test_lost_workers.py",)
+_WITHDRAWAL = ("tests/executions/changes/test_withdrawal.py",)
 _TOKEN = " AND e.fencing_token = o.token"  # noqa: S105 - a text of the statements
 
 
@@ -39,7 +38,7 @@ def _unchecked_for(verb: str, status: str, block: str = "finish") -> Mutation:
     return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
 
 
-_RECORDER = "executions/engine/complete.py"
+_RECORDER = "executions/complete/stage.py"
 _OUTBOX = "worker/outbox.py"
 _SQL = "executions/sql"
 _LUA = "wire/lua"
@@ -53,7 +52,9 @@ TOKENS = (
     _unchecked_for("fail", "FAILED"),
     _unchecked("hand-back", "hand_back"),
     _unchecked("defer", "defer"),
-    _unchecked("progress", "note_progress")._replace(tests=(f"{_ENGINE}/test_progress.py",)),
+    _unchecked("progress", "note_progress")._replace(
+        tests=("tests/executions/complete/test_progress.py",)
+    ),
     one(
         "token-cancel",
         "cancel does not check the token of released work",
@@ -66,7 +67,7 @@ TOKENS = (
     one(
         "token-reused",
         "a retry goes out under the token of the attempt before",
-        (f"{_ENGINE}/test_dispatch.py::test_tokens_rise_and_never_come_again",),
+        ("tests/executions/dispatch/test_stage.py::test_tokens_rise_and_never_come_again",),
         f"{_SQL}/dispatch.sql",
         "fencing_token = nextval('execution_token_seq')",
         "fencing_token = coalesce(e.fencing_token, nextval('execution_token_seq'))",
@@ -75,8 +76,8 @@ TOKENS = (
         "outcome-twice",
         "an attempt that has ended can end again",
         (
-            f"{_ENGINE}/test_transitions.py::test_one_outcome_is_recorded_per_attempt",
-            f"{_ENGINE}/test_transitions.py"
+            "tests/executions/test_transitions.py::test_one_outcome_is_recorded_per_attempt",
+            "tests/executions/test_transitions.py"
             "::test_an_attempt_that_ended_in_a_retry_does_not_end_again",
         ),
         f"{_SQL}/complete.sql",
@@ -88,7 +89,7 @@ TOKENS = (
         "retry-twice",
         "an attempt that has ended in a retry can end in one again",
         (
-            f"{_ENGINE}/test_transitions.py"
+            "tests/executions/test_transitions.py"
             "::test_an_attempt_that_ended_in_a_retry_does_not_end_again",
         ),
         f"{_SQL}/complete.sql",
@@ -111,7 +112,7 @@ EPOCHS = (
     one(
         "epoch-plain",
         "plain tasks are prepared under an epoch that is over",
-        (f"{_ENGINE}/test_plain.py::test_a_stale_epoch_takes_nothing",),
+        ("tests/executions/materialize/test_plain.py::test_a_stale_epoch_takes_nothing",),
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
         _ANY_EPOCH,
@@ -129,7 +130,7 @@ EPOCHS = (
     one(
         "epoch-skip",
         "materialize writes a skipped instant under an epoch that is over",
-        (f"{_ENGINE}/test_instants.py",),
+        ("tests/executions/materialize/test_instants.py",),
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
         _ANY_EPOCH,
@@ -171,7 +172,9 @@ STREAM = (
                 "        self.stream.acknowledge(entries)\n        said = [list(_understood(",
             ),
         ),
-        (f"{_ENGINE}/test_complete.py::test_nothing_is_acknowledged_when_the_database_is_away",),
+        (
+            "tests/executions/complete/test_stage.py::test_nothing_is_acknowledged_when_the_database_is_away",
+        ),
     ),
     Mutation(
         "outcome-dropped",
@@ -186,7 +189,7 @@ STREAM = (
         "barrier-silence",
         "rescue takes a silent worker's work before its last words are recorded",
         _SILENCE,
-        "executions/engine/silence.py",
+        "executions/rescue/lost_workers.py",
         "if stream.recorded(barrier):",
         "if barrier:",
     ),
@@ -194,15 +197,15 @@ STREAM = (
         "barrier-lease",
         "rescue takes work whose lease is over while recorders are behind",
         _SILENCE,
-        "executions/engine/silence.py",
+        "executions/rescue/lost_workers.py",
         "if stream.recorded(self._barrier[0]):",
         "if self._barrier:",
     ),
     one(
         "barrier-pending",
         "what a recorder has read counts as recorded",
-        (f"{_ENGINE}/test_stream.py",),
-        "executions/engine/stream.py",
+        ("tests/executions/rescue/test_stream_position.py",),
+        "executions/rescue/stream_position.py",
         "return oldest is None or _position(oldest) > wanted",
         "return True",
     ),
@@ -217,8 +220,8 @@ STREAM = (
     one(
         "abort-before-commit",
         "workers are told to abort before the commit",
-        (f"{_ENGINE}/test_control.py",),
-        "executions/engine/control.py",
+        ("tests/executions/loop/test_control.py",),
+        "executions/loop/control.py",
         "transaction.on_commit(lambda: _send(message))",
         "_send(message)",
     ),
@@ -228,7 +231,7 @@ START_GUARD = (
     one(
         "asking-no-sign-of-life",
         "a worker that starts work before its next beat is taken for lost",
-        (f"{_ENGINE}/test_silence.py",),
+        ("tests/executions/rescue/test_lost_workers.py",),
         f"{_LUA}/start.lua",
         "redis.call('ZADD', 'punctual:workers', 'XX', 'GT', ",
         "redis.call('ZADD', 'punctual:workers', 'XX', 'LT', ",
@@ -306,31 +309,35 @@ START_GUARD = (
         "started-ignored-by-edits",
         "edit and pause take back what has started",
         _WITHDRAWAL,
-        "executions/engine/withdrawal.py",
+        "executions/changes/withdrawal.py",
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),
     one(
         "started-ignored-by-cancel",
         "cancel ends what has started as if it had not",
-        ("tests/executions/services/test_cancellation.py",),
-        "executions/services/cancellation.py",
+        ("tests/executions/changes/test_cancellation.py",),
+        "executions/changes/cancellation.py",
         "strict=True) if by]",
         "strict=True) if not by]",
     ),
     one(
         "started-ignored-by-rescue",
         "rescue takes back released work that has started",
-        (f"{_ENGINE}/test_rescue.py::test_released_work_that_has_started_counts_as_running",),
-        "executions/engine/rescue.py",
+        (
+            "tests/executions/rescue/test_stage.py::test_released_work_that_has_started_counts_as_running",
+        ),
+        "executions/rescue/stage.py",
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),
     one(
         "started-ignored-by-dispatch",
         "dispatch takes back what has started although its message seemed lost",
-        (f"{_ENGINE}/test_dispatch.py::test_what_has_started_nevertheless_stays_with_its_worker",),
-        "executions/engine/dispatch.py",
+        (
+            "tests/executions/dispatch/test_stage.py::test_what_has_started_nevertheless_stays_with_its_worker",
+        ),
+        "executions/dispatch/stage.py",
         "for row, by in pairs if not by]",
         "for row, by in pairs]",
     ),
@@ -338,7 +345,7 @@ START_GUARD = (
         "not-voided",
         "edit and pause change released work without asking the guard",
         _WITHDRAWAL,
-        "executions/engine/withdrawal.py",
+        "executions/changes/withdrawal.py",
         "holders = start_guard.void([row.token for row in queued if row.token is not None])",
         'holders = ["" for _ in queued]',
     ),

@@ -92,7 +92,7 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
     """Return rows as the claim answers them."""
     import orjson
 
-    from executions.engine.transitions import Claimed
+    from executions.transitions import Claimed
     from shared.encryption import seal_json
     from tasks.definition import RETRY_DEFAULTS, target_defaults
 
@@ -139,7 +139,7 @@ def wire(rows: Sequence[Any]) -> list[bytes]:
     from kombu.utils.json import dumps
 
     from executions.broker import DELIVER
-    from executions.engine import messages
+    from executions.dispatch import messages
     from scheduler_site.celery import app
     from shared.encryption import seal
 
@@ -175,7 +175,7 @@ def arrived(channel: Any, message: bytes) -> dict[str, Any]:
     from kombu.utils.encoding import bytes_to_str
     from kombu.utils.json import loads
 
-    from executions.engine import messages
+    from executions.dispatch import messages
 
     read = channel.Message(loads(bytes_to_str(message)), channel, accept={"application/x-orjson"})
     (batch,), _, _ = read.decode()

@@ -18,9 +18,9 @@ from dashboard.pictures.state_path import Visit
 from events.models import Event
 from executions.attempts import attempts_of
 from executions.choices import LEASED, Status
-from executions.engine.transitions import CANCEL_GRACE_SECONDS
 from executions.models import Execution
 from executions.states import MOVES
+from executions.transitions import CANCEL_GRACE_SECONDS
 from shared.instants import parse_instant
 
 _STATE_OF_EVENT = {

@@ -12,7 +12,7 @@ class ExecutionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Let the work of a tenant follow its suspension."""
-        from executions.engine import suspension
+        from executions.changes import suspension
         from tenants.suspension import follow
 
         follow(suspension.begin, suspension.end)

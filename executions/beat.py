@@ -19,14 +19,17 @@ from django.db import DatabaseError, connections
 from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.broker import AT_ONCE, CHECK_ZONES, probe, publish, publish_system_job
-from executions.engine import gate, ledger, materialize, resume, worker_history
-from executions.engine.clocks import database_now
-from executions.engine.counts import Counts
-from executions.engine.dispatch import Dispatcher
-from executions.engine.lower_bounds import LowerBounds
-from executions.engine.partitions import Partitions
-from executions.engine.rescue import Rescuer
-from executions.services import failing
+from executions.changes import ending_pauses, failing
+from executions.dispatch.stage import Dispatcher
+from executions.gate import stage as gate
+from executions.housekeeping import worker_history
+from executions.ledger import days
+from executions.loop.clocks import database_now
+from executions.loop.counts import Counts
+from executions.loop.lower_bounds import LowerBounds
+from executions.materialize import stage as materialize
+from executions.ownership.partitions import Partitions
+from executions.rescue.stage import Rescuer
 from shared.conf import conf
 from shared.loop import Agenda, Stage
 from shared.notify import Listener, next_look_is_late
@@ -131,7 +134,7 @@ class PunctualScheduler(DatabaseScheduler):
         self._due_work.forget()
 
     def _resume(self) -> float:
-        counts = resume.run_once(self.partitions)
+        counts = ending_pauses.run_once(self.partitions)
         if counts.done:
             self._look_at_everything()
             self._agenda.hurry("materialize", "gate", "dispatch")
@@ -145,7 +148,7 @@ class PunctualScheduler(DatabaseScheduler):
 
     @staticmethod
     def _days() -> float:
-        ledger.ensure_days_ahead(database_now())
+        days.ensure_days_ahead(database_now())
         return _DAYS_SECONDS
 
     def _housekeeping(self) -> float:

@@ -13,10 +13,11 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from executions.broker import CHECK_ZONES, DELIVER, FOLLOW_CALENDAR, RUN_BULK_JOB
-from executions.engine import housekeeping, messages
-from executions.services.bulk_steps import hand_on, run_some
-from executions.services.calendar_changes import follow_some
-from executions.services.zone_recompute import check_zone_rules as follow_zones
+from executions.bulk.steps import hand_on, run_some
+from executions.changes.calendar_changes import follow_some
+from executions.changes.zone_recompute import check_zone_rules as follow_zones
+from executions.dispatch import messages
+from executions.housekeeping import stage as housekeeping
 from shared.exceptions import Unavailable
 from worker.loop import WorkerLoop
 

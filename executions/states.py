@@ -1,6 +1,6 @@
 """The state machine of an execution: one table of every allowed move.
 
-``engine/transitions.py`` writes the moves; the reference page is generated from this table.
+``executions/transitions.py`` writes the moves; the reference page is generated from this table.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from executions.engine import ledger
+from executions.ledger import days
 from insight.statistics.minutes import first_minute
 from insight.statistics.present import LATE_SECONDS
 
@@ -32,5 +32,5 @@ def with_bounds(filters: Mapping[str, Any], now: datetime) -> dict[str, Any]:
         found["or_queued"] = late
     if ended:
         found["ended_from"] = first_minute(now)
-        found["id_from"] = ledger.oldest_of_last_hour(now)
+        found["id_from"] = days.oldest_of_last_hour(now)
     return found

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from django.db import connections
 
-from executions.services.bulk_jobs import wake_waiting
+from executions.bulk.jobs import wake_waiting
 from notifications.alerter import Alerter
 from notifications.live_feed import LiveFeed
 from notifications.services.deliveries import wake_due_deliveries

@@ -8,7 +8,7 @@ the rows are the truth.
 from __future__ import annotations
 
 from events.outbox import Recorded, consume
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.choices import AlertKind
 from notifications.failures import FAILED, RETRYING, failures_of
 from notifications.incidents import count_failures

@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.choices import DeliveryStatus
 from notifications.models import Delivery
 from notifications.transports.errors import TransportError

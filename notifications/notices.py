@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Max
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.choices import Channel, DeliveryStatus
 from notifications.incidents import DIGEST_AFTER, QUIET_AFTER
 from notifications.models import Alert, AlertMute, Delivery

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from executions.archive.parts import Damaged, Part, manifests, read_manifest, verify
-from executions.archive.reading import Chosen
+from executions.ledger.archive.parts import Damaged, Part, manifests, read_manifest, verify
+from executions.ledger.archive.reading import Chosen
 from shared.commands import table, wrong_use
 from shared.conf import conf
 

@@ -13,14 +13,14 @@ from django.db import transaction
 
 from events import audit
 from events.models import AuditEntry
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.ledger import days
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter
-from executions.services import changing
-from executions.services.history_samples import insert_history
-from executions.services.receiver_requests import required_address_of
-from executions.services.triggering import run_task
+from executions.triggering.receiver_requests import required_address_of
+from executions.triggering.triggering import run_task
 from operations import demo_tasks, tenant_removal
+from operations.history_samples import insert_history
 from shared.actor import COMMAND
 from shared.exceptions import Conflict, NotFound
 from tasks.calendars import limits_of
@@ -60,7 +60,7 @@ def seed(receiver_url: str | None = None) -> Seeded:
         return _describe(present, made=False, history=0)
     with transaction.atomic(durable=True):
         now = database_now()
-        ledger.ensure_days_ahead(now)
+        days.ensure_days_ahead(now)
         tenant = create_tenant(NAME, actor=COMMAND)
         receiver_url = receiver_url or required_address_of(tenant.id)
         for admin in get_user_model().objects.filter(is_superuser=True, is_active=True):

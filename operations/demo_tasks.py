@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from executions.services.history_samples import Sample
+from operations.history_samples import Sample
 from shared.backoff import delay_seconds
 from shared.instants import format_instant
 from tasks.definition import Definition

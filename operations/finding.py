@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
 from shared.commands import shown, wrong_use

@@ -8,7 +8,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 
-from executions.engine import fence
+from executions.ownership import fence
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from wire.heartbeats import workers

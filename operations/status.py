@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from executions.engine import refusals
-from executions.engine.clocks import database_now
+from executions.loop import refusals
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from insight.statistics.minutes import first_minute, percentiles, wire_bound
 from operations.doctor.runtime import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.engine.worker_history import earlier_workers, hours_of, is_known, minutes_of
+from executions.housekeeping.worker_history import earlier_workers, hours_of, is_known, minutes_of
 from insight.presentation.statistics import present_earlier_workers, present_worker_history
 from shared.commands import PunctualCommand, shown, shown_id, table, wrong_use
 from shared.exceptions import NotFound

@@ -1,6 +1,6 @@
 """Calendars of a tenant: every write of them, and their days for whoever computes instants.
 
-``executions.services.calendar_changes`` wraps the changes that tasks have to follow. A calendar
+``executions.changes.calendar_changes`` wraps the changes that tasks have to follow. A calendar
 that a task names cannot go: whoever deletes one keeps tasks of the tenant from being made or
 edited until the deletion commits.
 """

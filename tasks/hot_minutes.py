@@ -1,6 +1,6 @@
 """Which tasks meet in a minute and can be spread, and how far without passing their next start.
 
-``executions.services.spreading`` makes the bulk job that spreads them; nothing is changed here.
+``executions.bulk.spreading`` makes the bulk job that spreads them; nothing is changed here.
 Tasks that have a jitter already stay as they are, and those that start every minute or more
 often, which no jitter takes out of it.
 """

@@ -1,6 +1,6 @@
 """Every write of the rows of a task that is there: edit, pause, resume, cancel, delete.
 
-Work that is already prepared or released is not known here: ``executions.services.changing``
+Work that is already prepared or released is not known here: ``executions.changes.changing``
 wraps the verbs that must take it back, and every door calls those.
 """
 

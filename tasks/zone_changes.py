@@ -1,7 +1,7 @@
 """What a new release of the zone database changes, and which instants of a task it moves (A4).
 
 The rules of every zone are stored as they were last followed. :func:`look` compares them with
-the installed ones; ``executions.services.zone_recompute`` recomputes the tasks and then calls
+the installed ones; ``executions.changes.zone_recompute`` recomputes the tasks and then calls
 :func:`follow`, zone by zone, so that a check that dies goes on where it stopped.
 """
 

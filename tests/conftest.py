@@ -14,7 +14,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
 
-from executions.engine import lower_bounds
+from executions.loop import lower_bounds
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
@@ -91,11 +91,11 @@ def django_db_setup(
     django_db_setup: None, django_db_blocker: object, django_db_modify_db_settings: None
 ) -> None:
     """Give the test database the day tables that a start makes."""
-    from executions.engine import ledger
-    from executions.engine.clocks import database_now
+    from executions.ledger import days
+    from executions.loop.clocks import database_now
 
     with django_db_blocker.unblock(), transaction.atomic():  # type: ignore[attr-defined]  # pytest-django's blocker
-        ledger.ensure_days_ahead(database_now())
+        days.ensure_days_ahead(database_now())
     empty_instead_of_truncating()
 
 

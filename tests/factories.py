@@ -14,13 +14,14 @@ from uuid import UUID
 
 from django.db import connection
 
-from executions.engine import materialize, transitions
-from executions.engine.bands import ALL, priorities_of
-from executions.engine.clocks import database_now
-from executions.engine.lower_bounds import LowerBounds
-from executions.engine.partitions import Partitions
-from executions.engine.transitions import Claimed, Finish
+from executions import transitions
+from executions.dispatch.band_shares import ALL, priorities_of
+from executions.loop.clocks import database_now
+from executions.loop.lower_bounds import LowerBounds
+from executions.materialize import stage as materialize
 from executions.models import DeadLetter, Execution
+from executions.ownership.partitions import Partitions
+from executions.transitions import Claimed, Finish
 from shared.actor import Actor
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua

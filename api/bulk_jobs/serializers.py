@@ -22,9 +22,9 @@ from api.common.serializers import (
 )
 from api.executions.serializers import AnyJSONField
 from api.tasks.schemas import TASK_EDIT
+from executions.bulk.options import REPLAY_RATE
+from executions.bulk.scope import ACTIONS, KINDS, MAX_IDS, MAX_ITEMS
 from executions.choices import ItemOutcome, JobStatus, Status
-from executions.services.bulk_options import REPLAY_RATE
-from executions.services.bulk_scope import ACTIONS, KINDS, MAX_IDS, MAX_ITEMS
 from tasks.choices import TaskStatus, TaskType
 from tasks.limits import (
     LABEL_KEY_LENGTH,

@@ -30,10 +30,10 @@ from api.common.serializers import StrictSerializer
 from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
+from executions.bulk import jobs
+from executions.bulk.options import read_options
 from executions.choices import JobStatus
 from executions.models import BulkJob
-from executions.services import bulk_jobs
-from executions.services.bulk_options import read_options
 from insight.presentation.bulk_jobs import (
     present_bulk_job,
     present_item,
@@ -68,7 +68,7 @@ class _ActionsView(PunctualView):
         if wanted["dry_run"]:
             given = read_options(self.kind, action, options)
             return Response(self._scope(action, filters, given.get("into")))
-        job = bulk_jobs.create_bulk_job(
+        job = jobs.create_bulk_job(
             self.tenant_id,
             kind=self.kind,
             action=action,
@@ -83,10 +83,8 @@ class _ActionsView(PunctualView):
     def _scope(
         self, action: str, filters: dict[str, Any], into: dict[str, str] | None
     ) -> dict[str, Any]:
-        scope = bulk_jobs.count_matching(
-            self.tenant_id, self.kind, filters, action=action, into=into
-        )
-        sample = bulk_jobs.sample_matching(self.tenant_id, self.kind, filters, action=action)
+        scope = jobs.count_matching(self.tenant_id, self.kind, filters, action=action, into=into)
+        sample = jobs.sample_matching(self.tenant_id, self.kind, filters, action=action)
         return {**present_scope(scope), "sample": present_sample(sample)}
 
 
@@ -185,7 +183,7 @@ class BulkJobsView(PunctualView):
     )
     def get(self, request: Request) -> Response:
         """List bulk jobs, newest first."""
-        found = bulk_jobs.list_bulk_jobs(self.tenant_id)
+        found = jobs.list_bulk_jobs(self.tenant_id)
         if self.query["status"]:
             found = found.filter(status__in=self.query["status"])
         page = paginate(
@@ -206,9 +204,9 @@ class BulkJobView(PunctualView):
     @extend_schema(operation_id="get_bulk_job", responses=BulkJobDetail)
     def get(self, request: Request, job_id: UUID) -> Response:
         """Show a bulk job; `results` are the rows that were skipped or failed, page by page."""
-        job = bulk_jobs.get_bulk_job(self.tenant_id, job_id)
+        job = jobs.get_bulk_job(self.tenant_id, job_id)
         page = paginate(
-            bulk_jobs.items_not_done(job),
+            jobs.items_not_done(job),
             self.query,
             key="results",
             serialize=present_item,
@@ -234,7 +232,7 @@ class CancelBulkJobView(PunctualView):
         COMPLETED; what runs goes on.
         """
         self.read_body(EmptyBody)
-        return job_answer(bulk_jobs.cancel_bulk_job(self.tenant_id, job_id, actor=self.actor))
+        return job_answer(jobs.cancel_bulk_job(self.tenant_id, job_id, actor=self.actor))
 
 
 def job_answer(job: BulkJob) -> Response:

@@ -26,7 +26,7 @@ from api.common.query import boolean, choice, text
 from api.common.schema import list_answer
 from api.common.views import PunctualView
 from api.idempotency import idempotent, idempotent_outside
-from executions.services import calendar_changes
+from executions.changes import calendar_changes
 from shared.exceptions import FieldError, InvalidInput
 from tasks import calendars
 from tasks.calendar_content import read_content

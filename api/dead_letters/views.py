@@ -23,14 +23,14 @@ from api.executions.serializers import (
 )
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
-from executions.models import DeadLetter
-from executions.querysets import DeadLetterQuerySet
-from executions.services.dead_letters import (
+from executions.dead_letters.letters import (
     archive_dead_letter,
     purge_dead_letter,
     resolve_dead_letter,
     retry_dead_letter,
 )
+from executions.models import DeadLetter
+from executions.querysets import DeadLetterQuerySet
 from insight.presentation.dead_letters import present_letter, present_letters
 from shared.exceptions import FieldError, InvalidInput
 

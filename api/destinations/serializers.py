@@ -13,7 +13,7 @@ from api.common.serializers import (
     StrictNumberField,
     StrictSerializer,
 )
-from executions.services.destinations import MAX_IN_FLIGHT, MAX_RATE, MIN_RATE
+from executions.destinations.destinations import MAX_IN_FLIGHT, MAX_RATE, MIN_RATE
 
 Answer = serializers.Serializer[Any]
 

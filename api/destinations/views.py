@@ -18,8 +18,8 @@ from api.destinations.serializers import (
 )
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
-from executions.services import destinations
-from executions.services.destinations import Shown
+from executions.destinations import destinations
+from executions.destinations.destinations import Shown
 from insight.presentation.destinations import present_destination
 
 _DEFAULT_LIMIT, _MOST = 100, 500

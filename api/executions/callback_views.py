@@ -25,8 +25,8 @@ from api.executions.callback_serializers import (
     HolderBody,
 )
 from api.executions.token_authentication import ExecutionTokenAuthentication, Holder, HoldsToken
-from executions.services import callbacks, pull_workers
-from executions.services.callbacks import Ending, Failure
+from executions.external import callbacks, pull_leases
+from executions.external.callbacks import Ending, Failure
 
 #: Larger than any progress or result may be, once their JSON is packed.
 _MAX_BODY_BYTES = 256 * 1024
@@ -65,7 +65,7 @@ class HeartbeatView(HolderView):
             beaten = callbacks.heartbeat(
                 execution_id, token, body.get("progress"), body.get("extend_seconds")
             )
-        pull_workers.heard(beaten)
+        pull_leases.heard(beaten)
         return Response(
             {
                 "cancel_requested": beaten.cancel_requested,
@@ -87,7 +87,7 @@ class CompleteView(HolderView):
         body, token = self.read(CompleteBody)
         with transaction.atomic(durable=True):
             ending = callbacks.complete(execution_id, token, body.get("result"))
-        pull_workers.ended(ending)
+        pull_leases.ended(ending)
         return Response(_present(ending))
 
 
@@ -105,7 +105,7 @@ class FailView(HolderView):
         failure = Failure(body["error"], body["retry"], body.get("retry_delay_seconds"))
         with transaction.atomic(durable=True):
             ending = callbacks.fail(execution_id, token, failure)
-        pull_workers.ended(ending)
+        pull_leases.ended(ending)
         return Response(_present(ending))
 
 

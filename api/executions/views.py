@@ -20,13 +20,13 @@ from api.executions.serializers import (
     RetryBody,
 )
 from api.idempotency import idempotent
+from executions.bulk.backfill_steps import executions_made_by
+from executions.changes.cancellation import cancel_execution
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
-from executions.services.backfill_steps import executions_made_by
-from executions.services.cancellation import cancel_execution
-from executions.services.triggering import Override, retry_execution
+from executions.triggering.triggering import Override, retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from api.common.query import instant
 from api.common.views import PunctualView
 from api.explain.serializers import ExplanationSerializer
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.explain.answer import present_explanation
 from insight.explain.explanation import explain_execution, explain_task

@@ -13,7 +13,7 @@ from api.common.serializers import (
     StrictNumberField,
     StrictSerializer,
 )
-from executions.services.spreading import MAX_JITTER_SECONDS
+from executions.bulk.spreading import MAX_JITTER_SECONDS
 from tasks.hot_minutes import MOST_TASKS
 
 Answer = serializers.Serializer[Any]

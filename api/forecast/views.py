@@ -21,8 +21,8 @@ from api.forecast.serializers import (
 )
 from api.idempotency import idempotent
 from api.tasks.definition_serializers import TaskEditSerializer
-from executions.engine.clocks import database_now
-from executions.services.spreading import plan_spread, present_meeting, spread_minute
+from executions.bulk.spreading import plan_spread, present_meeting, spread_minute
+from executions.loop.clocks import database_now
 from insight.forecast.forecast import MAX_DAYS, forecast, present_forecast
 from insight.forecast.what_if import preview_edit
 from shared.exceptions import FieldError, InvalidInput

@@ -18,8 +18,8 @@ from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
 from api.pauses.serializers import PauseCreateBody, PauseReach, PauseSerializer
-from executions.services import pauses
-from executions.services.pauses import Wanted
+from executions.changes import pauses
+from executions.changes.pauses import Wanted
 from insight.presentation.pauses import present_pause, present_pauses, present_reach
 
 _OPERATE = {"POST": "operate"}

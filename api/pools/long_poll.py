@@ -22,7 +22,7 @@ from django.db import Error as DatabaseError
 from rest_framework.request import Request
 
 from api.common.body_limit import Application, Message, Receive, Send
-from executions.services import pull_workers
+from executions.external import pull_leases
 
 log = logging.getLogger("executions.api.long_poll")
 
@@ -131,7 +131,7 @@ class WaitingRoom:
 
 
 #: Of this process.
-ROOM = WaitingRoom(pull_workers.ready)
+ROOM = WaitingRoom(pull_leases.ready)
 
 
 class LongPoll:

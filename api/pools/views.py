@@ -17,9 +17,9 @@ from api.idempotency import idempotent
 from api.pools.long_poll import MAX_BODY_BYTES, Wait, ask_to_wait
 from api.pools.serializers import LeaseBody, LeasesAnswer, PoolBody, PoolsAnswer
 from api.pools.serializers import PoolSerializer as Pool
+from executions.external import pools, pull_leases
+from executions.external.pull_leases import Ask, Lease, Load
 from executions.models import Execution
-from executions.services import pools, pull_workers
-from executions.services.pull_workers import Ask, Lease, Load
 from insight.presentation.execution import present_executions
 from insight.presentation.pools import present_pool
 from shared.client_address import client_address
@@ -100,10 +100,10 @@ class LeaseView(PunctualView):
             ),
         )
         with transaction.atomic(durable=True):
-            leases = pull_workers.lease(self.tenant_id, ask)
-        pull_workers.noticed(self.tenant_id, ask, client_address(request))
+            leases = pull_leases.lease(self.tenant_id, ask)
+        pull_leases.noticed(self.tenant_id, ask, client_address(request))
         if not leases:
-            labels = pull_workers.labels_text(ask.labels)
+            labels = pull_leases.labels_text(ask.labels)
             ask_to_wait(request, Wait(self.tenant_id, ask.key, labels, ask.most, ask.wait_seconds))
         return Response({"leases": _present(leases)})
 

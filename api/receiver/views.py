@@ -13,7 +13,7 @@ from api.common.query import integer, text
 from api.common.views import PunctualView
 from api.idempotency import idempotent
 from api.receiver.serializers import ReceivedRequests, ReceiverSerializer
-from executions.services import receiver_requests
+from executions.triggering import receiver_requests
 
 _MOST_LISTED = 1000
 _PROBLEMS = {404: "No test receiver runs here (`no_receiver`)."}

@@ -19,7 +19,7 @@ from api.stats.serializers import (
     WorkerHistoryAnswer,
     WorkersAnswer,
 )
-from executions.engine import worker_history
+from executions.housekeeping import worker_history
 from insight import statistics
 from insight.presentation.statistics import (
     present_earlier_workers,

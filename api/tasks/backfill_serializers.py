@@ -14,7 +14,7 @@ from api.common.serializers import (
     StrictIntegerField,
     StrictSerializer,
 )
-from executions.services.backfill import MAX_INSTANTS, MAX_PARALLEL, OVERLAP_POLICIES
+from executions.bulk.backfill import MAX_INSTANTS, MAX_PARALLEL, OVERLAP_POLICIES
 
 Answer = serializers.Serializer[Any]
 

@@ -13,7 +13,7 @@ from api.bulk_jobs.views import JOB_RECEIPT, job_answer
 from api.common.views import PunctualView
 from api.idempotency import idempotent
 from api.tasks.backfill_serializers import BackfillBody, BackfillPlan
-from executions.services.backfill import Wanted, create_backfill, plan_backfill
+from executions.bulk.backfill import Wanted, create_backfill, plan_backfill
 from insight.presentation.bulk_jobs import present_backfill_plan
 
 

@@ -14,7 +14,7 @@ from api.common.renderers import dump_json
 from api.common.views import PunctualView
 from api.idempotency import idempotent
 from api.tasks.serializers import BulkAnswer, BulkBody, BulkCreateSerializer
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.presentation.tasks import (
     next_execution,
     paused_by,

@@ -18,9 +18,9 @@ from api.idempotency import idempotent
 from api.tasks.answers import task_answer
 from api.tasks.definition_serializers import TaskCloneSerializer, TaskSerializer
 from api.tasks.serializers import RevisionSerializer, RollbackBody, TaskExecutionsPage
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
 from shared.exceptions import FieldError, InvalidInput, NotFound
 from tasks.cloning import clone_task
 from tasks.definition import Definition, to_long

@@ -14,7 +14,7 @@ from api.common.pagination import DEFAULT_LIMIT, LIST_PARAMETERS
 from api.common.query import instant
 from api.common.serializers import StrictDateTimeField
 from api.common.views import PunctualView
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.occurrences import MOST_DAYS, STATUSES, place_of, read_occurrences
 from insight.presentation.occurrences import present_occurrences
 from tasks.models import Task

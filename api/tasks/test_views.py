@@ -16,8 +16,8 @@ from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent_outside
 from api.stats.serializers import DeliveryTestAnswer
 from api.tasks.definition_serializers import TaskCreateSerializer
-from executions.services.receiver_target import DEFAULT_PATH, PATH_LENGTH, read_path
-from executions.services.test_delivery import send_test, send_test_of_task
+from executions.triggering.receiver_target import DEFAULT_PATH, PATH_LENGTH, read_path
+from executions.triggering.test_delivery import send_test, send_test_of_task
 from insight.presentation.statistics import present_test
 from shared.exceptions import FieldError, InvalidInput
 

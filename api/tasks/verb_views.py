@@ -16,9 +16,9 @@ from api.idempotency import idempotent, require_key
 from api.tasks.answers import task_answer
 from api.tasks.definition_serializers import TaskSerializer
 from api.tasks.serializers import PauseBody, RunBody
-from executions.engine.clocks import database_now
-from executions.services import changing
-from executions.services.triggering import run_task
+from executions.changes import changing
+from executions.loop.clocks import database_now
+from executions.triggering.triggering import run_task
 from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import OnResume, TaskStatus
 from tasks.models import Task

@@ -27,8 +27,8 @@ from api.tasks.definition_serializers import (
 )
 from api.tasks.serializers import TaskDetailSerializer
 from api.tasks.verb_views import require_key_to_resume
-from executions.engine.clocks import database_now
-from executions.services import changing
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from shared.sql import Asked, Done
 from tasks import bulk, standing_pauses
 from tasks.calendars import limits_of

@@ -65,7 +65,7 @@ def _enter(database_url: str, redis_url: str, scratch: str) -> None:
 
 
 def _make_days() -> None:
-    from executions.engine import ledger
+    from executions.ledger import days as ledger
 
     ledger.make_days(NOW + timedelta(days=ahead) for ahead in range(-DAYS_BEFORE, 3))
     # The ids of events carry PostgreSQL's own time.

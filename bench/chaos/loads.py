@@ -21,7 +21,7 @@ from bench.chaos.processes import stopped
 from bench.chaos.site import Site, fault, into
 from bench.chaos.zombies import refusals
 from bench.installation import close_connections
-from executions.engine.refusals import STARTS
+from executions.loop.refusals import STARTS
 from launcher.privileges import Account
 from operations.proof.campaign import Outcome
 from operations.proof.matcher import Fault

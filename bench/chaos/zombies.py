@@ -17,7 +17,7 @@ from bench.chaos.experiment import Experiment
 from bench.chaos.processes import stopped, until_true, within
 from bench.chaos.site import Site, fault, into
 from bench.installation import InstallationError
-from executions.engine.refusals import LEASES, OUTCOMES, STARTS
+from executions.loop.refusals import LEASES, OUTCOMES, STARTS
 from operations.proof.campaign import Outcome
 from operations.proof.matcher import Fault
 from operations.proof.workload import Window

@@ -13,7 +13,7 @@ from django.urls import reverse
 from api.common.query import choice
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.choices import AlertKind, Channel
 from notifications.models import Alert, Delivery
 from notifications.presentation import present_alert, present_alert_detail

@@ -14,11 +14,11 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
+from executions.bulk import jobs as services
+from executions.bulk.backfill_steps import is_backfill
+from executions.bulk.results import count_results, with_open_executions
+from executions.bulk.scope import ACTIONS, FILTERS
 from executions.choices import JOB_ACTIVE
-from executions.services import bulk_jobs as services
-from executions.services.backfill_steps import is_backfill
-from executions.services.bulk_results import count_results, with_open_executions
-from executions.services.bulk_scope import ACTIONS, FILTERS
 from insight.presentation.bulk_jobs import (
     present_bulk_job,
     present_item,

@@ -15,7 +15,7 @@ from django.urls import reverse
 from dashboard.access import ConsoleRequest, Done, action, page, run_once
 from dashboard.calendar_form import WEEKDAYS, body_of, errors_of, fields_of, form_of
 from dashboard.listing import read_filters, read_page
-from executions.services import calendar_changes
+from executions.changes import calendar_changes
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, Unavailable
 from shared.instants import parse_instant
 from tasks import calendars as services

@@ -15,9 +15,9 @@ from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from executions.captured_logs import log_url
+from executions.dead_letters import letters as services
 from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet
-from executions.services import dead_letters as services
 from insight.presentation.dead_letters import present_letter
 from insight.statistics.history import dead_letter_sparklines
 from tasks.models import Task

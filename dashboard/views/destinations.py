@@ -16,8 +16,8 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_version
 from dashboard.listing import PAGE_ROWS
 from executions.choices import Status
+from executions.destinations import destinations as services
 from executions.models import Execution
-from executions.services import destinations as services
 from insight.presentation.execution import present_executions
 from shared.exceptions import FieldError, InvalidInput
 from tasks.models import Task

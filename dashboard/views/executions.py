@@ -20,14 +20,14 @@ from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
 from dashboard.target_words import describe_target
+from executions.bulk.backfill_steps import executions_made_by
 from executions.captured_logs import captured_log
+from executions.changes.cancellation import cancel_execution
 from executions.choices import FINAL, Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
-from executions.services.backfill_steps import executions_made_by
-from executions.services.cancellation import cancel_execution
-from executions.services.triggering import retry_execution
+from executions.triggering.triggering import retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution_detail import present_execution_detail
 from shared.conf import conf

@@ -14,7 +14,7 @@ from django.utils import timezone
 from dashboard.access import ConsoleRequest, page
 from dashboard.fields import instant_of
 from dashboard.listing import PAGE_ROWS
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.explain.answer import Check, Explanation, Fix
 from insight.explain.explanation import explain_execution, explain_task

@@ -15,8 +15,8 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters
 from dashboard.pictures.fires import FireMinute
 from dashboard.pictures.heat_map import DayRow, HourCell
-from executions.engine.clocks import database_now
-from executions.services.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
+from executions.bulk.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
+from executions.loop.clocks import database_now
 from insight.forecast.forecast import Forecast, forecast, present_hot_spots
 from shared.clock_text import local_time, minute_text, time_of_day, weekday_text
 from shared.exceptions import FieldError, InvalidInput

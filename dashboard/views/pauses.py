@@ -16,9 +16,9 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.views.tasks import PAUSES
-from executions.engine.clocks import database_now
-from executions.services import pauses as services
-from executions.services.pauses import Wanted
+from executions.changes import pauses as services
+from executions.changes.pauses import Wanted
+from executions.loop.clocks import database_now
 from insight.presentation.pauses import present_pauses, present_reach
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from tasks.choices import OnResume, PauseScope

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_text, read_version
-from executions.services import pools as services
+from executions.external import pools as services
 from shared.conf import conf
 from shared.exceptions import Conflict, NotFound
 from tasks.definition import PULL_PREFIX

@@ -14,8 +14,7 @@ from django.urls import reverse
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import instant_of, read_text
 from dashboard.views.bulk_jobs import is_typed, require_typed
-from executions.engine.clocks import database_now
-from executions.services.backfill import (
+from executions.bulk.backfill import (
     DEFAULT_PARALLEL,
     MAX_INSTANTS,
     MAX_PARALLEL,
@@ -24,7 +23,8 @@ from executions.services.backfill import (
     create_backfill,
     plan_backfill,
 )
-from executions.services.backfill_steps import ACTION
+from executions.bulk.backfill_steps import ACTION
+from executions.loop.clocks import database_now
 from shared.clock_text import field_text
 from shared.exceptions import Conflict, FieldError, InvalidInput
 from shared.instants import format_instant

@@ -32,11 +32,11 @@ from dashboard.task_form_retry import rule_rows
 from dashboard.task_form_target import kind_of
 from dashboard.task_form_values import show_plain
 from dashboard.views.task_preview import form_fields
-from executions.engine.clocks import database_now
-from executions.services import changing
-from executions.services.receiver_requests import address_of
-from executions.services.receiver_target import DEFAULT_PATH
-from executions.services.test_delivery import TestResult, send_test
+from executions.changes import changing
+from executions.loop.clocks import database_now
+from executions.triggering.receiver_requests import address_of
+from executions.triggering.receiver_target import DEFAULT_PATH
+from executions.triggering.test_delivery import TestResult, send_test
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
 from tasks import choices
 from tasks.calendars import limits_of, names

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page
 from dashboard.task_form import judge_schedule
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.forecast.what_if import compare
 from shared.exceptions import InvalidInput
 from shared.instants import parse_instant

@@ -18,11 +18,11 @@ from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from dashboard.pictures.run_strip import RunBar
 from dashboard.target_words import describe_target
+from executions.changes import changing
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution, Pool
-from executions.services import changing
-from executions.services.triggering import run_task
+from executions.triggering.triggering import run_task
 from insight.explain.evidence import end_of_pause, standing_pause_of
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips

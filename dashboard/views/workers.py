@@ -12,7 +12,7 @@ from api.common.query import choice, text
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell
-from executions.engine import worker_history
+from executions.housekeeping import worker_history
 from executions.models import WorkerHour, WorkerMinute
 from insight.statistics import fleet
 from shared.exceptions import NotFound

@@ -16,12 +16,12 @@ from executions.admin.lookups import (
     task_link,
     task_name,
 )
-from executions.models import DeadLetter
-from executions.services.dead_letters import (
+from executions.dead_letters.letters import (
     archive_dead_letter,
     resolve_dead_letter,
     retry_dead_letter,
 )
+from executions.models import DeadLetter
 from shared.admin import NoteForm, ProductAdmin, Verb, admin_action
 from tenants.admin import TenantFilter
 

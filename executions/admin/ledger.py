@@ -11,10 +11,10 @@ from django.urls import reverse
 
 from executions.admin.lookups import ErrorCodeFilter, found_by_task, task_link, task_name
 from executions.attempts import of_id
+from executions.changes.cancellation import cancel_execution
 from executions.choices import FINAL
 from executions.models import Attempt, Execution
-from executions.services.cancellation import cancel_execution
-from executions.services.triggering import retry_execution
+from executions.triggering.triggering import retry_execution
 from shared.admin import ProductAdmin, Verb, admin_action, link
 from shared.admin.keyset import uuid_or_none
 from tenants.admin import TenantFilter

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from executions.services.dead_letters import RESERVED_RESOLUTIONS, USUAL_RESOLUTIONS
+from executions.dead_letters.letters import RESERVED_RESOLUTIONS, USUAL_RESOLUTIONS
 from shared.admin import link
 from shared.admin.keyset import newest, uuid_or_none
 from tasks.models import Task

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from executions.services.pauses import end_pause
+from executions.changes.pauses import end_pause
 from shared.admin import ProductAdmin, Verb, admin_action
 from tasks.choices import SUSPENSION
 from tasks.models import Pause, Task

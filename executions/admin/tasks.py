@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from executions.services import changing
-from executions.services.triggering import run_task
+from executions.changes import changing
+from executions.triggering.triggering import run_task
 from shared.admin import ProductAdmin, Verb, admin_action, link
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task

@@ -1,6 +1,6 @@
 """What ended within one minute, per tenant: counts and the distribution of start delays.
 
-Written by :mod:`executions.engine.minute_stats` in the transaction that records the outcomes,
+Written by :mod:`executions.ledger.minute_stats` in the transaction that records the outcomes,
 read by :mod:`insight.statistics`, and pruned with the days of the ledger.
 """
 

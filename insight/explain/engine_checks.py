@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from executions.choices import Status
-from executions.engine import fence
 from executions.models import Execution
+from executions.ownership import fence
 from insight.explain.answer import Check, Fix, spell, told
 from insight.explain.evidence import Situation, horizon_end
 from insight.explain.lateness import stretch_of, was_late_by_outage

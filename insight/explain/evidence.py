@@ -18,10 +18,10 @@ from django.contrib.auth.models import User
 from events.models import AuditEntry
 from executions.attempts import attempts_of
 from executions.choices import FINAL, Status, Trigger
-from executions.engine import gate
-from executions.engine.overlap import Standing
+from executions.destinations.destinations import Shown, get_destination
+from executions.gate import stage as gate
+from executions.gate.overlap import Standing
 from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch
-from executions.services.destinations import Shown, get_destination
 from insight.explain.timetable import Timetable, occurrence_at
 from shared.conf import conf
 from shared.exceptions import NotFound

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from executions.bulk.backfill_steps import KIND, execution_of
 from executions.choices import OPEN, Status
 from executions.models import BulkJob, Execution
-from executions.services.backfill_steps import KIND, execution_of
 from insight.explain.answer import Check, Explanation, spell, told
 from insight.explain.checks import run_checks
 from insight.explain.evidence import Situation

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from executions.bulk.backfill import Plan
+from executions.bulk.results import count_results
+from executions.bulk.scope import Scope
 from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
-from executions.services.backfill import Plan
-from executions.services.bulk_results import count_results
-from executions.services.bulk_scope import Scope
 from insight.presentation.execution import instant_or_none
 from shared.instants import format_instant, format_local
 from tasks.models import Task

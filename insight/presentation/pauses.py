@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from executions.services.pauses import Reach, task_counts
+from executions.changes.pauses import Reach, task_counts
 from insight.presentation.execution import instant_or_none
 from shared.instants import format_instant
 from tasks.models import Pause

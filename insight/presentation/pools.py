@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from executions.services.pools import PoolView
+from executions.external.pools import PoolView
 from insight.presentation.execution import instant_or_none
 from shared.instants import format_instant
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from executions.engine.worker_history import EarlierWorker
+from executions.housekeeping.worker_history import EarlierWorker
 from executions.models import WorkerHour, WorkerMinute
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
-from executions.services.test_delivery import TestResult
+from executions.triggering.test_delivery import TestResult
 from insight.presentation.execution import error_or_none, instant_or_none
 from insight.presentation.execution_detail import present_timings
 from insight.statistics import (

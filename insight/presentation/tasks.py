@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Min
 
 from executions.choices import Status, Trigger
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.presentation.execution import present_executions
 from shared.exceptions import InvalidInput

@@ -15,8 +15,8 @@ from uuid import UUID
 import redis
 from django.db.models import Count
 
-from executions.engine.clocks import database_now
-from executions.engine.worker_history import in_hand, leased_by_worker
+from executions.housekeeping.worker_history import in_hand, leased_by_worker
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.exceptions import InvalidInput
 from shared.ids import first_id_at
 from shared.sql import json_value, rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.presentation.execution import duration_ms
 from shared.conf import conf
 from shared.ids import first_id_at

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from uuid import UUID
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
 
 _MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from insight.statistics.minutes import StartDelay, start_delay, throughput
 from shared.sql import rows

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from events import audit
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.models import Alert, AlertMute
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput, NotFound

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from events import audit
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.broker import wake_sender
 from notifications.choices import Channel, DeliveryStatus, Suppression
 from notifications.claims import (

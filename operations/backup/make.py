@@ -19,7 +19,7 @@ from django.db import connection
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from executions.engine.retention import keep_days
+from executions.ledger.retention import keep_days
 from operations.backup import archive, keys, programs
 from operations.backup.manifest import Manifest
 from shared.instants import format_instant

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 from django.conf import settings
 
-from executions.engine import fence
+from executions.ownership import fence
 from launcher import local_state
 from launcher.run_lock import AlreadyHeld, RunLock
 from operations.backup import archive, keys, programs

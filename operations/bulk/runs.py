@@ -14,10 +14,10 @@ from typing import Any
 
 from django.db import transaction
 
+from executions.bulk.jobs import Scope, count_matching, create_bulk_job
+from executions.bulk.results import count_results, results_text
 from executions.choices import JOB_ACTIVE, JobStatus
 from executions.models import BulkJob
-from executions.services.bulk_jobs import Scope, count_matching, create_bulk_job
-from executions.services.bulk_results import count_results, results_text
 from insight.presentation.bulk_jobs import present_bulk_job, present_scope
 from shared.actor import COMMAND
 from shared.commands import (

@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from executions.engine.clocks import database_now
-from executions.engine.ledger import DAILY_TABLES, parent_of
+from executions.ledger.days import DAILY_TABLES, parent_of
+from executions.loop.clocks import database_now
 from operations.doctor.finding import Finding, bad, good, odd
 from shared.commands import shown
 from shared.conf import conf

@@ -13,8 +13,9 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, transaction
 
-from executions.engine import ledger, outcome_stream
-from executions.engine.clocks import database_now
+from executions.complete import outcome_stream
+from executions.ledger import days
+from executions.loop.clocks import database_now
 from operations.housekeeping_entries import ensure_entries
 from shared.commands import first_line
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
@@ -40,7 +41,7 @@ def repair_all() -> Iterator[Repair]:
 
 def _days() -> str:
     with transaction.atomic(durable=True):
-        made = ledger.ensure_days_ahead(database_now())
+        made = days.ensure_days_ahead(database_now())
     return f"made {made} day tables" if made else "nothing was missing"
 
 

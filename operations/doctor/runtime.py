@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import redis
 
-from executions.engine import fence
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
+from executions.ownership import fence
 from launcher import local_state
 from launcher.run_lock import holder
 from operations.doctor.finding import Finding, bad, good, odd

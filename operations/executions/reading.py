@@ -11,7 +11,7 @@ import orjson
 from django.core.management.base import CommandParser
 
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
 from insight.list_filters import DUE, ENDED, with_bounds

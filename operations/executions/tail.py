@@ -14,7 +14,7 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 
 from events.models import Event
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
 from operations.executions.reading import (

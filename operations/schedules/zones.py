@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.services.zone_recompute import Checked, check_zone_rules
+from executions.changes.zone_recompute import Checked, check_zone_rules
 from operations.finding import ID_TAIL
 from shared.actor import COMMAND
 from shared.commands import PunctualCommand, shown, table

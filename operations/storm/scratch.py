@@ -30,11 +30,11 @@ from django.db import (
 
 from events import audit
 from events.models import AuditEntry
+from executions.changes import changing
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
-from executions.services.receiver_requests import segment
+from executions.triggering.receiver_requests import segment
 from launcher.adoption import give_back
 from operations import tenant_removal
 from receiver import ledgers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from executions.engine import refusals
+from executions.loop import refusals
 from operations.proof.campaign import Campaign, Receiver
 from operations.proof.client import ApiClient, ApiError
 from operations.proof.oracle import Planned

@@ -12,8 +12,7 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.models import BulkJob
-from executions.services.backfill import (
+from executions.bulk.backfill import (
     MAX_PARALLEL,
     OVERLAP_POLICIES,
     Plan,
@@ -21,6 +20,7 @@ from executions.services.backfill import (
     create_backfill,
     plan_backfill,
 )
+from executions.models import BulkJob
 from insight.presentation.bulk_jobs import present_backfill_plan, present_bulk_job
 from operations.bulk import options as bulk_options
 from operations.bulk import runs

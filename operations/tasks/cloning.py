@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from operations.finding import ID_TAIL, find_task
 from operations.tasks import body
 from operations.tasks.editing import add_edit_body, given_body, made_lines

@@ -15,8 +15,8 @@ from uuid import UUID
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.engine.clocks import database_now
-from executions.services import changing
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from operations.files import read_json
 from operations.finding import ID_TAIL, find_task
 from operations.tasks import body as task_body

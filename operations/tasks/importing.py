@@ -13,8 +13,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.engine.clocks import database_now
-from executions.services.importing import Action, Planned, Source, import_crontab
+from executions.changes.importing import Action, Planned, Source, import_crontab
+from executions.loop.clocks import database_now
 from operations.files import read_text
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND

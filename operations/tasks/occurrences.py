@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.occurrences import place_of, read_occurrences
 from insight.presentation.occurrences import present_occurrences
 from operations.finding import ID_TAIL, find_task, moment_option

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.presentation.tasks import present_tasks
 from insight.task_fires import fires_of
 from operations.finding import ID_TAIL, find_task, tasks_of

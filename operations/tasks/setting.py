@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.services.bulk_setting import require_patch
+from executions.bulk.setting import require_patch
 from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.finding import find_task

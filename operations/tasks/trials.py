@@ -10,8 +10,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.services.receiver_target import DEFAULT_PATH, read_path
-from executions.services.test_delivery import send_test_of_task
+from executions.triggering.receiver_target import DEFAULT_PATH, read_path
+from executions.triggering.test_delivery import send_test_of_task
 from insight.presentation.statistics import present_test
 from operations.finding import find_task
 from shared.actor import COMMAND

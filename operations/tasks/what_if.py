@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.forecast.what_if import preview_edit
 from operations.finding import find_task
 from operations.tasks import body as task_body

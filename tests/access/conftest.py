@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from delivery.errors import DeliveryError
-from executions.services import receiver_requests, test_delivery
+from executions.triggering import receiver_requests, test_delivery
 from tests.access.world import Caller, World, make_callers, make_world, undone
 
 

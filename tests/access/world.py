@@ -18,10 +18,10 @@ from django.apps import apps
 from django.db import connection, models, transaction
 from django.utils import timezone
 
-from executions.engine.clocks import database_now
+from executions.bulk.jobs import create_bulk_job
+from executions.external.pools import change_pool
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, WorkerMinute
-from executions.services.bulk_jobs import create_bulk_job
-from executions.services.pools import change_pool
 from notifications.models import Alert, NotificationPreference, PushSubscription
 from notifications.services.push_subscriptions import subscribe
 from shared.actor import COMMAND

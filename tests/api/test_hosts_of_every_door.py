@@ -21,7 +21,7 @@ from delivery.auth import ClientCredentials
 from delivery.http_messages import Request, Response
 from delivery.plan import Plan, read_plan
 from delivery.redirects import redirected
-from executions.services import destinations
+from executions.destinations import destinations
 from shared.addresses import AllowList, UrlError, parse_target_url
 from shared.conf import conf
 from tasks.definition import from_stored

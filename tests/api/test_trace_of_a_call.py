@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from executions.engine import messages
-from executions.engine.clocks import database_now
+from executions.bulk.jobs import run_some
+from executions.dispatch import messages
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
-from executions.services.bulk_jobs import run_some
 from shared.instants import format_instant
 from tenants.models import Tenant
-from tests.executions.services.backfills import HOUR, minutely
+from tests.executions.bulk.backfills import HOUR, minutely
 from tests.factories import (
     ApiClient,
     daily,

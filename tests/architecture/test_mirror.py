@@ -1,4 +1,4 @@
-"""executions/engine/dispatch.py is tested in tests/executions/engine/test_dispatch.py."""
+"""executions/dispatch/stage.py is tested in tests/executions/dispatch/test_stage.py."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def _matches(path: str, patterns: tuple[str, ...]) -> bool:
 
 
 def test_the_rule_finds_a_missing_mirror():
-    module = "executions/engine/dispatch.py"
+    module = "executions/dispatch/stage.py"
     code = "def run_once(): ..."
 
     assert mirror.missing_mirror(module, code, set())
     assert mirror.missing_mirror(module, code, {"tests/executions/test_dispatch.py"})
-    assert not mirror.missing_mirror(module, code, {"tests/executions/engine/test_dispatch.py"})
+    assert not mirror.missing_mirror(module, code, {"tests/executions/dispatch/test_stage.py"})
 
 
 def test_the_rule_leaves_modules_without_behaviour_alone():

@@ -51,7 +51,7 @@ def test_the_rule_refuses_empty_module_names(path: str):
 
 
 @pytest.mark.parametrize(
-    "path", ["shared/clock.py", "executions/engine/dispatch.py", "tasks/management/commands/x.py"]
+    "path", ["shared/clock.py", "executions/dispatch/stage.py", "tasks/management/commands/x.py"]
 )
 def test_the_rule_accepts_plain_module_names(path: str):
     assert not names.module_name(path)

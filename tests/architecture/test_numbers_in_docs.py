@@ -8,9 +8,10 @@ from datetime import timedelta
 import pytest
 
 from dashboard import context
-from executions.engine import outcome_stream, worker_history
+from executions.bulk import canary, steps
+from executions.complete import outcome_stream
+from executions.housekeeping import worker_history
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS
-from executions.services import bulk_canary, bulk_steps
 from insight.forecast import hour
 from insight.statistics import history, minutes, present
 from notifications import claims, consumers, incidents
@@ -41,9 +42,9 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
         (r"takes its entries after (\d+) s", [outcome_stream._CLAIM_AFTER_MS / 1000]),
     ],
     "bulk-jobs": [
-        (r"a batch of (\d+) or", [bulk_steps._BATCH]),
-        (r"up to (\d+) or one second", [bulk_steps._CHUNK]),
-        (r"latest ([\d,]+) results", [bulk_canary._WINDOW]),
+        (r"a batch of (\d+) or", [steps._BATCH]),
+        (r"up to (\d+) or one second", [steps._CHUNK]),
+        (r"latest ([\d,]+) results", [canary._WINDOW]),
     ],
     "statistics": [
         (

@@ -6,11 +6,11 @@ from tests.architecture import tree
 from tests.architecture.rules import sizes
 
 STAGES = (
-    "executions/engine/materialize.py",
-    "executions/engine/dispatch.py",
+    "executions/materialize/stage.py",
+    "executions/dispatch/stage.py",
     "worker/runner.py",
-    "executions/engine/complete.py",
-    "executions/engine/rescue.py",
+    "executions/complete/stage.py",
+    "executions/rescue/stage.py",
 )
 LINES = 900
 

@@ -1,4 +1,4 @@
-"""States move in one module: executions in engine/transitions.py, tasks in their service."""
+"""States move in one module: executions in transitions.py, tasks in their service."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tests.architecture.rules import sql, states
 
 # Path -> why this module may write a status.
 OWNERS = {
-    "executions/engine/transitions.py": "every move of an execution",
-    "executions/engine/instants.py": "the first state of an execution",
+    "executions/transitions.py": "every move of an execution",
+    "executions/materialize/instants.py": "the first state of an execution",
     "tasks/services.py": "the status of a task",
     "tasks/creation.py": "the first status of a task",
 }
 # Modules that may use a statement that writes the status of executions.
 SQL_OWNERS = {
-    "executions/engine/transitions.py",
-    "executions/engine/instants.py",
-    "executions/engine/plain.py",
+    "executions/transitions.py",
+    "executions/materialize/instants.py",
+    "executions/materialize/plain.py",
     # Rows of a past that never moved: they are made up in their last state.
-    "executions/services/history_samples.py",
+    "operations/history_samples.py",
 }
 _TABLES = ("executions", "open_executions", "ended_executions")
 _SCOPE = ("tasks", "executions", "operations", "scheduler_site", "dashboard", "workflows")

@@ -24,7 +24,7 @@ from bench.at_rest_reader import Backlogs
 from bench.at_rest_sides import Measured, Side, in_turn
 from bench.at_rest_tables import Index, Stored, Table
 from bench.installation import Installation, InstallationError
-from executions.engine.clocks import from_epoch
+from executions.loop.clocks import from_epoch
 from operations.proof.percentiles import distribution
 from tasks.choices import TaskType
 from tasks.validation import parse_create

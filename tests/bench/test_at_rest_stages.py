@@ -5,8 +5,8 @@ import pytest
 from bench import at_rest_stages
 from bench.at_rest_stages import LOOK, STAGES, cost_of, one_look, one_pass
 from bench.installation import InstallationError
-from executions.engine.partitions import Partitions
 from executions.models import Execution
+from executions.ownership.partitions import Partitions
 from shared.sql import statement
 from tasks.models import Task
 from tests.factories import make_tenant

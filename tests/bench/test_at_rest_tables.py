@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from bench.at_rest_tables import _FILL, PROJECTED, Index, Stored, Table, chunks, depth_of
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.models import Task, TaskRevision
 from tests.factories import make_task, make_tenant, once
 

@@ -4,7 +4,7 @@ import pytest
 
 from bench import creation
 from bench.creation import Bulk, Singles, body_of
-from executions.engine.clocks import from_epoch
+from executions.loop.clocks import from_epoch
 from operations.proof.percentiles import distribution
 from tasks.validation import parse_create
 from tests.tasks.bodies import LIMITS

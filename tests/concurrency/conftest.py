@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease
 from shared.conf import conf
 from tenants.models import Tenant
@@ -27,7 +27,7 @@ def ground(transactional_db: None) -> None:
         ignore_conflicts=True,
     )
     PartitionLease.objects.update(owner=None, expires_at=None)
-    ledger.ensure_days_ahead(database_now())
+    days.ensure_days_ahead(database_now())
 
 
 @pytest.fixture

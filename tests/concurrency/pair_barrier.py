@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection, connections
 
-from executions.engine import ledger
+from executions.ledger import days
 from shared.exceptions import Conflict, NotFound, Unavailable
 
 #: What a service may answer instead of doing what it was asked.
@@ -124,7 +124,7 @@ def _has_changes() -> bool:
 @contextmanager
 def retention_stops() -> Iterator[None]:
     """Let retention, which commits each statement, stop before it drops a day that has left."""
-    put_aside = ledger.put_aside
+    put_aside = days.put_aside
 
     def stop(table: str) -> None:
         session = getattr(_here, "session", None)
@@ -133,7 +133,7 @@ def retention_stops() -> Iterator[None]:
         put_aside(table)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger, "put_aside", stop)
+        patch.setattr(days, "put_aside", stop)
         yield
 
 

@@ -7,14 +7,17 @@ from typing import Any
 
 from django.db import transaction
 
-from executions.engine import expiry, housekeeping, materialize, transitions
-from executions.engine.lower_bounds import NEVER
-from executions.engine.transitions import Finish
-from executions.services.bulk_jobs import run_some
-from executions.services.cancellation import cancel_execution
+from executions import transitions
+from executions.bulk.jobs import run_some
+from executions.changes.cancellation import cancel_execution
+from executions.housekeeping import stage as housekeeping
+from executions.loop.lower_bounds import NEVER
+from executions.materialize import stage as materialize
+from executions.rescue import expiry
+from executions.transitions import Finish
 from tests.concurrency.pair_world import World, claim_all
-from tests.executions.services.changes import cancel, delete, patch, pause
-from tests.executions.services.standing import stand
+from tests.executions.changes.changes import cancel, delete, patch, pause
+from tests.executions.changes.standing import stand
 from tests.factories import ACTOR, WORKER
 
 Operation = Callable[[World], Any]

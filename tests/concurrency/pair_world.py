@@ -9,23 +9,25 @@ from uuid import UUID
 
 from django.db.models import F
 
-from executions.engine import materialize, silence, transitions
-from executions.engine.clocks import database_now
-from executions.engine.outcome_stream import ensure_group
-from executions.engine.partitions import Partitions
-from executions.engine.rescue import Rescuer
+from executions import transitions
+from executions.bulk.backfill import Wanted
+from executions.complete.outcome_stream import ensure_group
+from executions.loop.clocks import database_now
+from executions.materialize import stage as materialize
 from executions.models import BulkJob, Execution
-from executions.services.backfill import Wanted
+from executions.ownership.partitions import Partitions
+from executions.rescue import lost_workers
+from executions.rescue.stage import Rescuer
 from shared.conf import conf
 from tasks.models import Task
 from tenants.models import Tenant
+from tests.executions.bulk.backfills import make_backfill
+from tests.executions.bulk.bulk import make_job
 from tests.executions.old_days import put
-from tests.executions.services.backfills import make_backfill
-from tests.executions.services.bulk import make_job
 from tests.factories import WORKER, make_task, once, pass_guard, release, start
 from tests.support.cursors import change_task
 from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import silence as silent
+from tests.wire.test_heartbeats import lost_workers as silent
 
 LABELS = {"team": "billing"}
 #: Seconds between two instants of the recurring task.
@@ -70,7 +72,7 @@ class World:
 def build(tenant: Tenant, operations: frozenset[str], patch: Any) -> World:
     """Make the tasks, bring their work to the state that the operations want, and the jobs."""
     # Valkey has just been emptied: rescue would wait until it had answered for a while.
-    patch.setattr(silence.Silence, "_answering", lambda *_: True)
+    patch.setattr(lost_workers.Silence, "_answering", lambda *_: True)
     world = World(tenant, operations)
     world.partitions.run_once()
     assert world.partitions.held

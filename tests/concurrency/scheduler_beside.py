@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from executions.engine import materialize
-from executions.engine.partitions import Partitions
-from executions.engine.transitions import Claimed
+from executions.materialize import stage as materialize
+from executions.ownership.partitions import Partitions
+from executions.transitions import Claimed
 from tests.factories import finish, pass_guard, release, start
 
 

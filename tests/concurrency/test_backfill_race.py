@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from executions.engine import settling
-from executions.services import backfill_steps, bulk_steps, changing
-from executions.services.bulk_jobs import cancel_bulk_job, run_some
+from executions.bulk import backfill_steps, steps
+from executions.bulk.jobs import cancel_bulk_job, run_some
+from executions.changes import changing
+from executions.ledger import settling
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.services.backfills import let_go, made_by, make_backfill, minutely
-from tests.executions.services.bulk import counts, run_job
-from tests.executions.services.changes import patch
+from tests.executions.bulk.backfills import let_go, made_by, make_backfill, minutely
+from tests.executions.bulk.bulk import counts, run_job
+from tests.executions.changes.changes import patch
 from tests.factories import ACTOR, finish, make_task, release, start
 
 Beside = Callable[[Callable[[], Any]], Any]
@@ -50,7 +51,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Stop:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> Stop:
     """Stop a step when all is written and nothing is committed."""
-    return stop(monkeypatch, bulk_steps, "_settle")
+    return stop(monkeypatch, steps, "_settle")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from executions.bulk import steps
+from executions.bulk.jobs import cancel_bulk_job, run_some
 from executions.models import Execution
-from executions.services import bulk_steps
-from executions.services.bulk_jobs import cancel_bulk_job, run_some
 from tenants.models import Tenant
-from tests.executions.services.bulk import counts, make_job, run_job
+from tests.executions.bulk.bulk import counts, make_job, run_job
 from tests.factories import ACTOR, finish, release, start
 from tests.support.letters import make_letters
 
@@ -22,14 +22,14 @@ Beside = Callable[[Callable[[], Any]], Any]
 def stopped(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
     """Stop a step when its effects are written and not committed; return (is there, go on)."""
     there, go_on = threading.Event(), threading.Event()
-    settle = bulk_steps._settle
+    settle = steps._settle
 
     def wait(*arguments: Any) -> None:
         there.set()
         assert go_on.wait(20)
         settle(*arguments)
 
-    monkeypatch.setattr(bulk_steps, "_settle", wait)
+    monkeypatch.setattr(steps, "_settle", wait)
     return there, go_on
 
 
@@ -53,7 +53,7 @@ def test_two_workers_never_do_the_same_item(
 
 def test_many_workers_end_a_job_together(alpha: Tenant, beside: Beside, monkeypatch: Any):
     make_letters(alpha, 30)
-    monkeypatch.setattr(bulk_steps, "_CHUNK", 2)
+    monkeypatch.setattr(steps, "_CHUNK", 2)
     job = make_job(alpha)
 
     def work() -> None:
@@ -74,7 +74,7 @@ def test_a_cancel_waits_for_the_step_under_way(
     monkeypatch: Any,
 ):
     make_letters(alpha, 5)
-    monkeypatch.setattr(bulk_steps, "_CHUNK", 2)
+    monkeypatch.setattr(steps, "_CHUNK", 2)
     job = make_job(alpha)
     there, go_on = stopped
 

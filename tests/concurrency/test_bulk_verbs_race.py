@@ -10,15 +10,16 @@ import pytest
 from django.db import transaction
 
 from events.audit import verify
-from executions.engine.transitions import Claimed
+from executions.bulk import steps
+from executions.bulk.jobs import run_some
 from executions.models import Execution
-from executions.services import bulk_steps, triggering
-from executions.services.bulk_jobs import run_some
+from executions.transitions import Claimed
+from executions.triggering import triggering
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.concurrency.scheduler_beside import prepare_and_hand_out
-from tests.executions.services.bulk import counts, make_job, outcomes, run_job
-from tests.executions.services.changes import cancel, delete, patch, pause, resume
+from tests.executions.bulk.bulk import counts, make_job, outcomes, run_job
+from tests.executions.changes.changes import cancel, delete, patch, pause, resume
 from tests.factories import (
     daily,
     every_second,
@@ -41,14 +42,14 @@ Stopped = tuple[threading.Event, threading.Event]
 def stopped(monkeypatch: pytest.MonkeyPatch) -> Stopped:
     """Stop a step when its effects are written and not committed; return (is there, go on)."""
     there, go_on = threading.Event(), threading.Event()
-    settle = bulk_steps._settle
+    settle = steps._settle
 
     def wait(*arguments: Any) -> None:
         there.set()
         assert go_on.wait(20)
         settle(*arguments)
 
-    monkeypatch.setattr(bulk_steps, "_settle", wait)
+    monkeypatch.setattr(steps, "_settle", wait)
     return there, go_on
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from executions.engine import materialize
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
-from executions.services.calendar_changes import delete_calendar, update_calendar
+from executions.changes.calendar_changes import delete_calendar, update_calendar
+from executions.loop.clocks import database_now
+from executions.materialize import stage as materialize
+from executions.ownership.partitions import Partitions
 from shared.exceptions import Conflict, InvalidInput
 from tasks.calendar_content import read_content
 from tasks.models import Calendar

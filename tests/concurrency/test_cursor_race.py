@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from executions.engine import settling, transitions
-from executions.engine.clocks import database_now
-from executions.engine.transitions import Finish
+from executions import transitions
+from executions.ledger import settling
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from executions.transitions import Finish
 from tasks.models import Task, TaskCursor
 from tenants.models import Tenant
 from tests.factories import every_second, make_task, once, prepare, release

@@ -5,11 +5,12 @@ from typing import Any
 
 from django.db import transaction
 
-from executions.engine import materialize, neglected
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions, Unowned
+from executions.changes.changing import pause_task
+from executions.loop.clocks import database_now
+from executions.materialize import stage as materialize
+from executions.materialize import unowned_work
 from executions.models import Execution
-from executions.services.changing import pause_task
+from executions.ownership.partitions import Partitions, Unowned
 from tasks.models import Task
 from tasks.services import Pause
 from tenants.models import Tenant
@@ -59,7 +60,7 @@ def test_neglected_work_of_a_task_that_is_being_paused_stays_with_the_pause(
 
     with transaction.atomic():
         Task.objects.locked().get(pk=task.id)
-        beside(lambda: neglected.take_up(partitions)).join()
+        beside(lambda: unowned_work.take_up(partitions)).join()
 
     # Neither the rows nor the cursor have moved without each other.
     assert Execution.objects.filter(task_id=task.id).count() == reload(task).occurrence_count

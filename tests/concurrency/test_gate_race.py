@@ -10,15 +10,16 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from executions.engine import gate, withdrawal
-from executions.engine.counts import Counts
-from executions.engine.partitions import Partitions
+from executions.changes import withdrawal
+from executions.gate import stage as gate
+from executions.loop.counts import Counts
 from executions.models import Execution, SchedulerNode
+from executions.ownership.partitions import Partitions
 from shared import sql
 from shared.notify import Listener
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.services.changes import patch, pause
+from tests.executions.changes.changes import patch, pause
 from tests.factories import every_second, executions_of, finish, make_task, prepare, release, start
 from tests.support.waiting import until
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from executions.changes.cancellation import cancel_execution
+from executions.external import callbacks
+from executions.external.callbacks import Failure
+from executions.external.pools import change_pool
 from executions.models import Attempt
-from executions.services import callbacks
-from executions.services.callbacks import Failure
-from executions.services.cancellation import cancel_execution
-from executions.services.pools import change_pool
 from shared.exceptions import Conflict
 from tenants.models import Tenant
 from tests.executions.leasing import (

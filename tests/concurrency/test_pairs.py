@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, OperationalError, transaction
 
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from shared import sql
 from tenants.models import Tenant
@@ -28,7 +28,7 @@ GUARD = """AND e.fencing_token = o.token AND CASE
 @pytest.fixture
 def ground(transactional_db: None, settings: Any) -> Iterator[None]:
     keep_ten_days(settings)
-    ledger.ensure_days_ahead(database_now())
+    days.ensure_days_ahead(database_now())
     yield
     forget()
 

@@ -11,18 +11,19 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from executions.engine import messages, transitions
-from executions.engine.clocks import database_now
-from executions.engine.dispatch import Dispatcher
-from executions.engine.partitions import Partitions
-from executions.engine.transitions import Claimed
+from executions import transitions
+from executions.changes.cancellation import cancel_execution
+from executions.destinations.destinations import change_limits
+from executions.dispatch import messages
+from executions.dispatch.stage import Dispatcher
+from executions.loop.clocks import database_now
 from executions.models import Destination, Execution, SchedulerNode
-from executions.services.cancellation import cancel_execution
-from executions.services.destinations import change_limits
+from executions.ownership.partitions import Partitions
+from executions.transitions import Claimed
 from tasks.models import Task
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
-from tests.executions.services.changes import patch, pause
+from tests.executions.changes.changes import patch, pause
 from tests.factories import ACTOR, make_task, once, pass_guard, prepare, release
 from tests.wire.test_heartbeats import beat
 from wire import start_guard

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from executions.engine import instants, materialize
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.loop.clocks import database_now
+from executions.materialize import instants
+from executions.materialize import stage as materialize
 from executions.models import PartitionLease, SchedulerNode
+from executions.ownership.partitions import Partitions
 from shared import sql
 from tasks.models import Task
 from tenants.models import Tenant

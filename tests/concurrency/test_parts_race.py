@@ -9,14 +9,16 @@ import pytest
 from django.db import transaction
 
 from events.models import Event
+from executions import transitions
+from executions.changes.cancellation import cancel_execution
 from executions.choices import Status
-from executions.engine import instants, materialize, transitions
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
-from executions.engine.planning import Row
-from executions.engine.transitions import Finish
+from executions.loop.clocks import database_now
+from executions.materialize import instants
+from executions.materialize import stage as materialize
+from executions.materialize.planning import Row
 from executions.models import Attempt, Execution
-from executions.services.cancellation import cancel_execution
+from executions.ownership.partitions import Partitions
+from executions.transitions import Finish
 from shared.exceptions import Conflict
 from shared.sql import rows
 from tasks.models import Task

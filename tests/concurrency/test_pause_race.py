@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from executions.engine import standing
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
-from executions.engine.transitions import Claimed
+from executions.changes import bulk_pause
+from executions.changes.changing import resume_task
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services.changing import resume_task
+from executions.ownership.partitions import Partitions
+from executions.transitions import Claimed
 from tasks.models import Pause, Task
 from tenants.models import Tenant
 from tests.concurrency.scheduler_beside import prepare_and_hand_out
-from tests.executions.services.changes import patch, pause
-from tests.executions.services.standing import end, stand
+from tests.executions.changes.changes import patch, pause
+from tests.executions.changes.standing import end, stand
 from tests.factories import (
     ACTOR,
     daily,
@@ -116,7 +116,7 @@ def test_what_the_scheduler_and_workers_do_before_the_tasks_are_locked_is_taken_
     alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch, worker: str
 ):
     tasks = [make_task(alpha, once(labels={"team": "billing"})) for _ in range(3)]
-    lock = standing._ids
+    lock = bulk_pause._ids
     handed: list[Claimed] = []
 
     def ids(statement: str, **parameters: Any) -> Any:
@@ -124,7 +124,7 @@ def test_what_the_scheduler_and_workers_do_before_the_tasks_are_locked_is_taken_
             handed.extend(beside(lambda: prepare_and_hand_out(worker)).join())
         return lock(statement, **parameters)
 
-    monkeypatch.setattr(standing, "_ids", ids)
+    monkeypatch.setattr(bulk_pause, "_ids", ids)
 
     stand(alpha)
 
@@ -159,7 +159,7 @@ def test_two_who_end_a_pause_end_it_once(alpha: Tenant, beside: Beside):
 
     with transaction.atomic():
         assert end(made) == 1
-        second = beside(lambda: standing.end(made, actor=ACTOR, now=database_now()))
+        second = beside(lambda: bulk_pause.end(made, actor=ACTOR, now=database_now()))
         assert second.waits_for_a_lock()
 
     assert second.join() is False
@@ -192,7 +192,7 @@ def test_a_task_that_is_handed_to_a_pause_as_that_ends_is_let_go(alpha: Tenant, 
 
     partitions = Partitions()
     partitions.run_once()
-    standing.end_due(partitions)
+    bulk_pause.end_due(partitions)
     assert (reload(task).status, reload(task).pause_id) == ("SCHEDULED", None)
 
 
@@ -205,9 +205,9 @@ def test_two_schedulers_let_go_what_one_would(alpha: Tenant, beside: Beside):
     partitions.run_once()
 
     with transaction.atomic():
-        standing.end(made, actor=ACTOR, now=database_now())
-        assert standing.let_go(made, database_now(), 4) == 4
-        other = beside(lambda: standing.end_due(partitions))
+        bulk_pause.end(made, actor=ACTOR, now=database_now())
+        assert bulk_pause.let_go(made, database_now(), 4) == 4
+        other = beside(lambda: bulk_pause.end_due(partitions))
         assert other.waits_for_a_lock()
 
     done, _ = other.join()

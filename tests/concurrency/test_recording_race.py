@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from executions.engine.recording import Recorded, record_in_batches
-from executions.engine.transitions import Finish
+from executions.complete.recording import Recorded, record_in_batches
 from executions.models import Execution
+from executions.transitions import Finish
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.engine.test_recording import finished
+from tests.executions.complete.test_recording import finished
 
 Beside = Callable[[Callable[[], Any]], Any]
 

@@ -10,18 +10,19 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from executions.engine import silence, transitions
-from executions.engine.clocks import database_now
-from executions.engine.outcome_stream import ensure_group
-from executions.engine.partitions import Partitions
-from executions.engine.rescue import Rescuer
-from executions.engine.transitions import Finish
+from executions import transitions
+from executions.complete.outcome_stream import ensure_group
+from executions.loop.clocks import database_now
 from executions.models import Execution, PartitionLease, SchedulerNode
+from executions.ownership.partitions import Partitions
+from executions.rescue import lost_workers
+from executions.rescue.stage import Rescuer
+from executions.transitions import Finish
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import WORKER, make_execution
 from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import silence as silent
+from tests.wire.test_heartbeats import lost_workers as silent
 
 Beside = Callable[[Callable[[], Any]], Any]
 
@@ -29,7 +30,7 @@ Beside = Callable[[Callable[[], Any]], Any]
 @pytest.fixture
 def rescuer(alpha: Tenant, monkeypatch: pytest.MonkeyPatch) -> Rescuer:
     """Return one for which Redis has been answering long enough."""
-    monkeypatch.setattr(silence.Silence, "_answering", lambda *_: True)
+    monkeypatch.setattr(lost_workers.Silence, "_answering", lambda *_: True)
     ensure_group()
     beat(WORKER)
     return Rescuer(Partitions())

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from executions.engine import housekeeping, ledger, retention, transitions
+from executions import transitions
+from executions.housekeeping import stage as housekeeping
+from executions.ledger import days, retention
 from executions.models import Execution
 from shared.conf import conf
 from shared.ids import execution_id
@@ -114,7 +116,7 @@ def test_a_day_that_is_detached_by_half_can_be_made_again(
         read_everything()
         assert beside(housekeeping.drop_old_days).join() == 0
     monkeypatch.undo()
-    assert ledger.missing_days([ago(20)]) == [ago(20).replace(hour=0)]
+    assert days.missing_days([ago(20)]) == [ago(20).replace(hour=0)]
 
     again = put(alpha, 20, "PENDING", held=True)
 

@@ -9,15 +9,15 @@ import pytest
 from django.db import transaction
 
 from events.models import AuditEntry
-from executions.engine import materialize
-from executions.engine.partitions import Partitions
+from executions.materialize import stage as materialize
 from executions.models import Execution
-from executions.services import triggering
+from executions.ownership.partitions import Partitions
+from executions.triggering import triggering
 from tasks.models import Pause, Task
 from tenants.models import Tenant
 from tenants.suspension import TenantSuspended
+from tests.executions.changes.changes import delete, pause
 from tests.executions.leasing import take, work
-from tests.executions.services.changes import delete, pause
 from tests.factories import (
     ACTOR,
     daily,

@@ -7,12 +7,12 @@ from typing import Any
 from django.db import transaction
 
 from events.models import AuditEntry
-from executions.engine.clocks import database_now
-from executions.services import zone_recompute
-from executions.services.zone_recompute import check_zone_rules
+from executions.changes import zone_recompute
+from executions.changes.zone_recompute import check_zone_rules
+from executions.loop.clocks import database_now
 from tasks.models import Task, ZoneMove
 from tenants.models import Tenant
-from tests.executions.services.changes import patch
+from tests.executions.changes.changes import patch
 from tests.factories import daily, make_task
 from tests.support.old_zones import pretend_shifted, record_today
 

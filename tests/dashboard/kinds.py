@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+from executions.external.pools import change_pool
 from executions.models import Execution
-from executions.services.pools import change_pool
 from shared.conf import conf
 from tasks.models import Task
 from tenants.models import Tenant

@@ -8,9 +8,9 @@ import pytest
 
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from events.models import Event
+from executions import transitions
 from executions.attempts import attempts_of
-from executions.engine import transitions
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from insight.presentation.execution_detail import present_execution_detail
 from shared.ids import new_id

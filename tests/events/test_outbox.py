@@ -16,8 +16,8 @@ from psycopg import Cursor
 from events import outbox
 from events.models import Event, EventCursor
 from events.outbox import Recorded, append, append_many, consume, consume_tally
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days as ledger
+from executions.loop.clocks import database_now
 from shared.ids import moment_of, new_id
 from shared.sql import statement
 

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from django.db.models import F
 
-from executions.engine import transitions
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
-from executions.engine.rescue import Rescuer
+from executions import transitions
+from executions.external.pools import change_pool
+from executions.external.pull_leases import Ask, Lease, lease
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services.pools import change_pool
-from executions.services.pull_workers import Ask, Lease, lease
+from executions.ownership.partitions import Partitions
+from executions.rescue.stage import Rescuer
 from shared import execution_tokens
 from tasks.models import Task
 from tenants.models import Tenant

@@ -12,8 +12,8 @@ from django.db import connection
 
 from events.models import Event
 from executions.choices import FINAL
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days as ledger
+from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from shared.ids import attempt_id, execution_id, first_id_at
 from shared.sql import json_value, rows

@@ -15,8 +15,8 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.beat import PunctualScheduler
 from executions.broker import AT_ONCE, CHECK_ZONES
-from executions.engine import lower_bounds
-from executions.engine.clocks import database_now
+from executions.loop import lower_bounds
+from executions.loop.clocks import database_now
 from executions.models import Execution, PartitionLease
 from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now

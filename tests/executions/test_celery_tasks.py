@@ -100,7 +100,7 @@ def test_executions_are_acknowledged_early_and_housekeeping_is_retried() -> None
 
 def test_keeping_house_is_the_engines_job(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[int] = []
-    monkeypatch.setattr("executions.engine.housekeeping.run_once", lambda: called.append(1))
+    monkeypatch.setattr("executions.housekeeping.stage.run_once", lambda: called.append(1))
 
     celery_tasks.keep_house()
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
 from insight.statistics import next_fires
 from insight.task_fires import fires_of
 from shared.instants import format_instant, parse_instant

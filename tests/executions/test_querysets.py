@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 
 from executions import querysets
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution
 from shared.exceptions import NotFound
 from tenants.models import Tenant
-from tests.executions.services.bulk import make_job, run_job
+from tests.executions.bulk.bulk import make_job, run_job
 from tests.factories import (
     every_second,
     executions_of,

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
+from executions import transitions
 from executions.choices import FINAL, LEASED, Status
-from executions.engine import transitions
 from executions.states import ALLOWED, MOVES, may_move
 
 ALLOWED_PAIRS = {

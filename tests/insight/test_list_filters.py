@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
 from insight.list_filters import with_bounds
 from insight.statistics import overview
 from shared.ids import execution_id

@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from executions.changes import changing
 from executions.choices import Status, Trigger
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution, UnownedStretch
-from executions.services import changing
 from insight import occurrences
 from insight.occurrences import (
     EXPECTED,

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.services import changing
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from insight.task_fires import fires_of
 from tasks.models import Calendar, Task
 from tasks.services import Pause

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from executions.services.receiver_requests import segment
+from executions.triggering.receiver_requests import segment
 from launcher import local_state, up
 from launcher.console import Console
 from launcher.plan import UpOptions

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.failures import Cause, Failure
 from notifications.incidents import DIGEST_AFTER, GATHER, count_failures
 from notifications.models import Alert

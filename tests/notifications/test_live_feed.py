@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from events import outbox
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days
+from executions.loop.clocks import database_now
 from notifications import live_feed
 from notifications.live import TOPICS
 from notifications.live_feed import LiveFeed, topics_of
@@ -44,7 +44,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def feed(transactional_db: None, sent: Any, clock: Clock) -> LiveFeed:
-    ledger.ensure_days_ahead(database_now())
+    days.ensure_days_ahead(database_now())
     made = LiveFeed(clock)
     made.run_once()
     return made
@@ -139,7 +139,7 @@ def test_everybody_hears_when_workers_come_and_go(
 def test_without_redis_the_events_are_passed_over(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    ledger.ensure_days_ahead(database_now())
+    days.ensure_days_ahead(database_now())
     feed = LiveFeed()
     feed.run_once()
     happen(ALPHA, "task.changed")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.alerter import Alerter
 from notifications.models import Alert, Delivery, NotificationPreference
 from notifications.notices import plan_due_notices, seconds_until_due

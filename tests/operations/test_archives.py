@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from executions.archive.reading import Chosen
+from executions.ledger.archive.reading import Chosen
 from operations import archives
 from shared.conf import conf
 from shared.exceptions import InvalidInput
-from tests.executions.archive.files import DAY, execution, write
+from tests.executions.ledger.archive.files import DAY, execution, write
 
 ID = "019b8a00-0000-8000-8000-00000000000a"
 

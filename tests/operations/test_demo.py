@@ -7,8 +7,8 @@ from events import audit
 from events.models import AuditEntry, Event
 from executions.choices import Status, Trigger
 from executions.models import Attempt, DeadLetter, Execution, MinuteStat
-from executions.services.history_samples import MARK
 from operations import demo, demo_tasks
+from operations.history_samples import MARK
 from shared.exceptions import Conflict, NotFound
 from tasks.choices import TaskStatus
 from tasks.models import Task

@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from executions.services.history_samples import Sample
 from operations import demo_tasks
+from operations.history_samples import Sample
 from receiver.answers import Answers
 from receiver.messages import Request
 from shared.addresses import AllowList

@@ -8,8 +8,8 @@ import redis
 from django.db import OperationalError, connection
 from django.test import Client
 
-from executions.engine import fence
-from executions.engine.partitions import Partitions
+from executions.ownership import fence
+from executions.ownership.partitions import Partitions
 from operations import health
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
 from wire.heartbeats import beat_script

@@ -6,11 +6,11 @@ import pytest
 from django.contrib.postgres.functions import TransactionNow
 from django.db import connection
 
-from executions.engine import fence
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
+from executions.ownership import fence
+from executions.ownership.partitions import Partitions
 from insight.statistics import overview
 from insight.statistics.minutes import wire_bound
 from operations import health, status

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
 from shared.sql import run
 from tests.support.command_calls import call

@@ -13,8 +13,8 @@ import pytest
 from django.db import connection
 from psycopg import Cursor
 
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days as ledger
+from executions.loop.clocks import database_now
 from shared.conf import conf
 from shared.ids import first_id_at
 from shared.sql import load, rows

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from executions.services import backfill_steps
-from executions.services.bulk_jobs import cancel_bulk_job
-from tests.executions.services.backfills import let_go, make_backfill, minutely
-from tests.executions.services.bulk import run_job
+from executions.bulk import backfill_steps
+from executions.bulk.jobs import cancel_bulk_job
+from tests.executions.bulk.backfills import let_go, make_backfill, minutely
+from tests.executions.bulk.bulk import run_job
 from tests.factories import ACTOR, make_task, make_tenant, release
 
 pytestmark = pytest.mark.django_db

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from executions.engine import withdrawal
-from executions.engine.clocks import database_now
+from executions.changes import withdrawal
+from executions.loop.clocks import database_now
 from tests.factories import every_second, make_task, make_tenant, prepare, release
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine import transitions
+from executions import transitions
 from tests.factories import (
     finish,
     make_task,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from executions.engine.dispatch import Dispatcher
-from executions.engine.partitions import Partitions
+from executions.destinations.destinations import get_destination
+from executions.dispatch.stage import Dispatcher
 from executions.models import Execution
-from executions.services.destinations import get_destination
+from executions.ownership.partitions import Partitions
 from tenants.services import active_signing_secrets
 from tests.factories import make_task, make_tenant, once, prepare
 from tests.wire.test_heartbeats import beat

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.db.models import F
 
-from executions.engine import gate
-from executions.engine.partitions import Partitions
+from executions.gate import stage as gate
 from executions.models import Execution
+from executions.ownership.partitions import Partitions
 from tests.factories import every_second, finish, make_task, make_tenant, prepare, release
 
 pytestmark = pytest.mark.django_db

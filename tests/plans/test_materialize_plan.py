@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from executions.engine import materialize, neglected
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions, Unowned
+from executions.loop.clocks import database_now
+from executions.materialize import stage as materialize
+from executions.materialize import unowned_work
+from executions.ownership.partitions import Partitions, Unowned
 from shared.sql import rows
 from tasks.models import TaskCursor
 from tests.factories import every_second, make_task, make_tenant, once
@@ -101,6 +102,6 @@ def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions
     partitions.neglected = dict.fromkeys(partitions.held, Unowned(since, now))
 
     with plans() as found:
-        neglected.take_up(partitions)
+        unowned_work.take_up(partitions)
 
     found.check("materialize/unprepare_neglected")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.explain.evidence import Situation
 from insight.occurrences import place_of, read_occurrences
 from tests.factories import every_second, executions_of, make_task, make_tenant, prepare

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from executions.engine import standing
-from executions.engine.partitions import Partitions
-from executions.services import failing
-from tests.executions.services.standing import end, stand
+from executions.changes import bulk_pause, failing
+from executions.ownership.partitions import Partitions
+from tests.executions.changes.standing import end, stand
 from tests.factories import every_second, make_task, make_tenant, prepare, release
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +46,7 @@ def test_the_scheduler_looks_for_ends_and_failing_tasks_by_index(plans: Any):
     partitions.run_once()
 
     with plans() as found:
-        standing.end_due(partitions)
+        bulk_pause.end_due(partitions)
         failing.run_once(partitions)
 
     found.check("pausing/to_end", "pausing/to_let_go", "pausing/tasks_failing")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
-from executions.engine.rescue import Rescuer
-from executions.services import callbacks, pull_workers
-from executions.services.pools import change_pool, get_pool
+from executions.external import callbacks, pull_leases
+from executions.external.pools import change_pool, get_pool
+from executions.loop.clocks import database_now
+from executions.ownership.partitions import Partitions
+from executions.rescue.stage import Rescuer
 from tests.executions.leasing import POOL, accepted, take, work
 from tests.factories import ACTOR, make_tenant
 
@@ -26,7 +26,7 @@ def test_leases_and_their_ends_touch_few_days(plans: Any):
         leases = take(alpha, 5)
         callbacks.heartbeat(leases[0].execution_id, leases[0].fencing_token, {"n": 1})
         callbacks.complete(leases[0].execution_id, leases[0].fencing_token)
-        pull_workers.ready({0: (alpha.id, f"pull.{POOL}", "{}", 5)})
+        pull_leases.ready({0: (alpha.id, f"pull.{POOL}", "{}", 5)})
         get_pool(alpha.id, POOL)
         Rescuer(partitions).run_once()
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from executions.engine.partitions import Partitions
-from executions.engine.rescue import Rescuer
+from executions.ownership.partitions import Partitions
+from executions.rescue.stage import Rescuer
 from tests.factories import make_task, make_tenant, once, prepare, release, start
 
 pytestmark = pytest.mark.django_db

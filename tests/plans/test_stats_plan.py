@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.list_filters import with_bounds
 from insight.statistics import (

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from executions.engine import materialize
-from executions.engine.dispatch import Dispatcher
-from executions.engine.partitions import Partitions
-from executions.engine.worker_history import leased_by_worker
+from executions.dispatch.stage import Dispatcher
+from executions.external.pools import change_pool
+from executions.housekeeping.worker_history import leased_by_worker
+from executions.materialize import stage as materialize
 from executions.models import Execution
-from executions.services.pools import change_pool
+from executions.ownership.partitions import Partitions
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.leasing import POOL, take, work

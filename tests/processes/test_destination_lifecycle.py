@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from executions.changes.cancellation import cancel_execution
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.destinations.destinations import change_limits, get_destination, reset_circuit
+from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
-from executions.services.cancellation import cancel_execution
-from executions.services.destinations import change_limits, get_destination, reset_circuit
 from shared import redis_client
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.services import changes
+from tests.executions.changes import changes
 from tests.factories import ACTOR, every_second, make_task, make_tenant, once
 from tests.support.held import SAYS_AT_ONCE, workers_hold_all_queued
 from tests.support.holding_receiver import holding_receiver

@@ -10,9 +10,9 @@ import pytest
 from pytest_django import Settings
 
 from executions.captured_logs import captured_log
+from executions.changes.cancellation import cancel_execution
 from executions.models import Attempt, Execution
 from executions.payloads import progress_of, result_of
-from executions.services.cancellation import cancel_execution
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_task, make_tenant, once

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from executions.external import callbacks
 from executions.models import Attempt, Execution
-from executions.services import callbacks
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, let_expire, work
 from tests.factories import make_key, make_tenant

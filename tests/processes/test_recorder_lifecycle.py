@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 from tests.factories import make_task, make_tenant, once

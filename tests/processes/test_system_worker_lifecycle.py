@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from django.db import connection
 
-from executions.engine.clocks import database_now
+from executions.bulk.jobs import wake_waiting
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
-from executions.services.bulk_jobs import wake_waiting
-from tests.executions.services.bulk import counts, make_job
+from tests.executions.bulk.bulk import counts, make_job
 from tests.factories import make_tenant
 from tests.support.letters import make_letters
 from tests.support.processes import Process, Processes, database_url

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.db.models import Q
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.test import Client
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tenants.models import Tenant
 from tests.recount import history
 from tests.recount.page import Number, Page, read

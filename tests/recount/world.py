@@ -13,11 +13,13 @@ from uuid import UUID
 
 from django.db import connection
 
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.changes import changing
+from executions.changes.pauses import Wanted, create_pause
+from executions.dead_letters import letters as dead_letters
+from executions.destinations import destinations
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
-from executions.services import changing, dead_letters, destinations
-from executions.services.pauses import Wanted, create_pause
+from executions.ownership.partitions import Partitions
 from shared.redis_client import WORKERS_KEY, client
 from shared.sql import run
 from tasks.models import Task

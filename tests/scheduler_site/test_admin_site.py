@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 from django.db import models
 
 from events.models import EventCursor
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import (
     BulkJob,
     Destination,

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from django.db import connection, transaction
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared import notify
 from shared.conf import conf
 from shared.notify import (

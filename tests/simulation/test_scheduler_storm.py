@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import transaction
 
-from executions.engine import materialize
-from executions.engine.partitions import Partitions
+from executions.materialize import stage as materialize
 from executions.models import Execution
+from executions.ownership.partitions import Partitions
 from tenants.models import Tenant
 from tests.support.simulation import Simulation, accounted, expected
 

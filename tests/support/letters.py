@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from shared.ids import new_id, series_id
 from tenants.models import Tenant

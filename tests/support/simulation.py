@@ -16,9 +16,10 @@ import pytest
 from django.db import connection
 
 from executions.choices import Status
-from executions.engine import ledger, materialize
-from executions.engine.partitions import Partitions
+from executions.ledger import days as ledger
+from executions.materialize import stage as materialize
 from executions.models import PartitionLease
+from executions.ownership.partitions import Partitions
 from shared.instants import format_instant, parse_instant
 from tasks.creation import create_tasks
 from tasks.limits import current_limits

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.exceptions import Conflict, InvalidInput, NotFound, VersionMismatch
 from tasks import calendars
 from tasks.calendar_content import read_content

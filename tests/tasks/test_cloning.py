@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.exceptions import InvalidInput, NotFound
 from tasks.cloning import clone_task, copied_name
 from tasks.models import Task

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.services.changing import delete_task, pause_task
+from executions.changes.changing import delete_task, pause_task
+from executions.loop.clocks import database_now
 from tasks.forecast_groups import Group, Scope, ids_of, read_groups, read_one_time
 from tasks.models import Task
 from tasks.schedules.jitter import jitter_ms

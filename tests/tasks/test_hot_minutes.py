@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.exceptions import InvalidInput
 from tasks import hot_minutes
 from tasks.hot_minutes import Meeting, find_meeting

@@ -12,7 +12,7 @@ from django.db import connection, models, transaction
 from django.test.utils import isolate_apps
 
 from events.models import AuditEntry
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.actor import Actor
 from shared.exceptions import InvalidInput, NotFound, TooLarge
 from shared.instants import format_instant

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.services.pauses import Wanted, create_pause
+from executions.changes.pauses import Wanted, create_pause
 from shared.exceptions import InvalidInput
 from tasks import standing_pauses
 from tasks.models import Task

@@ -15,7 +15,7 @@ from django.urls import get_resolver
 from django.urls.resolvers import URLPattern, URLResolver
 from drf_spectacular.generators import SchemaGenerator
 
-from executions.services.receiver_requests import address_of, segment
+from executions.triggering.receiver_requests import address_of, segment
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import ApiClient, make_client, make_tenant, once

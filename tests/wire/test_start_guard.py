@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from executions.engine import refusals
+from executions.loop import refusals
 from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, client, lua
 from tests.support.closed_redis import closed_redis

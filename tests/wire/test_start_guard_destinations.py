@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.engine import circuits
+from executions.dispatch import circuits
 from shared.redis_client import client
 from tests.support.scripts import HOST, Moved
 from wire import start_guard

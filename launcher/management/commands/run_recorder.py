@@ -15,7 +15,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.db import connections
 
-from executions.engine.complete import Recorder
+from executions.complete.stage import Recorder
 from launcher.news import News
 from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom

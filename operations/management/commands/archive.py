@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 from django.core.management.base import CommandParser
 
-from executions.archive.reading import TABLES, read_day
-from executions.services.archives import export_day, restore_day
+from executions.ledger.archive.reading import TABLES, read_day
+from executions.ledger.archiving import export_day, restore_day
 from operations import archives
 from shared.command_parser import Verb
 from shared.commands import FAILED, UNREACHABLE, Error, VerbCommand, first_line, wrong_use

@@ -15,9 +15,10 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
 from dashboard.one_time_login import login_path
-from executions.engine import fence, ledger
-from executions.engine.clocks import database_now
-from executions.engine.outcome_stream import ensure_group
+from executions.complete.outcome_stream import ensure_group
+from executions.ledger import days
+from executions.loop.clocks import database_now
+from executions.ownership import fence
 from operations.housekeeping_entries import ensure_entries
 from shared.actor import COMMAND
 from shared.sql import rows
@@ -46,7 +47,7 @@ class Command(BaseCommand):
         """Prepare, then print the tenant and a newly made key."""
         with transaction.atomic(durable=True):
             rows("migrating/be_alone")
-            ledger.ensure_days_ahead(database_now())
+            days.ensure_days_ahead(database_now())
             tenant, key = _first_tenant(os.environ.get("BOOTSTRAP_API_KEY") or None)
             login_url = _administrator(tenant, os.environ.get("ADMIN_PASSWORD") or None)
             ensure_entries()

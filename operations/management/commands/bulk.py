@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from executions.bulk.jobs import cancel_bulk_job
+from executions.bulk.results import count_results, results_text, with_open_executions
 from executions.choices import JobStatus
 from executions.models import BulkJob
-from executions.services.bulk_jobs import cancel_bulk_job
-from executions.services.bulk_results import count_results, results_text, with_open_executions
 from insight.presentation.bulk_jobs import present_bulk_job, present_job_detail
 from operations.bulk import options as bulk_options
 from operations.bulk import runs

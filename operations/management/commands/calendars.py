@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandParser
 
-from executions.services import calendar_changes
+from executions.changes import calendar_changes
 from operations.calendar_options import add_days, add_tenant, body_of
 from operations.files import read_bytes
 from operations.tenancy import chosen_tenant

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from executions.services.receiver_requests import received, required_address_of
+from executions.triggering.receiver_requests import received, required_address_of
 from operations import demo
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, wrong_use

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.services import destinations
-from executions.services.destinations import Shown
+from executions.destinations import destinations
+from executions.destinations.destinations import Shown
 from insight.presentation.destinations import present_destination
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND

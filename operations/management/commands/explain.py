@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.explain.answer import (
     GOOD_STATES,
     Check,

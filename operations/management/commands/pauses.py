@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.services.pauses import Wanted, create_pause, end_pause, reach_of
+from executions.changes.pauses import Wanted, create_pause, end_pause, reach_of
 from insight.presentation.pauses import present_pause, present_pauses, present_reach
 from operations.finding import ID_TAIL, find_row, moment_option
 from operations.tenancy import chosen_tenant

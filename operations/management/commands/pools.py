@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.services.pools import change_pool, delete_pool, get_pool, list_pools
+from executions.external.pools import change_pool, delete_pool, get_pool, list_pools
 from insight.presentation.pools import present_pool
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.services import receiver_requests
+from executions.triggering import receiver_requests
 from operations.tenancy import chosen_tenant
 from shared.command_parser import Verb
 from shared.commands import VerbCommand, shown, table, wrong_use

@@ -17,9 +17,8 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import connection, transaction
 
-from executions.engine import fence
-from executions.services import restored
-from executions.services.restored import PolicyShare, Preview
+from executions.ownership import fence, restored
+from executions.ownership.restored import PolicyShare, Preview
 from launcher import local_state
 from launcher.embedded import EmbeddedError
 from launcher.privileges import PrivilegeError

@@ -12,9 +12,9 @@ from datetime import datetime
 from string import ascii_letters, digits
 from typing import Any
 
-from executions.engine import fence
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
+from executions.ownership import fence
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, shown, shown_id, table
 from shared.conf import conf

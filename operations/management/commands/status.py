@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from django.core.management.base import CommandParser
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.statistics.minutes import bound_text
 from operations.status import Status, read_status
 from shared.command_parser import HelpFormatter, examples_text

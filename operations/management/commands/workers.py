@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from executions.engine.worker_history import in_hand, leased_by_worker
+from executions.housekeeping.worker_history import in_hand, leased_by_worker
 from operations import worker_reading
 from shared.command_parser import Verb
 from shared.commands import FAILED, VerbCommand, shown, shown_id, table

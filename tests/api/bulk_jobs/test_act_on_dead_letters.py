@@ -8,7 +8,7 @@ import pytest
 from executions.models import BulkJob, DeadLetter
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import ApiClient, make_client, make_dead_letter, once
 
 URL = "/v1/dlq/actions"

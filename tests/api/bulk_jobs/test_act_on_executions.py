@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
 from shared.instants import format_instant
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import ApiClient, make_client, make_execution
 
 URL = "/v1/executions/actions"

@@ -8,7 +8,7 @@ from executions.models import BulkJob
 from executions.payloads import payload_of
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import (
     ApiClient,
     daily,

@@ -8,7 +8,7 @@ import pytest
 from executions.models import BulkJob
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.executions.services.bulk import counts, make_job, run_job
+from tests.executions.bulk.bulk import counts, make_job, run_job
 from tests.factories import ApiClient, make_client, make_dead_letter
 
 

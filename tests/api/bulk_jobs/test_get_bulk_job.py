@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from executions.services.bulk_jobs import cancel_bulk_job
+from executions.bulk.jobs import cancel_bulk_job
 from insight.presentation.bulk_jobs import present_bulk_job
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.executions.services.bulk import make_job, run_job
+from tests.executions.bulk.bulk import make_job, run_job
 from tests.factories import ACTOR, ApiClient, make_client, make_dead_letter
 from tests.support.letters import make_letters
 

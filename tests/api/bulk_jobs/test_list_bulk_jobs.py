@@ -3,7 +3,7 @@ from __future__ import annotations
 from insight.presentation.bulk_jobs import present_bulk_job
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.executions.services.bulk import make_job, run_job
+from tests.executions.bulk.bulk import make_job, run_job
 from tests.factories import ApiClient, make_client, make_dead_letter
 
 URL = "/v1/bulk-jobs"

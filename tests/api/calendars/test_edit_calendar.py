@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from events.models import AuditEntry
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.instants import format_instant
 from tasks.models import Calendar
 from tests.factories import (

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from executions.dead_letters.letters import archive_dead_letter, resolve_dead_letter
 from executions.models import DeadLetter, Execution
-from executions.services.dead_letters import archive_dead_letter, resolve_dead_letter
 from tenants.models import Tenant
 from tests.executions.answers import problem, sealed_answer
 from tests.factories import (

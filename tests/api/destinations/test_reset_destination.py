@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.executions.answers import audited, problem
-from tests.executions.services.test_destinations import HOST, live
+from tests.executions.destinations.test_destinations import HOST, live
 from tests.factories import make_client, make_task
 from tests.support.closed_redis import closed_redis
 from wire.destination_key import key_of
@@ -49,6 +49,6 @@ def test_unknown_hosts_and_those_of_other_tenants_are_404(client, stranger):
 
 def test_without_redis_it_is_503(client, monkeypatch):
     nowhere = closed_redis()
-    monkeypatch.setattr("executions.engine.circuits.client", lambda: nowhere)
+    monkeypatch.setattr("executions.dispatch.circuits.client", lambda: nowhere)
 
     assert reset(client).status_code == 503

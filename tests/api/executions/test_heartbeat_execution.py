@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
-from executions.engine import transitions
-from executions.engine.clocks import database_now
+from executions import transitions
+from executions.loop.clocks import database_now
 from shared import execution_tokens
 from tenants.models import Tenant
 from tests.executions.answers import problem

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from shared.instants import format_instant, parse_instant
 from tenants.models import Tenant
 from tests.executions.answers import problem

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from api.forecast.serializers import ForecastSerializer
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.forecast.forecast import forecast, present_forecast
 from tenants.models import Tenant
 

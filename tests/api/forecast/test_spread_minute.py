@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob
 from shared.instants import format_instant
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import ApiClient, api, daily, make_client, make_task, reload
 
 URL = "/v1/forecast/spread"

@@ -6,7 +6,7 @@ import pytest
 
 from tasks.models import Pause
 from tests.executions.answers import audited, problem
-from tests.executions.services.standing import stand
+from tests.executions.changes.standing import stand
 from tests.factories import make_client, make_task, reload
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.executions.answers import problem
-from tests.executions.services.standing import end, stand
+from tests.executions.changes.standing import end, stand
 from tests.factories import make_task
 
 URL = "/v1/pauses"

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.external import pull_leases
+from executions.external.pull_leases import Ask
+from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
-from executions.services import pull_workers
-from executions.services.pull_workers import Ask
 from shared.sql import run
 from tenants.models import Tenant
 from tests.factories import ApiClient, make_client
@@ -97,7 +97,7 @@ def test_hours_beyond_a_week_are_shown_by_hour(viewer: ApiClient):
 
 @pytest.mark.parametrize("name", ["w-1", "a/b/history", "..", "ü ?#%/"])
 def test_a_pull_worker_has_a_history_whatever_its_name(viewer: ApiClient, alpha: Tenant, name):
-    pull_workers.noticed(alpha.id, Ask(pool="batch", worker=name), "192.0.2.1")
+    pull_leases.noticed(alpha.id, Ask(pool="batch", worker=name), "192.0.2.1")
     [worker] = viewer.get("/v1/workers").json()["workers"]
 
     answer = viewer.get(f"/v1/workers/{worker['id']}/history")
@@ -114,7 +114,7 @@ def test_an_id_with_a_slash_is_found(viewer: ApiClient):
 
 
 def test_the_history_of_another_tenants_pull_worker_is_404(viewer: ApiClient, beta: Tenant):
-    pull_workers.noticed(beta.id, Ask(pool="batch", worker="theirs"), "192.0.2.1")
+    pull_leases.noticed(beta.id, Ask(pool="batch", worker="theirs"), "192.0.2.1")
     worker_id = heartbeats.pull_worker_id(beta.id, "pull.batch", "theirs")
     WorkerMinute.objects.create(
         worker=worker_id, minute=database_now(), pool="p", tenant_id=beta.id

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.partitions import Partitions
+from executions.ownership.partitions import Partitions
 from tenants.models import Tenant
 from tests.factories import ApiClient, make_client
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.outcome_stream import OutcomeConsumer, ensure_group
-from executions.services.pools import change_pool
+from executions.complete.outcome_stream import OutcomeConsumer, ensure_group
+from executions.external.pools import change_pool
 from tenants.models import Tenant
 from tests.executions.leasing import work
 from tests.factories import ACTOR, ApiClient, make_client

@@ -6,14 +6,15 @@ from uuid import uuid4
 
 import pytest
 
+from executions.bulk import backfill
+from executions.changes import changing
 from executions.models import BulkJob
-from executions.services import backfill, changing
 from shared.instants import format_instant
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
-from tests.executions.services.backfills import HOUR, made_by, minutely
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.backfills import HOUR, made_by, minutely
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import ACTOR, ApiClient, make_client, make_task
 
 RANGE = {"start": format_instant(HOUR.start), "end": format_instant(HOUR.end)}

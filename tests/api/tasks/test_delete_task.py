@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
-from executions.engine import control
+from executions.loop import control
 from tests.factories import (
     executions_of,
     make_client,

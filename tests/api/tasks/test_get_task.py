@@ -3,9 +3,9 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import uuid4
 
-from executions.engine.clocks import database_now
-from executions.services import changing
-from executions.services.triggering import run_task
+from executions.changes import changing
+from executions.loop.clocks import database_now
+from executions.triggering.triggering import run_task
 from shared.instants import parse_instant
 from tests.factories import (
     ACTOR,

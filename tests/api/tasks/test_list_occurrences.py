@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from executions.changes import changing
 from executions.models import Execution
-from executions.services import changing
 from shared.instants import format_instant
 from tenants.models import Tenant
 from tests.executions.answers import problem

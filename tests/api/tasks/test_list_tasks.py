@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from executions.services import changing
+from executions.changes import changing
 from tasks.models import Task
 from tasks.services import Pause
 from tests.factories import ACTOR, daily, make_client, make_task, once, spoil

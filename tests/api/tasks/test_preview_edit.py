@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from executions.services.changing import cancel_task
+from executions.changes.changing import cancel_task
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.factories import ACTOR, ApiClient, api, make_client, make_task, reload

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
+from executions.changes import changing
 from executions.models import Execution
 from executions.payloads import payload_of
-from executions.services import changing
 from shared.conf import conf
 from tests.factories import ACTOR, executions_of, make_client, make_task, release
 

@@ -124,7 +124,7 @@ def test_too_many_tests_at_once_are_429_and_may_be_sent_again(
             return False
 
     with monkeypatch.context() as patched:
-        patched.setattr("executions.services.test_delivery._AT_ONCE", Full())
+        patched.setattr("executions.triggering.test_delivery._AT_ONCE", Full())
         refused = client.post(PATH, body(receiver), idempotency_key="k")
 
     assert (refused.status_code, refused.json()["code"]) == (429, "too_many_tests")

@@ -16,7 +16,7 @@ def state_writes(source: str, *, in_models: bool = False) -> list[str]:
     ``self.status = …`` is free outside models: there it is an object's own field.
     """
     return [
-        f"{node.lineno}: writes a status; states move in engine/transitions.py only"
+        f"{node.lineno}: writes a status; states move in executions/transitions.py only"
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.stmt | ast.expr)
         if _assigns(node, in_models) or (isinstance(node, ast.Call) and _calls_for_write(node))

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from bench.chaos.invariants import INVARIANTS, broken
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Attempt, DeadLetter, Execution
 from tests.factories import make_dead_letter, make_execution, make_tenant
 

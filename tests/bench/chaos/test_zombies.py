@@ -5,7 +5,7 @@ import pytest
 from bench.chaos.site import Site
 from bench.chaos.zombies import Zombie, refusals, runs_something, worker_is_lost
 from bench.installation import Installation
-from executions.engine.refusals import OUTCOMES, note
+from executions.loop.refusals import OUTCOMES, note
 from operations.proof.campaign import Outcome
 from operations.proof.matcher import Verdict
 from operations.proof.workload import Window

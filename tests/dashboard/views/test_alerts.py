@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from notifications.models import Alert, Delivery
 from tenants.models import Membership, Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of

@@ -10,9 +10,9 @@ import pytest
 from dashboard.views import bulk_jobs as views
 from executions.models import BulkJob, Execution
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
-from tests.executions.services.backfills import make_backfill, minutely
-from tests.executions.services.bulk import let_time_pass, make_job, run_job
-from tests.executions.services.test_bulk_canary import end_retries
+from tests.executions.bulk.backfills import make_backfill, minutely
+from tests.executions.bulk.bulk import let_time_pass, make_job, run_job
+from tests.executions.bulk.test_canary import end_retries
 from tests.factories import daily, make_dead_letter, make_execution, make_task, once
 from tests.support.letters import make_letters
 

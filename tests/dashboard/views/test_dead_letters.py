@@ -6,8 +6,8 @@ from uuid import uuid4
 
 import pytest
 
+from executions.dead_letters.letters import archive_dead_letter, resolve_dead_letter
 from executions.models import DeadLetter, Execution
-from executions.services.dead_letters import archive_dead_letter, resolve_dead_letter
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.factories import ACTOR, finish, make_dead_letter, make_task, once, prepare, release
 from tests.support.letters import make_letters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from executions.destinations import destinations
 from executions.models import Destination, Execution
-from executions.services import destinations
 from shared import redis_client
 from tenants.models import Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
@@ -116,7 +116,7 @@ def test_what_is_in_flight_is_listed_without_what_goes_on_after_a_202(browser, a
 def test_counts_that_stop_say_that_there_is_more(browser, alpha, monkeypatch):
     waiting = make_execution(alpha)
     Execution.objects.filter(pk=waiting.pk).update(parked=True)
-    monkeypatch.setattr("executions.services.destinations.MOST_PARKED", 1)
+    monkeypatch.setattr("executions.destinations.destinations.MOST_PARKED", 1)
     client = browser(alpha)
 
     assert "≥ 1" in client.get("/destinations").text
@@ -140,7 +140,7 @@ def test_the_number_of_tasks_opens_the_tasks_that_call_the_host(browser, alpha):
 def test_a_redis_that_is_away_is_said(browser, alpha, monkeypatch):
     make_task(alpha)
     client = browser(alpha)
-    monkeypatch.setattr("executions.engine.circuits.client", closed_redis)
+    monkeypatch.setattr("executions.dispatch.circuits.client", closed_redis)
 
     assert "nobody knows the circuits" in client.get("/destinations").text
     assert "nobody knows how it does" in client.get(PATH).text

@@ -10,13 +10,13 @@ from urllib.parse import quote
 import pytest
 
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Attempt, BulkJob, DeadLetter, Execution
 from shared.duration_words import duration_text
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.dashboard.kinds import HOSTILE_LOG, allow, started, task_of
+from tests.executions.bulk.bulk import run_job
 from tests.executions.leasing import accepted, call
-from tests.executions.services.bulk import run_job
 from tests.factories import finish, make_client, make_execution, make_task, once, prepare, release
 from tests.support.command_calls import call as call_command
 

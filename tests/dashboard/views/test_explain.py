@@ -9,8 +9,8 @@ from urllib.parse import quote
 import pytest
 from django.urls import reverse
 
-from executions.engine.clocks import database_now
-from executions.services import changing
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from shared.instants import format_instant
 from tasks.services import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for

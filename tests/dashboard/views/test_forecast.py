@@ -8,11 +8,11 @@ from urllib.parse import quote
 import pytest
 
 from dashboard.views import forecast as view
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob
 from shared.instants import format_instant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
-from tests.executions.services.bulk import run_job
+from tests.executions.bulk.bulk import run_job
 from tests.factories import daily, make_task, once, reload
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.services import changing
-from executions.services.pauses import Wanted, create_pause
+from executions.changes import changing
+from executions.changes.pauses import Wanted, create_pause
+from executions.loop.clocks import database_now
 from tasks.services import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
 from tests.factories import (

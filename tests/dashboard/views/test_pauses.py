@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.models import Pause
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
-from tests.executions.services.changes import pause as pause_alone
-from tests.executions.services.standing import end, stand
+from tests.executions.changes.changes import pause as pause_alone
+from tests.executions.changes.standing import end, stand
 from tests.factories import daily, make_task, reload
 
 FORM = {"scope": "label", "value": "team:billing", "hours": "", "note": "", "on_resume": "skip"}

@@ -8,12 +8,12 @@ from uuid import uuid4
 
 import pytest
 
+from executions.changes import changing
 from executions.models import BulkJob
-from executions.services import changing
 from tasks.models import Task
 from tests.dashboard.asking import audited, said, user_of
-from tests.executions.services.backfills import let_go, make_backfill, minutely
-from tests.executions.services.bulk import run_job
+from tests.executions.bulk.backfills import let_go, make_backfill, minutely
+from tests.executions.bulk.bulk import run_job
 from tests.factories import ACTOR, finish, make_task, release, start
 
 BERLIN = {"start": "2026-03-29T01:00", "end": "2026-03-29T04:00"}

@@ -9,9 +9,9 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from executions.services.pools import change_pool
-from executions.services.receiver_requests import address_of
-from executions.services.test_delivery import TestResult
+from executions.external.pools import change_pool
+from executions.triggering.receiver_requests import address_of
+from executions.triggering.test_delivery import TestResult
 from shared.conf import conf
 from shared.redaction import MASK
 from tasks.models import Calendar, Task

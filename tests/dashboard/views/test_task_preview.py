@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.models import Calendar
 from tests.dashboard.asking import HOSTILE
 from tests.factories import daily, make_task, reload

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.external.pools import change_pool
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
-from executions.services.pools import change_pool
 from tasks.choices import TaskStatus
 from tasks.models import Task
 from tasks.services import Pause

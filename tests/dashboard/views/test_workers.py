@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.external.pull_leases import Ask, Load, noticed
+from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
-from executions.services.pull_workers import Ask, Load, noticed
+from executions.ownership.partitions import Partitions
 from shared.sql import run
 from tests.dashboard.asking import HOSTILE, is_escaped
 from tests.executions.leasing import POOL, take, work

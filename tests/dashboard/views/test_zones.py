@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.schedules.zones import release
 from tests.api.schedules.test_list_zone_moves import move_of
 from tests.dashboard.asking import HOSTILE, is_escaped

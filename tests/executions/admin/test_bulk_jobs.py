@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem
 from tests.support.admin import text_of
 

@@ -5,8 +5,8 @@ from django.contrib import admin
 
 from events.models import AuditEntry
 from executions.admin.tasks import TaskAdmin
+from executions.changes import changing
 from executions.models import Execution
-from executions.services import changing
 from tasks.models import Task
 from tasks.services import Pause
 from tests.factories import ACTOR, daily, every_second, make_task, prepare, reload
@@ -81,7 +81,7 @@ def test_cancelling_takes_back_what_was_prepared(browser, alpha):
 
 
 def test_a_deleted_task_fails_alone(browser, tasks):
-    from executions.services.changing import delete_task
+    from executions.changes.changing import delete_task
 
     delete_task(tasks[0].tenant_id, tasks[0].pk, actor=ACTOR)
 
@@ -101,7 +101,7 @@ def test_a_deleted_task_fails_alone(browser, tasks):
     ],
 )
 def test_lists_are_filtered_and_searched(browser, tasks, query, names):
-    from executions.services.changing import delete_task
+    from executions.changes.changing import delete_task
 
     browser.act(Task, "pause", tasks[:1])
     delete_task(tasks[2].tenant_id, tasks[2].pk, actor=ACTOR)

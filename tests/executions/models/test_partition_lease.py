@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
+from executions.ownership.partitions import Partitions
 
 pytestmark = pytest.mark.django_db
 

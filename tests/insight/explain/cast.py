@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from executions.choices import Status
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution, PartitionLease, SchedulerNode
 from shared.ids import execution_id
 from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.explain.absence import why_absent
 from insight.explain.evidence import Situation
 from tasks.models import Task

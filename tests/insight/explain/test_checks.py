@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from executions.changes import changing
+from executions.changes.cancellation import cancel_execution
 from executions.choices import JobStatus, Trigger
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution
-from executions.services import changing
-from executions.services.cancellation import cancel_execution
 from insight.explain.answer import CHECKS, Explanation
 from insight.explain.checks import first_to_wait_for, run_checks
 from insight.explain.evidence import Situation

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
 from insight.explain.definition_checks import task_active, task_exists, tenant_active
 from insight.explain.evidence import Situation
 from tasks.models import Pause as StandingPause

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from insight.explain.answer import Check
 from insight.explain.delivery_checks import lease, outcome, redis, running, workers

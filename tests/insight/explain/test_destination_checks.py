@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Destination, Execution
 from insight.explain.destination_checks import destination
 from insight.explain.evidence import Situation
 from insight.explain.waiting import waiting_for
 from tasks.models import Task
-from tests.executions.services.test_destinations import HOST, live
+from tests.executions.destinations.test_destinations import HOST, live
 from tests.factories import make_execution, reload
 from tests.insight.explain.cast import owned
 from wire.destination_key import key_of

@@ -5,9 +5,9 @@ from datetime import datetime
 import pytest
 from django.db import connection
 
-from executions.engine import fence
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from executions.ownership import fence
 from insight.explain.engine_checks import bulk_job, misfire, overlap, prepared, retry
 from insight.explain.evidence import Situation
 from tasks.models import Task

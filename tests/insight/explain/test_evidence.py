@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from events import audit
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease
 from insight.explain.evidence import (
     Situation,

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from executions.bulk.backfill_steps import KIND, execution_of
+from executions.changes import changing
 from executions.choices import FINAL, Status, Trigger
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
-from executions.services import changing
-from executions.services.backfill_steps import KIND, execution_of
-from executions.services.history_samples import Sample, insert_history
 from insight.explain.answer import CHECKS, STATES, present_explanation
 from insight.explain.explanation import explain_execution, explain_task
 from insight.explain.reasons import REASONS
+from operations.history_samples import Sample, insert_history
 from shared.exceptions import NotFound
 from tasks.models import Task
 from tasks.services import Pause

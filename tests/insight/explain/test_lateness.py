@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import UnownedStretch
 from insight.explain.answer import told
 from insight.explain.evidence import Situation

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.external.pools import change_pool
+from executions.external.pull_leases import Ask, noticed
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services.pools import change_pool
-from executions.services.pull_workers import Ask, noticed
 from insight.explain.answer import Check
 from insight.explain.checks import first_to_wait_for, run_checks
 from insight.explain.evidence import Situation

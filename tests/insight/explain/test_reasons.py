@@ -6,17 +6,17 @@ import ast
 import re
 from pathlib import Path
 
-from executions.engine import planning
-from executions.services import history_samples
+from executions.materialize import planning
 from insight import occurrences
 from insight.explain.answer import CHECKS
 from insight.explain.reasons import REASONS, meaning_of, render_reasons
+from operations import history_samples
 from tasks.schedules import base, misfire
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "reasons.md"
 #: Where reasons are written: a word after ``reason=``, or given to the verbs that take one.
-_WRITERS = ("executions/engine", "executions/services", "executions/sql", "delivery", "wire")
+_WRITERS = ("executions", "delivery", "wire")
 _VERBS = {"cancel", "_cancel_unstarted", "skip", "request_cancel"}
 #: Written by those, but not onto executions: bulk jobs, imports, logs.
 _ELSEWHERE = {"too_many_failures", "verify_message"}
@@ -71,10 +71,10 @@ def test_every_word_that_is_written_has_a_meaning():
         *planning._REASON_OF_PAUSE.values(),
         "cancel_requested",
     }
-    gate = (ROOT / "executions/engine/gate.py").read_text(encoding="utf-8")
+    gate = (ROOT / "executions/gate/stage.py").read_text(encoding="utf-8")
     written |= set(re.findall(r'^[A-Z]+ = "(overlap_[a-z]+)"$', gate, re.MULTILINE))
     for folder in _WRITERS:
-        for path in (ROOT / folder).glob("*.py"):
+        for path in (ROOT / folder).rglob("*.py"):
             written |= {word for word in words_of(path.read_text(encoding="utf-8")) if "_" in word}
 
     missing = written - set(REASONS) - _ELSEWHERE

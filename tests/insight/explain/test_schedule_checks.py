@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from executions.choices import Trigger
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from insight.explain.evidence import Situation
 from insight.explain.schedule_checks import calendar, due, in_schedule
 from tasks.models import Calendar, Task

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import triggering
+from executions.triggering import triggering
 from insight.explain.answer import Check, Explanation
 from insight.explain.explanation import explain_execution, explain_task
 from insight.explain.waiting import waiting_for
 from insight.occurrences import place_of, read_occurrences
 from tenants.models import Tenant
-from tests.executions.services.changes import pause
+from tests.executions.changes.changes import pause
 from tests.factories import ACTOR, executions_of, make_task, once, prepare, release, reload, start
 from tests.insight.explain.cast import MINUTE, minutely, row, this_minute
 from tests.support.cursors import change_task

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
 from insight.explain.waiting import WAITS_FOR, waiting_for
 from shared.instants import format_instant
 from tasks.models import Task

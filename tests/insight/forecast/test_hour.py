@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 
-from executions.services import changing
+from executions.changes import changing
 from insight.forecast import hour as module
 from insight.forecast.forecast import forecast
 from insight.forecast.hour import HourAhead, hour_ahead

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from executions.services.changing import cancel_task
+from executions.changes.changing import cancel_task
 from insight.forecast import what_if
 from insight.forecast.what_if import COUNT, preview_edit
 from shared.exceptions import Conflict, InvalidInput, NotFound, VersionMismatch

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from executions.bulk.backfill import Wanted, plan_backfill
+from executions.bulk.jobs import count_matching, items_not_done
+from executions.bulk.scope import Scope
+from executions.changes import changing
+from executions.dead_letters.letters import archive_dead_letter
 from executions.models import DeadLetter, Execution
-from executions.services import changing
-from executions.services.backfill import Wanted, plan_backfill
-from executions.services.bulk_jobs import count_matching, items_not_done
-from executions.services.bulk_scope import Scope
-from executions.services.dead_letters import archive_dead_letter
 from insight.presentation.bulk_jobs import (
     present_backfill_plan,
     present_bulk_job,
@@ -19,8 +19,8 @@ from insight.presentation.bulk_jobs import (
 from shared.instants import format_instant, parse_instant
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.services.backfills import HOUR, make_backfill, minutely
-from tests.executions.services.bulk import make_job, run_job
+from tests.executions.bulk.backfills import HOUR, make_backfill, minutely
+from tests.executions.bulk.bulk import make_job, run_job
 from tests.factories import ACTOR, make_dead_letter, make_task
 
 pytestmark = pytest.mark.django_db

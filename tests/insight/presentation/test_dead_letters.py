@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from executions.dead_letters.letters import retry_dead_letter
 from executions.models import DeadLetter, Execution
-from executions.services.dead_letters import retry_dead_letter
-from executions.services.triggering import Override
+from executions.triggering.triggering import Override
 from insight.presentation.dead_letters import present_letter, present_letters
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_dead_letter

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from executions.services.pauses import Wanted, reach_of
+from executions.changes.pauses import Wanted, reach_of
 from insight.presentation.pauses import present_pause, present_pauses, present_reach
 from shared.instants import parse_instant
-from tests.executions.services.standing import end, stand
+from tests.executions.changes.standing import end, stand
 from tests.factories import make_task
 
 pytestmark = pytest.mark.django_db

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from executions.external.pools import PoolView
 from executions.models import Pool
-from executions.services.pools import PoolView
 from insight.presentation.pools import present_pool
 
 AT = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ from insight.presentation.tasks import (
     standing_pauses_of,
     upcoming,
 )
-from tests.executions.services.standing import stand
+from tests.executions.changes.standing import stand
 from tests.factories import every_second, executions_of, make_task, prepare, reload
 
 

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.engine.outcome_stream import OutcomeConsumer, ensure_group
-from executions.engine.partitions import Partitions
+from executions.complete.outcome_stream import OutcomeConsumer, ensure_group
+from executions.external.pull_leases import Ask, noticed
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
-from executions.services.pull_workers import Ask, noticed
+from executions.ownership.partitions import Partitions
 from insight.statistics import partition_map, recorders, schedulers, workers
 from shared.conf import conf
 from tenants.models import Tenant

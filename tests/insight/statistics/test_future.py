@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.services import changing
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from insight.statistics import next_fires
 from tasks.models import Task
 from tasks.services import Pause

@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from executions.engine import ledger
-from executions.engine.clocks import database_now
+from executions.ledger import days as ledger
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from insight.statistics import dead_letter_sparklines, run_strips
 from shared.ids import execution_id, first_id_at, new_id

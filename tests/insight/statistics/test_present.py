@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.services import changing
 from insight.statistics import overview, present, running_now
 from tasks.services import Pause
 from tenants.models import Tenant

@@ -9,7 +9,7 @@ import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connection
 
-from executions.engine import retention
+from executions.ledger import retention
 from executions.models import PartitionLease
 from operations.backup import archive, programs
 from operations.backup.make import database_address, make_backup

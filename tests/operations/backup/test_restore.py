@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.backends.db import SessionStore
 
-from executions.engine import fence
+from executions.ownership import fence
 from launcher import local_state
 from launcher.run_lock import RunLock
 from operations.backup import keys, programs

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from executions.dead_letters.letters import archive_dead_letter
 from executions.models import BulkJob, DeadLetter
-from executions.services.dead_letters import archive_dead_letter
 from operations.bulk import runs
 from tenants.models import Tenant
 from tests.factories import ACTOR

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from executions.bulk.jobs import run_some
 from executions.models import BulkJob, DeadLetter
-from executions.services.bulk_jobs import run_some
 from operations.bulk import runs
 from tenants.models import Tenant
 from tests.factories import make_dead_letter

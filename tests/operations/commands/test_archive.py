@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from executions.engine import housekeeping, retention
+from executions.housekeeping import stage as housekeeping
+from executions.ledger import retention
 from executions.models import Execution
 from shared.commands import CONFLICT, FAILED, NOT_FOUND, WRONG_USE
 from shared.conf import conf

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from executions.services.receiver_requests import address_of, segment
+from executions.triggering.receiver_requests import address_of, segment
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tenants.models import Tenant

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from executions.dead_letters.letters import archive_dead_letter
 from executions.models import BulkJob, DeadLetter, Execution
 from executions.payloads import payload_of
-from executions.services.dead_letters import archive_dead_letter
 from shared.redaction import MASK
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_dead_letter, once

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.clocks import database_now
-from executions.services import changing
+from executions.changes import changing
+from executions.loop.clocks import database_now
 from shared.instants import format_instant
 from tasks.services import Pause
 from tenants.models import Tenant

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tasks.models import Pause
-from tests.executions.services.standing import end, stand
+from tests.executions.changes.standing import end, stand
 from tests.factories import make_task, reload
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.services.receiver_requests import address_of
+from executions.triggering.receiver_requests import address_of
 from tests.factories import make_tenant
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document

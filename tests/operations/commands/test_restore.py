@@ -7,8 +7,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from executions.engine import fence
-from executions.engine.partitions import Partitions
+from executions.ownership import fence
+from executions.ownership.partitions import Partitions
 from launcher.run_lock import RunLock
 from operations.management.commands import restore as command
 from shared.commands import CONFLICT, FAILED, UNREACHABLE, WRONG_USE

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from executions.engine import fence
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.loop.clocks import database_now
 from executions.models import PartitionLease, SchedulerNode
+from executions.ownership import fence
+from executions.ownership.partitions import Partitions
 from operations.management.commands.schedulers import map_lines
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document

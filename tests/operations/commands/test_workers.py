@@ -5,9 +5,9 @@ import io
 import pytest
 from django.core.management import call_command
 
-from executions.engine.clocks import database_now
+from executions.external.pull_leases import Ask, Load, noticed
+from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
-from executions.services.pull_workers import Ask, Load, noticed
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, take, work
 from tests.support.command_calls import call

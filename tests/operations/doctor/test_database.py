@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from operations.doctor import Verdict, database
 from shared.sql import rows
 from tests.factories import make_task, make_tenant

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError
 from django_celery_beat.models import PeriodicTask
 
-from executions.engine import ledger
+from executions.ledger import days as ledger
 from operations.doctor import runtime
 from operations.doctor.repairs import repair_all
 

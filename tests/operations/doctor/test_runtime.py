@@ -7,10 +7,10 @@ import pytest
 from django.contrib.postgres.functions import TransactionNow
 from django.db import connection
 
-from executions.engine import fence
-from executions.engine.clocks import database_now
-from executions.engine.partitions import Partitions
+from executions.loop.clocks import database_now
 from executions.models import Execution
+from executions.ownership import fence
+from executions.ownership.partitions import Partitions
 from launcher import local_state
 from launcher.run_lock import RunLock
 from operations.doctor import Verdict, runtime

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executions.models import BulkJob, Execution
-from tests.executions.services.bulk import run_job
+from tests.executions.bulk.bulk import run_job
 from tests.factories import make_execution
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from events.models import Event
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from operations.executions import tail
 from operations.executions.tail import Changes
 from shared.ids import first_id_at, new_id

@@ -4,7 +4,7 @@ import pytest
 
 from executions.models import BulkJob
 from shared.instants import format_instant
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import daily, make_task, reload
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document

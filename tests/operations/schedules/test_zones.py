@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.models import ZoneRules
 from tasks.schedules.zones import release
 from tenants.models import Tenant

@@ -8,7 +8,7 @@ from django.db import OperationalError
 
 from events.models import AuditEntry, Event
 from executions.models import Execution
-from executions.services.receiver_requests import segment
+from executions.triggering.receiver_requests import segment
 from operations.storm.scratch import (
     ledger_of,
     left_behind,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from executions.services.receiver_requests import segment
+from executions.triggering.receiver_requests import segment
 from operations.proof import campaign
 from operations.proof.client import ApiError
 from operations.storm import storm as storm_module

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
+from executions.changes import changing
 from executions.models import BulkJob, Execution
-from executions.services import changing
 from operations.bulk import runs
 from shared.instants import format_instant
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.services.backfills import HOUR, minutely
+from tests.executions.bulk.backfills import HOUR, minutely
 from tests.factories import ACTOR, make_task
 from tests.operations.commands.letters_of import work_while_waiting
 from tests.support.command_calls import call, type_in

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from executions.services.changing import delete_task
+from executions.changes.changing import delete_task
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tests.factories import ACTOR, TARGET, daily, make_task, once, reload

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from executions.services.changing import pause_task
+from executions.changes.changing import pause_task
 from shared.actor import COMMAND
 from tasks.models import Task
 from tasks.services import Pause

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from executions.models import BulkJob
-from tests.executions.services.bulk import counts, run_job
+from tests.executions.bulk.bulk import counts, run_job
 from tests.factories import daily, make_task, once, reload
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document

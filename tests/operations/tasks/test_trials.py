@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from executions.services.test_delivery import TestResult
+from executions.triggering.test_delivery import TestResult
 from tests.factories import make_task
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.models import TaskCursor
 from tests.factories import daily, every_second, make_task, make_tenant, once
 from tests.support.cursors import change_task

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from executions.engine.clocks import database_now
+from executions.loop.clocks import database_now
 from tasks.models import Task, TaskCursor
 from tests.factories import daily, make_task, make_tenant, once
 

@@ -1,0 +1,178 @@
+"""Pause, resume, cancel and delete a batch of tasks, and cancel a batch of executions.
+
+Each does to every item what the verb of ``changing`` and ``cancellation`` does to one, by the same
+rules, with a number of statements that does not depend on how many items there are. Locks are
+taken in the recorder's order: executions by id, then tasks by id. When Redis cannot be asked about
+released work, Unavailable is raised and nothing has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from uuid import UUID
+
+from events import audit
+from executions import transitions
+from executions.bulk.items import Batch, Order
+from executions.changes import bulk_pause, cancellation
+from executions.loop.clocks import database_now
+from executions.models import Execution
+from executions.querysets import ExecutionQuerySet
+from executions.triggering import triggering
+from shared.exceptions import PunctualError
+from shared.sql import rows, run
+from tasks import services as task_services
+from tasks import standing_pauses
+from tasks.choices import TaskStatus
+from tasks.models import Pause as StandingPause
+from tasks.models import Task
+from tasks.querysets import TaskQuerySet
+from tasks.services import Pause
+
+_Require = Callable[[Task], None]
+
+
+def pause_tasks(order: Order, batch: Batch) -> None:
+    """Pause tasks: nothing of them starts until they are resumed; what runs goes on."""
+    pause = Pause(note=order.options.get("note", ""))
+    now = database_now()
+    tasks = _lock(order, batch, task_services.require_pausable, now)
+    bulk_pause.stop(list(tasks), now)
+    bulk_pause.pause_tasks(list(tasks), now, None, pause.note)
+    for task_id in tasks:
+        batch.note(task_services.paused(task_id, pause))
+
+
+def resume_tasks(order: Order, batch: Batch) -> None:
+    """Resume tasks, or let them go under an open standing pause that covers them.
+
+    The caller shares the tenant's pauses.
+    """
+    read(order, batch)
+    # Released work (run by hand during the pause) stays released; only the order of locks counts.
+    bulk_pause.lock_work(batch.open)
+    locked = lock_tasks(batch)
+    now = database_now()
+    holder_of = partial(_holder_of, standing_pauses.current_holders(locked.values()))
+    tasks = _allowed(batch, locked, partial(task_services.require_resumable, holder_of=holder_of))
+    paused = [task.id for task in tasks.values() if task.status == TaskStatus.PAUSED]
+    if not paused:
+        return
+    covering = standing_pauses.holders(order.tenant_id, paused)
+    run("pausing/forget_failures", {"tasks": list(covering)})
+    put_under(batch, covering, now)
+    let_go(batch, [task_id for task_id in paused if task_id not in covering], now)
+
+
+def put_under(batch: Batch, covering: Mapping[UUID, StandingPause], now: datetime) -> None:
+    """Let locked tasks go under the standing pauses given."""
+    for pause in {pause.id: pause for pause in covering.values()}.values():
+        under = [task_id for task_id, by in covering.items() if by.id == pause.id]
+        bulk_pause.pause_tasks(under, now, pause)
+        for task_id in under:
+            batch.note(task_services.paused(task_id, Pause.under(pause)))
+
+
+def let_go(batch: Batch, task_ids: list[UUID], now: datetime) -> None:
+    """Resume locked tasks that are paused and that no pause covers; their failures count anew."""
+    run("pausing/forget_failures", {"tasks": task_ids})
+    bulk_pause.resume_tasks(task_ids, now)
+    for task_id in task_ids:
+        batch.note(audit.Change("task.resumed", "task", task_id))
+
+
+def cancel_tasks(order: Order, batch: Batch) -> None:
+    """Stop future fires and cancel unstarted executions; what runs goes on."""
+    now = database_now()
+    tasks = _lock(order, batch, task_services.require_cancellable, now)
+    going = [task.id for task in tasks.values() if task.status != TaskStatus.CANCELLED]
+    run("changing/cancel_tasks", {"tasks": going, "now": now})
+    _cancel_unstarted(tasks, "task_cancelled")
+    for task_id in going:
+        batch.note(audit.Change("task.cancelled", "task", task_id))
+
+
+def delete_tasks(order: Order, batch: Batch) -> None:
+    """Delete tasks: no further fires, history stays."""
+    now = database_now()
+    tasks = _lock(order, batch, _allow, now)
+    ended = (TaskStatus.COMPLETED, TaskStatus.FAILED)
+    going = [task.id for task in tasks.values() if task.status not in ended]
+    run("changing/cancel_tasks", {"tasks": going, "now": now})
+    run("changing/delete_tasks", {"tasks": list(tasks), "now": now})
+    _cancel_unstarted(tasks, "task_deleted")
+    for task in tasks.values():
+        batch.note(task_services.deleted(task))
+
+
+def cancel_executions(order: Order, batch: Batch) -> None:
+    """Cancel executions: what has not started never starts, what runs is aborted."""
+    locked = Execution.objects.for_tenant(order.tenant_id).held(batch.open)
+    batch.require((row.id for row in locked), ExecutionQuerySet.called)
+    for row in locked:
+        _judge(batch, row.id, partial(cancellation.require_open, row))
+    open_ = set(batch.open)
+    cancellation.cancel_locked([row for row in locked if row.id in open_])
+    for execution_id in batch.open:
+        batch.note(cancellation.cancelled(execution_id))
+
+
+def _lock(order: Order, batch: Batch, require: _Require, now: datetime) -> Mapping[UUID, Task]:
+    """Take back the tasks' unfinished work and lock them; return those that nothing refuses.
+
+    What can be refused is refused first: a voided token stays void when the transaction rolls
+    back, and its execution would come again late.
+    """
+    _allowed(batch, read(order, batch), require)
+    bulk_pause.take_back(batch.open, now)
+    tasks = _allowed(batch, lock_tasks(batch), require)
+    # What materialize, dispatch and people added before the tasks were locked.
+    bulk_pause.take_back(batch.open, now)
+    return tasks
+
+
+def read(order: Order, batch: Batch) -> dict[UUID, Task]:
+    """Return the tasks that are there, unlocked; refuse the others."""
+    found = {
+        task.id: task for task in Task.objects.for_tenant(order.tenant_id).filter(pk__in=batch.open)
+    }
+    batch.require(found, TaskQuerySet.called)
+    return found
+
+
+def lock_tasks(batch: Batch) -> dict[UUID, Task]:
+    """Lock the tasks that nothing refuses, in order of ids; refuse those that have gone."""
+    locked = triggering.lock_tasks(batch.open)
+    # One may have been deleted while its lock was waited for.
+    there = {task.id: task for task in locked.values() if task.deleted_at is None}
+    batch.require(there, TaskQuerySet.called)
+    return there
+
+
+def _allowed(batch: Batch, tasks: Mapping[UUID, Task], require: _Require) -> dict[UUID, Task]:
+    """Refuse what the rule refuses; return the others, in order of their ids."""
+    for task in tasks.values():
+        _judge(batch, task.id, partial(require, task))
+    return {task_id: tasks[task_id] for task_id in batch.open}
+
+
+def _judge(batch: Batch, item_id: UUID, rule: Callable[[], None]) -> None:
+    try:
+        rule()
+    except PunctualError as error:
+        batch.refuse(item_id, error)
+
+
+def _allow(task: Task) -> None:
+    """Refuse no task."""
+
+
+def _holder_of(holders: Mapping[UUID, StandingPause], task: Task) -> StandingPause | None:
+    return holders.get(task.id)
+
+
+def _cancel_unstarted(task_ids: Iterable[UUID], reason: str) -> None:
+    found = rows("changing/unstarted", {"tasks": list(task_ids)})
+    transitions.cancel([(row[0], row[1]) for row in found], reason)

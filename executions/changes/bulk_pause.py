@@ -1,0 +1,191 @@
+"""Standing pauses at work: many tasks paused at once, and let go when the pause has ended (A10).
+
+``services.pauses`` begins and ends them for people; the scheduler ends those whose time has come,
+a bounded number of tasks a pass. However many tasks there are, the statements are few. Locks are
+taken in the recorder's order: executions by id, then tasks by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from events import audit, outbox
+from executions import transitions
+from executions.changes import withdrawal
+from executions.loop.clocks import database_now
+from executions.ownership.partitions import Partitions
+from shared.actor import SYSTEM, Actor
+from shared.conf import conf
+from shared.ids import first_id_at, partition_of
+from shared.notify import wake_schedulers_in
+from shared.sql import rows, run, together
+from tasks import standing_pauses
+from tasks.choices import OnResume
+from tasks.models import Pause, Task
+from wire import start_guard
+
+#: The name of the event that says that a pause has begun, ended or let tasks go.
+CHANGED = "pause.changed"
+#: Tokens that one question to the start guard takes back.
+_VOIDED_AT_ONCE = 5000
+#: Tasks that the scheduler lets go in one transaction: its other stages must not wait long.
+_LET_GO_AT_ONCE = 500
+_PAUSES = 20
+#: More tasks than any tenant has.
+ALL = 2**31 - 1
+
+
+def hold(pause: Pause, task_ids: Sequence[UUID], now: datetime) -> int:
+    """Let a pause hold these tasks; return how many it really holds.
+
+    From the commit on nothing of them starts (A11), what runs goes on, and what was planned from
+    now on is for ``on_resume`` to decide. The caller owns the tenant's pauses. Raise Unavailable,
+    changing nothing, when released work exists and Redis cannot be asked.
+    """
+    if not task_ids:
+        return 0
+    take_back(task_ids, now)
+    held = _ids("pausing/lock_pausable", tasks=list(task_ids))
+    # What materialize, dispatch and people added before the tasks were locked.
+    take_back(held, now)
+    stop(held, now)
+    pause_tasks(held, now, pause)
+    return len(held)
+
+
+def stop(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Hold what locked tasks have, and leave to ``on_resume`` what was planned from now on.
+
+    Their work is taken back.
+    """
+    run("pausing/unplan", {"tasks": list(task_ids), "ahead": first_id_at(now), "now": now})
+    withdrawal.hold_many(task_ids, held=True)
+
+
+def pause_tasks(
+    task_ids: Sequence[UUID], now: datetime, pause: Pause | None, note: str = ""
+) -> None:
+    """Let locked tasks go under a pause, or into one of their own for which the note says why."""
+    terms = _terms(pause) if pause else {"pause": None, "note": note, "on_resume": OnResume.SKIP}
+    run("pausing/pause_tasks", {"tasks": list(task_ids), "now": now, **terms})
+
+
+def resume_tasks(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Let locked tasks go on; what fell into their pause is decided by ``on_resume``."""
+    if task_ids:
+        run("pausing/resume_tasks", {"tasks": list(task_ids), "now": now})
+        withdrawal.hold_many(task_ids, held=False)
+        wake_schedulers_in(0.0)
+
+
+def end(pause: Pause, *, actor: Actor, now: datetime) -> bool:
+    """Mark a pause as ended; return False when somebody else did. Its tasks are not let go yet."""
+    still_open = Pause.objects.open().filter(pk=pause.pk)
+    return bool(still_open.update(ended_at=now, ended_by=actor.name[:200]))
+
+
+def record_end(pause: Pause, count: int, actor: Actor) -> None:
+    """Audit the end of a pause that held so many tasks; the last thing of its transaction."""
+    facts = {"scope": pause.scope, "value": pause.value, "tasks": count}
+    audit.record(pause.tenant_id, actor, "pause.ended", "pause", pause.id, after=facts)
+
+
+@transaction.atomic
+def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
+    """Let up to so many tasks of an ended pause go; return how many it held.
+
+    Another open pause that covers a task takes it over, the oldest first; the others resume. The
+    caller shares or owns the tenant's pauses.
+    """
+    found = _ids("pausing/held_tasks", pause=pause.id, limit=limit)
+    if not found:
+        return 0
+    lock_work(found)
+    held = _ids("pausing/lock_held", tasks=found, pause=pause.id)
+    resume_tasks(_hand_over(pause, held, now), now)
+    outbox.append(pause.tenant_id, CHANGED, pause.id)
+    return len(held)
+
+
+def end_due(partitions: Partitions) -> tuple[int, bool]:
+    """End pauses whose time has come, and let a bounded number of tasks go, for the scheduler.
+
+    Return how many tasks were let go, and whether more wait.
+    """
+    limit = {"limit": _PAUSES}
+    to_end, to_let_go = together(("pausing/to_end", limit), ("pausing/to_let_go", limit))
+    for pause in _mine(to_end.rows, partitions):
+        with transaction.atomic():
+            if end(pause, actor=SYSTEM, now=database_now()):
+                held = Task.objects.filter(pause_id=pause.id).count()
+                record_end(pause, held, SYSTEM)
+    # What has just been ended is let go at once.
+    ended = rows("pausing/to_let_go", limit) if to_end.rows else to_let_go.rows
+    done = 0
+    for pause in _mine(ended, partitions):
+        with transaction.atomic():
+            standing_pauses.share(pause.tenant_id)
+            done += let_go(pause, database_now(), _LET_GO_AT_ONCE)
+        if done >= _LET_GO_AT_ONCE:
+            return done, True
+    return done, False
+
+
+def _hand_over(pause: Pause, held: list[UUID], now: datetime) -> list[UUID]:
+    """Let other open pauses take over what they cover; return the tasks that none does."""
+    free = set(held)
+    for other in Pause.objects.for_tenant(pause.tenant_id).open().order_by("created_at", "id"):
+        under = Task.objects.filter(pause_id=pause.id)
+        ids = standing_pauses.covered(under, other.scope, other.value).values_list("id", flat=True)
+        taken = sorted(free & set(ids))
+        if taken:
+            run("pausing/hand_over", {"tasks": taken, "now": now, **_terms(other)})
+            free -= set(taken)
+    return sorted(free)
+
+
+def _mine(found: list[tuple[Any, ...]], partitions: Partitions) -> list[Pause]:
+    # Several schedulers would only wait for each other.
+    count = conf().partition_count
+    ids = [row[0] for row in found if partition_of(row[0], count) in partitions.held]
+    return list(Pause.objects.filter(pk__in=ids).order_by("id"))
+
+
+def take_back(task_ids: Sequence[UUID], now: datetime) -> None:
+    """Lock the tasks' work; withdraw what is released, and note as running what has started.
+
+    Raise Unavailable, changing nothing, when Redis cannot be asked about what is released.
+    """
+    withdraw_released(lock_work(task_ids), now)
+
+
+def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> None:
+    """Withdraw locked (execution, token) that are released; note as running what has started."""
+    for start in range(0, len(released), _VOIDED_AT_ONCE):
+        batch = released[start : start + _VOIDED_AT_ONCE]
+        holders = start_guard.void([token for _, token in batch])
+        pairs = list(zip(batch, holders, strict=True))
+        transitions.withdraw([row for row, by in pairs if not by])
+        transitions.mark_running([(*row, by, now) for row, by in pairs if by])
+    if released:
+        # Whether it stays or not, the scheduler's picture of what is due has changed.
+        wake_schedulers_in(0.0)
+
+
+def lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
+    """Lock the tasks' unfinished work in order of ids; return (execution, token) of released."""
+    parameters = {"tasks": list(task_ids)}
+    return [(row[0], row[1]) for row in rows("pausing/lock_work", parameters)]
+
+
+def _ids(statement: str, **parameters: Any) -> list[UUID]:
+    return [row[0] for row in rows(statement, parameters)]
+
+
+def _terms(pause: Pause) -> dict[str, Any]:
+    return {"pause": pause.id, "note": pause.note, "on_resume": pause.on_resume}

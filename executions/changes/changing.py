@@ -1,0 +1,225 @@
+"""Edit, pause, resume, cancel and delete a task, and take back what was prepared for it.
+
+Every door calls these. Each runs in one transaction: what can be refused is refused first,
+then prepared and released work is locked (in the recorder's order), then the task's row. When
+released work cannot be taken back because Redis is away, the answer is Unavailable and nothing
+has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from executions import transitions
+from executions.changes import replanning, withdrawal
+from executions.changes.withdrawal import Open
+from executions.choices import Status
+from executions.loop.clocks import database_now
+from executions.loop.control import abort_on_commit
+from shared.actor import Actor
+from shared.exceptions import VersionMismatch
+from shared.notify import wake_schedulers_in
+from tasks import services as task_services
+from tasks import standing_pauses
+from tasks.choices import TaskStatus
+from tasks.definition import Definition
+from tasks.models import Task
+from tasks.revisions import read_definition
+from tasks.services import Pause
+from tasks.validation import StatusChange
+
+#: From the current definition to the next one, and whether to pause or resume besides.
+Edit = Callable[[Definition, datetime], tuple[Definition, StatusChange | None]]
+
+
+@transaction.atomic
+def edit_task(
+    tenant_id: UUID,
+    task_id: UUID,
+    edit: Edit,
+    *,
+    actor: Actor,
+    expected_version: int | None = None,
+) -> Task:
+    """Change a task's definition; no occurrence of the old one starts once this has committed.
+
+    Prepared instants that the new schedule also has run under the new version, others leave the
+    ledger. A task that comes under an open standing pause pauses, one that leaves its pause
+    resumes. Raise NotFound, InvalidInput, VersionMismatch (``expected_version``), Conflict,
+    Unavailable.
+    """
+    standing_pauses.share_active(tenant_id)
+    seen = _read(tenant_id, task_id, expected_version)
+    current = read_definition(seen)
+    definition, change = edit(current, database_now())
+    if definition == current and change is None:
+        return seen
+    _refuse_early(seen, change, unchanged=definition == current)
+    task, found, now = _lock(tenant_id, task_id)
+    if task.version != seen.version:
+        # Somebody else's edit came in between: this one applies to what is there now.
+        _require_version(task, expected_version)
+        current = read_definition(task)
+        definition, change = edit(current, now)
+    if definition != current:
+        _revise(task, definition, found, actor, now)
+        found = withdrawal.lock(task_id)
+    if change is StatusChange.PAUSE and not _paused_by_itself(task):
+        _pause(task, Pause(), found, actor, now)
+    if definition != current:
+        _follow_pauses(task, found, actor, now)
+    if change is StatusChange.RESUME:
+        _resume(task, actor, now)
+    return task
+
+
+@transaction.atomic
+def pause_task(tenant_id: UUID, task_id: UUID, pause: Pause, *, actor: Actor) -> Task:
+    """Pause a task: nothing of it starts until it is resumed; what runs goes on."""
+    task_services.require_pausable(_read(tenant_id, task_id))
+    task, found, now = _lock(tenant_id, task_id)
+    _pause(task, pause, found, actor, now)
+    return task
+
+
+@transaction.atomic
+def resume_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
+    """Resume a task; its ``on_resume`` decides what fell into the pause.
+
+    One that an open standing pause covers goes under that instead. Raise NotFound, or Conflict:
+    ``paused_by_pause`` for a task that a standing pause holds.
+    """
+    standing_pauses.share_active(tenant_id)
+    _read(tenant_id, task_id)
+    # Released work (run by hand during the pause) stays released; only the order of locks counts.
+    withdrawal.lock(task_id)
+    task: Task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
+    _resume(task, actor, database_now())
+    return task
+
+
+@transaction.atomic
+def cancel_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
+    """Stop future fires and cancel unstarted executions; what runs goes on."""
+    task_services.require_cancellable(_read(tenant_id, task_id))
+    task, found, now = _lock(tenant_id, task_id)
+    task_services.cancel_task(task, actor=actor, now=now)
+    _cancel_unstarted(found, "task_cancelled")
+    task.refresh_from_db()
+    return task
+
+
+@transaction.atomic
+def delete_task(
+    tenant_id: UUID,
+    task_id: UUID,
+    *,
+    actor: Actor,
+    cancel_running: bool = False,
+    expected_version: int | None = None,
+) -> None:
+    """Delete a task: no further fires, history stays; optionally abort what runs."""
+    _read(tenant_id, task_id, expected_version)
+    task, found, now = _lock(tenant_id, task_id)
+    _require_version(task, expected_version)
+    task_services.delete_task(task, actor=actor, now=now)
+    _cancel_unstarted(found, "task_deleted")
+    if cancel_running:
+        running = [row for row in found if row.status == Status.RUNNING]
+        transitions.request_cancel([row.id for row in running])
+        abort_on_commit([row.token for row in running if row.token is not None])
+
+
+def _read(tenant_id: UUID, task_id: UUID, expected_version: int | None = None) -> Task:
+    """Return the task unlocked, to refuse what can be refused before anything is taken back.
+
+    A voided token stays void when the transaction rolls back: its execution would only come
+    again when the lease ends, late. Whatever was read is judged again under the lock.
+    """
+    task: Task = Task.objects.get_for_tenant(tenant_id, task_id)
+    _require_version(task, expected_version)
+    return task
+
+
+def _require_version(task: Task, expected: int | None) -> None:
+    if expected is not None and expected != task.version:
+        raise VersionMismatch(
+            f"The task is at version {task.version}, not {expected}; read it again."
+        )
+
+
+def _refuse_early(task: Task, change: StatusChange | None, *, unchanged: bool) -> None:
+    # A changed schedule may bring an ended task back, never a cancelled one.
+    if unchanged or task.status == TaskStatus.CANCELLED:
+        if change is StatusChange.PAUSE:
+            task_services.require_pausable(task)
+        elif change is StatusChange.RESUME:
+            task_services.require_resumable(task)
+
+
+def _lock(tenant_id: UUID, task_id: UUID) -> tuple[Task, list[Open], datetime]:
+    """Take back a task's unfinished work, lock its row, then what materialize added in between.
+
+    The recorder locks executions before tasks; the same order here keeps them from a deadlock.
+    """
+    now = database_now()
+    withdrawal.take_back(task_id, now)
+    task: Task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
+    found = withdrawal.take_back(task_id, now)
+    # Work that turned out to have started has moved the task's state.
+    task.refresh_from_db()
+    return task, found, now
+
+
+def _revise(
+    task: Task, definition: Definition, found: list[Open], actor: Actor, now: datetime
+) -> None:
+    removed, standing = replanning.replan(task, definition, found, now)
+    if task_services.revise_task(task, definition, standing, actor=actor, now=now):
+        withdrawal.remove_excluded(task.id, now)
+    withdrawal.remove(removed)
+    gone = {row.id for row in removed}
+    kept = [row for row in found if row.prepared and not row.redirected and row.id not in gone]
+    withdrawal.adopt(task, definition, kept)
+
+
+def _pause(task: Task, pause: Pause, found: list[Open], actor: Actor, now: datetime) -> None:
+    _, removed = withdrawal.split(found, lambda row: row.scheduled_for <= now)
+    cursor = min((row.scheduled_for for row in removed), default=None)
+    met_again = replanning.count_from(task, cursor) if cursor else 0
+    task_services.pause_task(task, pause, actor=actor, now=now, cursor=cursor, removed=met_again)
+    withdrawal.remove(removed)
+    withdrawal.hold(task.id, held=True)
+
+
+def _paused_by_itself(task: Task) -> bool:
+    return task.status == TaskStatus.PAUSED and task.pause_id is None
+
+
+def _follow_pauses(task: Task, found: list[Open], actor: Actor, now: datetime) -> None:
+    """Let an edited task be held by the open pause that covers it now, or by none."""
+    if _paused_by_itself(task) or task.status not in task_services.PAUSABLE:
+        return
+    holder = standing_pauses.holder_of(task)
+    if holder is None:
+        if task.pause_id is not None:
+            _resume(task, actor, now)
+    elif holder.id != task.pause_id:
+        _pause(task, Pause.under(holder), found, actor, now)
+
+
+def _resume(task: Task, actor: Actor, now: datetime) -> None:
+    if not task_services.resume_task(task, actor=actor, now=now):
+        return
+    withdrawal.hold(task.id, held=False)
+    task.refresh_from_db()
+    wake_schedulers_in(0.0)
+
+
+def _cancel_unstarted(found: list[Open], reason: str) -> None:
+    waiting = (Status.PENDING, Status.RETRYING)
+    transitions.cancel([(row.id, row.token) for row in found if row.status in waiting], reason)

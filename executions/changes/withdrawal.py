@@ -1,0 +1,146 @@
+"""Taking back work of a task that is prepared or released, before its definition changes.
+
+From the answer of an edit, pause or cancel on, no occurrence of the old definition starts (A11):
+released work is voided at the start guard first, and only what is voided changes as unstarted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from executions import transitions
+from executions.choices import Status, Trigger
+from shared.ids import first_id_at
+from shared.notify import wake_schedulers_in
+from shared.sql import rows, run
+from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
+from tasks.models import Task
+from tasks.versions import FIRST_REDIRECTED, is_redirected
+from wire import start_guard
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """One unfinished execution of a task, locked."""
+
+    id: UUID
+    status: str
+    token: int | None
+    scheduled_for: datetime
+    attempt: int
+    trigger: str
+    revision: int
+
+    @property
+    def redirected(self) -> bool:
+        """Whether it is of a replay into another place, which no edit of the task reaches."""
+        return is_redirected(self.revision)
+
+    @property
+    def prepared(self) -> bool:
+        """Whether it waits for its first attempt."""
+        return self.status == Status.PENDING and self.attempt == 0
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is an expectation of the schedule that has not begun."""
+        return self.prepared and self.trigger == Trigger.SCHEDULE
+
+
+def take_back(task_id: UUID, now: datetime) -> list[Open]:
+    """Lock the task's unfinished work and withdraw what is released; return it all.
+
+    What the guard says has started counts as RUNNING from here on. Raise Unavailable, changing
+    nothing, when released work exists and Redis cannot be asked.
+    """
+    found = lock(task_id)
+    queued = [row for row in found if row.status == Status.QUEUED]
+    if not queued:
+        return found
+    holders = start_guard.void([row.token for row in queued if row.token is not None])
+    pairs = [(row, by) for row, by in zip(queued, holders, strict=True)]
+    transitions.withdraw([(row.id, row.token or 0) for row, by in pairs if not by])
+    transitions.mark_running([(row.id, row.token or 0, by, now) for row, by in pairs if by])
+    # What stays is near its time and has to be released anew: no look may be waited for.
+    wake_schedulers_in(0.0)
+    return lock(task_id)
+
+
+def lock(task_id: UUID) -> list[Open]:
+    """Lock the task's unfinished work against dispatch and the recorder; return it."""
+    parameters: dict[str, Any] = {"task": task_id}
+    return [Open(*row) for row in rows("changing/lock_open_of_task", parameters)]
+
+
+def remove(found: list[Open]) -> None:
+    """Take prepared rows out of the ledger: expectations of a schedule that no longer is."""
+    if found:
+        run("changing/remove_prepared", {"ids": [row.id for row in found]})
+
+
+def remove_excluded(task_id: UUID, since: datetime) -> None:
+    """Take instants that a calendar excluded ahead of their time out of the ledger."""
+    low = first_id_at(since)
+    run("changing/remove_excluded", {"task": task_id, "low": low, "since": since})
+
+
+def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
+    """Let prepared rows run under the task's new version, its overlap policy and its limit."""
+    _adopt([(task, definition)], [row.id for row in found])
+
+
+def adopt_many(revised: Sequence[tuple[Task, Definition]]) -> None:
+    """Let what locked tasks have prepared run under their new versions, as :func:`adopt`."""
+    tasks = [task.id for task, _ in revised]
+    found = rows("changing/prepared", {"tasks": tasks, "redirected": FIRST_REDIRECTED})
+    _adopt(revised, [row[0] for row in found])
+
+
+def _adopt(revised: Sequence[tuple[Task, Definition]], ids: list[UUID]) -> None:
+    tasks, definitions = [task for task, _ in revised], [one for _, one in revised]
+    if ids:
+        run(
+            "changing/adopt_prepared",
+            {
+                "ids": ids,
+                "tasks": [task.id for task in tasks],
+                "revisions": [task.version for task in tasks],
+                "priorities": [task.priority for task in tasks],
+                "max_attempts": [one.retry_policy["max_attempts"] for one in definitions],
+                "timeouts": [runtime_seconds(one.target) for one in definitions],
+                "pools": [pool_of(one.target) for one in definitions],
+                "destinations": [destination_of(one.target) for one in definitions],
+            },
+        )
+        if run("changing/gate_prepared", {"ids": ids}):
+            # What has just been let go, or waits for the gate from now on, is near its time.
+            wake_schedulers_in(0.0)
+    parameters = {"tasks": [task.id for task in tasks], "redirected": FIRST_REDIRECTED}
+    run("changing/count_open", parameters)
+
+
+def hold(task_id: UUID, held: bool) -> None:
+    """Keep the task's work from being dispatched, or let it go, as :func:`hold_many`."""
+    hold_many([task_id], held)
+
+
+def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
+    """Keep the tasks' work from being dispatched, or let it go; they are locked.
+
+    A task that is let go with nothing ahead takes the state that its last execution, which may
+    have ended during the pause, left to it.
+    """
+    parameters: dict[str, Any] = {"tasks": list(task_ids)}
+    run("changing/hold", {**parameters, "held": held})
+    if not held:
+        run("changing/settle_resumed", {**parameters, "redirected": FIRST_REDIRECTED})
+
+
+def split(found: list[Open], keep: Callable[[Open], bool]) -> tuple[list[Open], list[Open]]:
+    """Return the planned rows that stay and those that go."""
+    planned = [row for row in found if row.planned]
+    return [row for row in planned if keep(row)], [row for row in planned if not keep(row)]

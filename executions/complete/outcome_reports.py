@@ -1,0 +1,132 @@
+"""What workers say in the outcome stream, and what it means: one record per verb.
+
+Read by the recorder. The rows come from Redis, where anybody with access can write; one that makes
+no sense raises an error of ``NONSENSE`` and is set aside.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+
+from executions.choices import AttemptOutcome, Status
+from executions.loop.clocks import from_epoch
+from executions.transitions import Finish
+from wire.destination_key import REASONS
+
+_STATUS_OF = {
+    "succeeded": Status.SUCCEEDED,
+    "retrying": Status.RETRYING,
+    "failed": Status.FAILED,
+    "cancelled": Status.CANCELLED,
+}
+_OUTCOMES = {outcome.value: outcome for outcome in AttemptOutcome}
+
+
+class Start(NamedTuple):
+    """A worker has sent the request."""
+
+    execution_id: UUID
+    token: int
+    worker: str
+    at: Any
+
+
+class Release(NamedTuple):
+    """A worker hands the execution back unstarted."""
+
+    execution_id: UUID
+    token: int
+
+
+class Accepted(NamedTuple):
+    """A receiver has answered 202: the job goes on there, and heartbeats keep its lease."""
+
+    execution_id: UUID
+    token: int
+    worker: str
+    started_at: datetime
+    at: datetime
+
+
+class Deferred(NamedTuple):
+    """A worker hands the execution back unstarted: its destination has no room before ``until``.
+
+    ``reason`` is ``circuit_open``, ``destination_rate`` or ``destination_in_flight``.
+    """
+
+    execution_id: UUID
+    token: int
+    reason: str
+    until: datetime
+
+
+class Progress(NamedTuple):
+    """How far a run has come, encrypted; it changes no state."""
+
+    execution_id: UUID
+    token: int
+    sealed: bytes
+
+
+Said = Finish | Start | Release | Accepted | Deferred | Progress
+
+#: What a row that makes no sense raises.
+NONSENSE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, OSError)
+
+
+def understand(row: dict[str, Any], offset: float) -> Said:
+    """Return what one row of an entry says.
+
+    ``offset`` is a lower bound of Redis time minus database time, so that nothing is recorded as
+    earlier than it was.
+
+    ValueError, TypeError, LookupError, OverflowError or OSError when it makes no sense.
+    """
+    execution_id, token = UUID(row["id"]), int(row["token"])
+    if row["verb"] == "started":
+        return Start(execution_id, token, str(row["worker"]), from_epoch(row["at"] - offset))
+    if row["verb"] == "released":
+        return Release(execution_id, token)
+    if row["verb"] == "deferred":
+        if row["reason"] not in REASONS:
+            raise ValueError(f"no reason to defer: {row['reason']!r}")
+        until = from_epoch(row["until"] - offset)
+        return Deferred(execution_id, token, row["reason"], until)
+    if row["verb"] == "accepted":
+        started, at = from_epoch(row["started"] - offset), from_epoch(row["at"] - offset)
+        return Accepted(execution_id, token, str(row["worker"]), started, at)
+    if row["verb"] == "progress":
+        return Progress(execution_id, token, _blob(row["sealed"]))
+    return Finish(
+        execution_id=execution_id,
+        token=token,
+        number=int(row["attempt"]),
+        status=_STATUS_OF[row["verb"]],
+        outcome=_OUTCOMES[row["outcome"]],
+        reason=str(row.get("reason", "")),
+        retry_in=float(row.get("retry_in", 0.0)),
+        worker=str(row["worker"]),
+        started_at=from_epoch(row["started"] - offset),
+        finished_at=from_epoch(row["at"] - offset),
+        response_status=None if row.get("status") is None else int(row["status"]),
+        error_code=str(row.get("error_code", "")),
+        error_message=str(row.get("error_message", "")),
+        timings=orjson.dumps(row.get("timings", {})).decode(),
+        sealed_response=_blob_or_none(row.get("sealed")),
+        lost=1 if row.get("lost") else 0,
+        sealed_result=_blob_or_none(row.get("result")),
+    )
+
+
+def _blob_or_none(value: Any) -> bytes | None:
+    return _blob(value) if value else None
+
+
+def _blob(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise TypeError("what is sealed is bytes")
+    return value

@@ -1,0 +1,101 @@
+"""How destinations stand in Redis: circuits, the last minute's calls, slots; and forgetting it.
+
+Written by the scripts that workers call; what is lost with Redis counts as closed and unused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from executions.loop.clocks import ClockOffset, from_epoch
+from shared.redis_client import client, lua
+
+#: What is kept per destination beside the places in flight, which their owners give back.
+_KEPT = ("circuit", "calls", "full", "rate")
+#: Longer than workers hold what was sent with the former limits.
+_CHANGED_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """One destination as Redis knows it; moments in seconds on Redis' clock, 0 for none.
+
+    ``now`` is when it was read. ``recent`` calls ended in the last ten to twenty seconds.
+    """
+
+    now: float
+    open_until: float = 0.0
+    probe_until: float = 0.0
+    waited: bool = False
+    next_slot: float = 0.0
+    recent: int = 0
+    calls: int = 0
+    failures: int = 0
+
+    @property
+    def state(self) -> str:
+        """``closed``, ``open``, or ``half_open``: a probe may go or is under way."""
+        if not self.open_until:
+            return "closed"
+        return "open" if self.now < self.open_until else "half_open"
+
+    @property
+    def until(self) -> float:
+        """Until when nothing but what is under way goes to it, 0 when something may go."""
+        return self.open_until if self.state == "open" else self.probe_until
+
+    @property
+    def per_second(self) -> float:
+        """How many calls end in a second, roughly."""
+        return self.recent / 10
+
+
+def standing(keys: Sequence[str], *, lately: bool = False) -> dict[str, Circuit]:
+    """Return how the destinations of these keys stand; ``lately`` adds the conspicuous ones.
+
+    Those had work that was refused, or waited for slots, in the last seconds, or a circuit that
+    is not closed. Raise ``ConnectionFailed`` when Redis cannot be asked.
+    """
+    if not keys and not lately:
+        return {}
+    answer = cast(list[Any], client().eval(lua("standing"), 0, "1" if lately else "", *keys))
+    now = answer[0] / 1000
+    return {
+        row[0].decode(): Circuit(
+            now=now,
+            open_until=row[1] / 1000,
+            probe_until=row[2] / 1000,
+            waited=bool(row[3]),
+            next_slot=row[4] / 1000,
+            recent=row[5],
+            calls=row[6],
+            failures=row[7],
+        )
+        for row in answer[1:]
+    }
+
+
+def forget(key: str) -> None:
+    """Close the circuit and forget the last minute and the slots of the rate."""
+    client().delete(*(f"punctual:{kind}:{key}" for kind in _KEPT))
+
+
+def announce_limits(key: str, limits: str, *, new_rate: bool = True) -> None:
+    """Let changed limits count from now on, also for what workers hold with the former ones.
+
+    The slots of a rate that stays (not ``new_rate``) stay taken.
+    """
+    with client().pipeline(transaction=True) as pipeline:
+        if new_rate:
+            pipeline.delete(f"punctual:rate:{key}")
+        pipeline.set(f"punctual:limits:{key}", limits, ex=_CHANGED_SECONDS)
+        pipeline.set("punctual:limits_changed", "1", ex=_CHANGED_SECONDS)
+        pipeline.execute()
+
+
+def on_database_clock(moment: float, offset: ClockOffset) -> datetime | None:
+    """Return a moment of a circuit by the database's clock, None for none."""
+    return from_epoch(moment - offset.at_least()) if moment else None

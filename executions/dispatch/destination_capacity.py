@@ -1,0 +1,352 @@
+"""How much of each destination may be with the workers: so that none fills what others need.
+
+Dispatch asks before it claims. What is beyond the room of its destination is parked: it leaves the
+index of due work, where it would stand before all that is due later, and comes back by
+destination, the oldest first. The start guard is exact; this only keeps useless work away from it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from executions.dispatch import circuits
+from executions.dispatch.band_shares import Tenths, priorities_of
+from executions.dispatch.circuits import Circuit
+from executions.dispatch.worker_capacity import Capacity
+from executions.loop import looks
+from executions.loop.lower_bounds import LowerBounds
+from executions.transitions import Claimed
+from shared.conf import conf
+from shared.sql import rows
+from tasks.definition import WEBHOOK_POOL
+from wire.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
+from wire.priorities import PRIORITIES, band_of
+from worker.lanes import PATIENCE_SECONDS
+
+#: How long until the next look at parked work that waits for nothing with a known end; what goes
+#: through in that time is sent ahead. More looks would cost others more than they give.
+LOOK_SECONDS = 1.0
+#: Destinations with parked work that one pass looks at; the next goes on behind them.
+_AT_ONCE = 500
+#: Work sent ahead of what can start, so that no slot of a destination stays empty.
+_AHEAD = 5
+#: A slot of a rate that is nearer may be waited for in a worker.
+_NEAR_SECONDS = 1.5
+_KEPT_SECONDS = 2.0
+#: With so much of a pool's slots running, a destination is slow, whatever else is known.
+_SLOW_SHARE = 0.4
+#: Every so many claims the room goes to a lower band first, so that none starves.
+_TURNS = 10
+#: Passes, and seconds, for which the finding of a look serves: claims are subtracted from it, and
+#: what becomes free is found by the next look. Counting what is leased costs more than claiming a
+#: few hundred.
+_GOOD_FOR_PASSES = 3
+_GOOD_FOR_SECONDS = 0.25
+
+_Key = tuple[UUID, str]
+_FIRST: _Key = (UUID(int=0), "")
+
+
+@dataclass(slots=True)
+class Room:
+    """How many more of a destination may be claimed, and the reason for which no more may."""
+
+    room: int
+    why: str = IN_FLIGHT
+    #: Seconds until it may be more.
+    look_in: float = LOOK_SECONDS
+
+
+@dataclass(slots=True)
+class Leased:
+    """What workers have of each pool, and of the destinations that were asked for or have much."""
+
+    by_pool: dict[str, int] = field(default_factory=dict)
+    destinations: int = 0
+    #: Leased and, of it, queued.
+    of: dict[_Key, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Pass:
+    """The rooms of one pass: of the pools, and of destinations that do not have all of it."""
+
+    pools: dict[str, int]
+    rooms: dict[_Key, Room] = field(default_factory=dict)
+    parked: frozenset[_Key] = frozenset()
+    turn: int = 0
+    #: Those that may have something to claim.
+    priorities: Collection[int] = PRIORITIES
+    tenths: Tenths = field(default_factory=Tenths)
+    partitions: Sequence[int] = ()
+    #: Claimed by this pass, by pool.
+    claimed: dict[str, int] = field(default_factory=dict)
+    #: Whether this pass has parked something: the next look finds out what it waits for.
+    has_parked: bool = False
+
+    @property
+    def bands(self) -> set[int]:
+        """The bands that may have something to claim."""
+        return {band_of(priority) for priority in self.priorities}
+
+    @property
+    def next_in(self) -> float:
+        """Seconds until parked work should be looked at again."""
+        waits = [self.rooms[key].look_in for key in self.parked if key in self.rooms]
+        return min(waits, default=LOOK_SECONDS if self.has_parked else math.inf)
+
+    def parameters(self, pool: str, band: int) -> dict[str, Any]:
+        """Return the rooms as the claim of a band reads them."""
+        found = self.rooms if pool == WEBHOOK_POOL else {}
+        # Mostly the urgent first; in turn a lower band, before which the others get nothing.
+        first = {_TURNS - 1: 2, _TURNS // 2: 1}.get(self.turn % _TURNS, 0)
+        rooms = [0 if band < first else max(0, one.room) for one in found.values()]
+        return {
+            "tenants": [tenant for tenant, _ in found],
+            "hosts": [host for _, host in found],
+            "rooms": rooms,
+            **self._for_oldest(band, list(found), rooms),
+            "why": [one.why for one in found.values()],
+        }
+
+    def _for_oldest(self, band: int, keys: list[_Key], rooms: list[int]) -> dict[str, Any]:
+        """Return one place in ten of each destination for its oldest parked work of the band."""
+        places = [
+            self.tenths.of((key, band), room) if key in self.parked else 0
+            for key, room in zip(keys, rooms, strict=True)
+        ]
+        asked = [key for key, place in zip(keys, places, strict=True) if place]
+        eldest = _eldest(asked, band, self.partitions) if asked else {}
+        return {"old_rooms": places, "eldests": [eldest.get(key) for key in keys]}
+
+    @property
+    def left(self) -> dict[str, int]:
+        """The rooms of the pools without what this pass has claimed."""
+        return {pool: room - self.claimed.get(pool, 0) for pool, room in self.pools.items()}
+
+    def took(self, pool: str, claimed: Sequence[Claimed], parked: int) -> None:
+        """Subtract what has been claimed; note that something was parked instead."""
+        self.has_parked = self.has_parked or parked > 0
+        self.claimed[pool] = self.claimed.get(pool, 0) + len(claimed)
+        for row in claimed:
+            found = self.rooms.get((row.tenant_id, row.destination))
+            if found:
+                found.room -= 1
+
+
+class Rooms:
+    """Looks before the passes of one scheduler, at parked work once in a while.
+
+    Remembers where the last look ended, and what it has left of the rooms that it gave.
+    """
+
+    def __init__(self) -> None:
+        #: Of the due work of each priority.
+        self.bounds = LowerBounds(len(PRIORITIES))
+        self._leases = LowerBounds()
+        self._tenths = Tenths()
+        self._after: _Key = _FIRST
+        self._turn = 0
+        self._last = Pass({})
+        self._looked_at = -math.inf
+        #: Of the last whole look: its capacity, and the passes that have used it since.
+        self._capacity: Mapping[str, Capacity] = {}
+        self._passes = 0
+
+    def look(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
+        """Return the rooms as they are now, and the priorities of the partitions' due work.
+
+        Raise ``ConnectionFailed`` without Redis.
+        """
+        if self._last.parked and time.monotonic() - self._looked_at < LOOK_SECONDS:
+            return self._between(capacity, partitions)
+        first, any_parked = looks.first_work(list(capacity), partitions, self.bounds)
+        due = [priority for priority in PRIORITIES if first[priority] is not None]
+        if not any_parked and self._is_good_for(capacity):
+            self._passes += 1
+            self._turn += 1
+            self._last = Pass(
+                self._last.left,
+                self._last.rooms,
+                turn=self._turn,
+                priorities=due,
+                tenths=self._tenths,
+                partitions=partitions,
+            )
+            return self._last
+        parked = self._parked() if any_parked else []
+        self._last = self._whole(capacity, parked)
+        self._last.partitions = partitions
+        # Parked work may be of any priority.
+        self._last.priorities = PRIORITIES if parked else due
+        self._looked_at, self._capacity, self._passes = time.monotonic(), dict(capacity), 0
+        return self._last
+
+    def _leased(self, asked: Iterable[_Key], many: int) -> Leased:
+        keys = list(asked)
+        found = Leased()
+        [since] = self._leases.begin()
+        first = []
+        for pool, tenant, host, count, other, ends in rows(
+            "dispatch/leased", {**_columns(keys), "many": many, "since": since}
+        ):
+            if tenant is None:
+                found.by_pool[pool] = count
+                found.destinations += other
+                first.append(ends)
+            else:
+                found.of[tenant, host] = (count, other)
+        self._leases.end([min(first, default=self.bounds.now)], self.bounds.now)
+        # A lease that had ended when it was written is hidden; the next count has it. Schedulers
+        # share the workers, whose leases are in all partitions.
+        looks.sweep_leases(range(conf().partition_count), self._leases)
+        return found
+
+    def _is_good_for(self, capacity: Mapping[str, Capacity]) -> bool:
+        """Return whether the next pass may use what the last one has left."""
+        last = self._last
+        return (
+            self._passes < _GOOD_FOR_PASSES
+            and time.monotonic() - self._looked_at < _GOOD_FOR_SECONDS
+            and not (last.parked or last.has_parked)
+            and capacity == self._capacity
+            and all(left >= conf().dispatch_batch for left in last.left.values())
+        )
+
+    def _between(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
+        """Return the rooms with what the last look has left of those of parked work."""
+        sight = _Sight(_webhooks(capacity), {}, self._leased((), _many(capacity)))
+        left = {key: self._last.rooms[key] for key in self._last.parked}
+        found = self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
+        found.partitions = partitions
+        return found
+
+    def _whole(self, capacity: Mapping[str, Capacity], parked: Sequence[_Key]) -> Pass:
+        known = {
+            tenant_and_host(name): circuit
+            for name, circuit in circuits.standing(
+                [key_of(*key) for key in parked], lately=True
+            ).items()
+        }
+        sight = _Sight(_webhooks(capacity), known, self._leased(known, _many(capacity)))
+        return self._pass(capacity, sight, sight.rooms(parked), frozenset(parked))
+
+    def _pass(
+        self,
+        capacity: Mapping[str, Capacity],
+        sight: _Sight,
+        rooms: dict[_Key, Room],
+        parked: frozenset[_Key],
+    ) -> Pass:
+        self._turn += 1
+        pools = {
+            pool: max(0, one.both - sight.leased.by_pool.get(pool, 0))
+            for pool, one in capacity.items()
+        }
+        return Pass(pools, rooms, parked, self._turn, tenths=self._tenths)
+
+    def _parked(self) -> list[_Key]:
+        """Return destinations that have parked work, the next so many in their order."""
+        tenant, host = self._after
+        parameters = {"tenant": tenant, "host": host, "limit": _AT_ONCE}
+        found = [(row[0], row[1]) for row in rows("dispatch/parked_destinations", parameters)]
+        from_start = self._after == _FIRST
+        self._after = found[-1] if len(found) == _AT_ONCE else _FIRST
+        return found if found or from_start else self._parked()
+
+
+def _webhooks(capacity: Mapping[str, Capacity]) -> Capacity:
+    return capacity.get(WEBHOOK_POOL, Capacity(0, 0))
+
+
+def _many(capacity: Mapping[str, Capacity]) -> int:
+    """Return how much a destination has leased whose room is looked at unasked."""
+    return max(1, _webhooks(capacity).both // 2 - conf().dispatch_batch)
+
+
+class _Sight:
+    """What one look has found out, and the rooms that follow from it."""
+
+    def __init__(self, webhooks: Capacity, known: Mapping[_Key, Circuit], leased: Leased) -> None:
+        self.leased = leased
+        self._webhooks = webhooks
+        self._known = known
+        keys = {*known, *leased.of}
+        self._limits = _limits(list(keys)) if keys else {}
+        self._slow = {key for key in keys if self._is_slow(key)}
+
+    def rooms(self, parked: Iterable[_Key]) -> dict[_Key, Room]:
+        """Return the room of each destination that does not have all of it, or has parked work."""
+        # Work that came back and is bounded by nothing any more.
+        found = {key: Room(self._webhooks.both) for key in parked}
+        for key in {*self._known, *self.leased.of}:
+            room = min(self._bounds(key), key=lambda one: (one.room, -one.look_in), default=None)
+            if room is not None:
+                found[key] = room
+        return found
+
+    def _is_slow(self, key: _Key) -> bool:
+        circuit, (count, queued) = self._circuit(key), self.leased.of.get(key, (0, 0))
+        return circuit.waited or count - queued > _SLOW_SHARE * self._webhooks.slots
+
+    def _circuit(self, key: _Key) -> Circuit:
+        return self._known.get(key) or Circuit(0.0)
+
+    def _bounds(self, key: _Key) -> Iterator[Room]:
+        circuit, (count, queued) = self._circuit(key), self.leased.of.get(key, (0, 0))
+        most, rate, breaker = self._limits.get(key, (None, None, True))
+        if breaker and circuit.state != "closed":
+            yield _of_circuit(circuit, queued)
+        if most is not None:
+            yield Room(2 * most + _prefetch(circuit) - count)
+        if rate is not None:
+            yield _of_rate(circuit, rate, queued)
+        if key in self._slow:
+            # Workers let a destination have as many slots as it leaves free, each of several.
+            share = self._webhooks.slots // (len(self._slow) + 1)
+            yield Room(share + _prefetch(circuit) - count)
+        elif self.leased.destinations > 1:
+            yield Room(self._webhooks.both // 2 - count)
+
+
+def _eldest(keys: Sequence[_Key], band: int, partitions: Sequence[int]) -> dict[_Key, int]:
+    parameters = {"priorities": priorities_of(band), "partitions": partitions}
+    found = rows("dispatch/parked_heads", {**_columns(keys), **parameters})
+    return {(tenant, host): priority for tenant, host, priority in found}
+
+
+def _limits(keys: Sequence[_Key]) -> dict[_Key, tuple[int | None, float | None, bool]]:
+    found = rows("dispatch/limits", _columns(list(set(keys))))
+    return {(tenant, host): (most, rate, breaker) for tenant, host, most, rate, breaker in found}
+
+
+def _columns(keys: Sequence[_Key]) -> dict[str, Any]:
+    return {"tenants": [tenant for tenant, _ in keys], "hosts": [host for _, host in keys]}
+
+
+def _of_circuit(circuit: Circuit, queued: int) -> Room:
+    """Return the room by a circuit that is not closed: nothing while it is open, then the probe."""
+    if circuit.state == "open":
+        return Room(0, CIRCUIT_OPEN, max(LOOK_SECONDS, circuit.open_until - circuit.now))
+    return Room(0 if circuit.probe_until else max(0, 1 - queued), CIRCUIT_OPEN)
+
+
+def _of_rate(circuit: Circuit, rate: float, queued: int) -> Room:
+    """Return the room by a rate: as many as find a slot that can be waited for in a worker."""
+    away = circuit.next_slot - circuit.now
+    if away > _NEAR_SECONDS:
+        return Room(0, RATE, max(LOOK_SECONDS, away - _NEAR_SECONDS))
+    return Room(math.ceil(rate * _KEPT_SECONDS) + 1 - queued, RATE)
+
+
+def _prefetch(circuit: Circuit) -> int:
+    """Return how much is sent ahead: what goes through until it would be handed back, and a little.
+
+    Less than what goes through between two looks would hold a quick destination to ever less.
+    """
+    return _AHEAD + math.ceil(circuit.per_second * PATIENCE_SECONDS)

@@ -1,0 +1,188 @@
+"""Stage 2: work soon due goes to the workers, ahead of its time, under a token and a lease.
+
+Run by the scheduler for its partitions. Only as much is claimed as live workers can hold or
+start, and of one destination as much as it has room for; the rest waits in the database, where
+cancel, pause and priority take effect at once (B5).
+A message that is lost is repaired by rescue when its lease ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from executions import transitions
+from executions.dispatch import messages
+from executions.dispatch.band_shares import Bands, Heads, priorities_of
+from executions.dispatch.destination_capacity import Pass, Rooms
+from executions.dispatch.worker_capacity import capacity_by_pool
+from executions.loop import looks
+from executions.loop.clocks import ClockOffset
+from executions.loop.counts import Counts
+from executions.ownership.partitions import Partitions
+from executions.transitions import Claimed
+from shared.conf import conf
+from shared.exceptions import Unavailable
+from shared.redis_client import ConnectionFailed
+from shared.sql import rows
+from shared.sql_arrays import of_moments
+from wire import start_guard
+from wire.priorities import BAND_NAMES
+
+log = logging.getLogger("executions.engine.dispatch")
+
+#: Work this much nearer than the release window is gathered into one claim.
+_GATHER_SECONDS = 1.0
+#: How long until the next look for room, when work waits for it: at first, and at most, twice as
+#: long each time that none was found.
+_ROOM_SECONDS, _NO_ROOM_SECONDS = 0.05, 1.0
+
+Publish = Callable[[str, dict[str, Any]], None]
+Secrets = Callable[[Sequence[UUID]], dict[UUID, list[bytes]]]
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """Claims and publishes for one scheduler.
+
+    ``publish(queue, message)`` hands a message to the broker, ``probe()`` raises unless it could;
+    ``signing_secrets(tenants)`` answers each tenant's active secrets, sealed.
+    """
+
+    partitions: Partitions
+    publish: Publish
+    signing_secrets: Secrets
+    probe: Callable[[], None] = lambda: None
+    offset: ClockOffset = field(default_factory=ClockOffset)
+    bands: Bands = field(default_factory=Bands)
+    rooms: Rooms = field(default_factory=Rooms)
+    _room_in: float = _ROOM_SECONDS
+    #: Claimed, and not known to be published.
+    _owed: list[Claimed] = field(default_factory=list)
+
+    def run_once(self) -> Counts:
+        """Claim one batch per pool and publish it; claimed is published or handed back."""
+        with self.partitions.using_redis(self.probe):
+            return self._hand_out()
+
+    def _hand_out(self) -> Counts:
+        # What may fail for want of Redis comes before any claim; also for one that owns nothing.
+        incarnation = start_guard.current_incarnation()
+        self._take_back()
+        if not self.partitions.ready:
+            return Counts()
+        offset = self.offset.at_most()
+        look = self.rooms.look(capacity_by_pool(), self.partitions.ready)
+        claimed = 0
+        more = full = flows = False
+        for pool, room in look.pools.items():
+            wanted = min(room, conf().dispatch_batch)
+            parameters = {"pool": pool, "incarnation": incarnation}
+            claim = self._claims(parameters, look, offset)
+            batch, left = self.bands.share_out(pool, wanted, claim, look.bands)
+            claimed += len(batch)
+            more = more or (left and room > len(batch))
+            scarce = left and room <= len(batch)
+            full = full or scarce
+            flows = flows or (scarce and bool(batch))
+        if more:
+            return Counts(done=claimed, next_in=0.0)
+        self._room_in = _ROOM_SECONDS if flows else min(_NO_ROOM_SECONDS, 2 * self._room_in)
+        wait = self._until_next(look)
+        return Counts(done=claimed, next_in=min(wait, self._room_in) if full else wait)
+
+    def _claims(
+        self, parameters: dict[str, Any], look: Pass, offset: float
+    ) -> Callable[[int, int], tuple[list[Claimed], bool]]:
+        def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
+            if self._owed:  # Redis is away
+                return [], False
+            found, left = self._claim(band, limit, parameters, look)
+            queue = f"{parameters['pool']}.{BAND_NAMES[band]}"
+            self._publish(queue, parameters["incarnation"], offset)
+            return found, left
+
+        return claim
+
+    def _claim(
+        self, band: int, limit: int, parameters: dict[str, Any], look: Pass
+    ) -> tuple[list[Claimed], bool]:
+        """Claim up to so many of a band; return them, and whether it may have more."""
+        pool, priorities = parameters["pool"], priorities_of(band, look.priorities)
+
+        def heads() -> Heads:
+            where = {"pool": pool, "partitions": self.partitions.ready}
+            return [
+                (row[0], row[1])
+                for row in rows(
+                    "dispatch/heads", {"priorities": priorities, **where, **self._since()}
+                )
+            ]
+
+        with transaction.atomic():
+            found, parked = transitions.mark_queued(
+                {
+                    **parameters,
+                    **look.parameters(pool, band),
+                    **self.bands.oldest(pool, limit, priorities, heads),
+                    **self._since(),
+                    "window": conf().release_seconds,
+                    "margin": conf().start_margin_seconds,
+                    "partitions": self.partitions.ready,
+                    "limit": limit,
+                }
+            )
+            self._owed = found
+        look.took(parameters["pool"], found, parked)
+        return found, len(found) + parked >= limit
+
+    def _publish(self, queue: str, incarnation: str, offset: float) -> None:
+        """Publish what has been claimed; what cannot be is taken back, or owed."""
+        try:
+            secrets = self.signing_secrets(sorted({row.tenant_id for row in self._owed}))
+            batch, published = self._owed, 0
+            for part, size in messages.split(batch):
+                self.publish(queue, messages.message(part, size, incarnation, secrets, offset))
+                published += len(part)
+                self._owed = batch[published:]
+        except ConnectionFailed:
+            self.partitions.note_redis(reached=False)
+            log.warning("publish_failed", extra={"count": len(self._owed)})
+        finally:
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """Return what was not published, whatever came between; if Redis cannot void it, later."""
+        if not self._owed:
+            return
+        try:
+            holders = start_guard.void([row.token for row in self._owed])
+        except Unavailable:
+            self.partitions.note_redis(reached=False)
+            return
+        pairs = zip(self._owed, holders, strict=True)
+        with transaction.atomic():
+            transitions.withdraw([(row.id, row.token) for row, by in pairs if not by])
+        self.rooms.bounds.lower(min(row.due_at for row in self._owed))
+        self._owed = []
+
+    def _since(self) -> dict[str, object]:
+        return {"since": of_moments(self.rooms.bounds.since)}
+
+    def _until_next(self, look: Pass) -> float:
+        bounds = self.rooms.bounds
+        sleep = min(
+            conf().scheduler_sleep_seconds, look.next_in, max(_ROOM_SECONDS, bounds.next_in)
+        )
+        open_pools = [pool for pool, room in look.pools.items() if room]
+        if len(open_pools) < len(look.pools) or not open_pools:
+            sleep = min(sleep, _NO_ROOM_SECONDS)
+        ahead = looks.next_work(open_pools, self.partitions.ready, bounds)
+        if ahead is None:
+            return sleep
+        return min(sleep, max(_GATHER_SECONDS, ahead - conf().release_seconds + _GATHER_SECONDS))

@@ -1,0 +1,299 @@
+"""What the holder of an execution's token says of it: heartbeat, complete, fail, release (C4, C5).
+
+The holder is a receiver that was called with ``completion: callback``, or a worker that leased
+over the API. Each is guarded by the fencing token: a stale one changes nothing. Nothing here waits
+for what our own workers report; whatever they say later of the same token is stale then. While a
+tenant is suspended, an attempt under way may end, and its token is worth nothing afterwards.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from executions import transitions
+from executions.attempts import attempts_of
+from executions.choices import LEASED, AttemptOutcome, Status
+from executions.loop.clocks import database_now
+from executions.models import Attempt, Execution
+from executions.payloads import as_readable, result_of
+from executions.transitions import Beaten, Finish
+from shared.encryption import seal
+from shared.exceptions import Conflict, NotFound, TooLarge
+from shared.notify import wake_schedulers_in
+from shared.sql import json_value, rows
+from tenants.suspension import require_active
+from wire import retry as another_try
+from wire.retry import Ended, Known
+from wire.sealing import progress_context, result_context
+
+PROGRESS_BYTES = 16 * 1024
+RESULT_BYTES = 64 * 1024
+#: The code of an error that the holder itself reported.
+HOLDER_FAILED = "handler_error"
+#: The reason of an execution whose holder wanted no other attempt.
+_UNWANTED = "not_retryable"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a holder says of its failure; without ``delay`` the policy decides when to retry.
+
+    ``code`` is another one where nobody was handed the work, since it could not be read.
+    """
+
+    message: str
+    retry: bool = True
+    delay: float | None = None
+    code: str = HOLDER_FAILED
+
+
+class PullWorker(NamedTuple):
+    """Who ended a leased job; ``pool`` as the ledger names it."""
+
+    tenant_id: UUID
+    pool: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the holder's word came to.
+
+    ``ended_by`` is the pull worker whose attempt this call ended; None for a receiver, and for a
+    call that only repeats what is recorded.
+    """
+
+    execution_id: UUID
+    status: str
+    attempt: int
+    ended_by: PullWorker | None = None
+
+
+class _Held(NamedTuple):
+    """A row of the statement, in its order."""
+
+    id: UUID
+    tenant_id: UUID
+    status: str
+    token: int | None
+    attempt: int
+    max_attempts: int
+    scheduled_for: datetime
+    cancel_requested: bool
+    worker: str
+    leased: bool
+    started_at: datetime | None
+    policy: Any
+    pool: str
+    reason: str
+
+    @property
+    def number(self) -> int:
+        """The attempt under way; one that nobody has recorded as started is counted with it."""
+        return self.attempt + (1 if self.status == Status.QUEUED else 0)
+
+
+@transaction.atomic
+def heartbeat(
+    execution_id: UUID, token: int, progress: Any = None, extend_seconds: int | None = None
+) -> Beaten:
+    """Keep the lease, and note the progress unless it is None.
+
+    Raise TooLarge, or Conflict ``stale_lease``.
+    """
+    sealed = _sealed(progress, PROGRESS_BYTES, "#/progress", progress_context(execution_id))
+    beaten = transitions.heartbeat(execution_id, token, sealed, extend_seconds)
+    if beaten is None:
+        _require_active(execution_id)
+        raise _stale()
+    return beaten
+
+
+@transaction.atomic
+def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
+    """End the job with success, also when it was to be cancelled.
+
+    Again with the same result: the same answer. Raise TooLarge, NotFound, or Conflict
+    ``stale_lease``, also for another result than the one that is recorded.
+    """
+    sealed = _sealed(result, RESULT_BYTES, "#/result", result_context(execution_id))
+    held = _hold(execution_id)
+    if not _holds(held, token):
+        require_active(held.tenant_id)
+        ended = _recorded(held, token, lambda one: one.outcome == AttemptOutcome.SUCCEEDED)
+        _require_same("result", _is_the_result(held.id, result))
+        return _again(held, ended)
+    return _finish(
+        held,
+        token,
+        status=Status.SUCCEEDED,
+        outcome=AttemptOutcome.SUCCEEDED,
+        sealed_result=sealed,
+    )
+
+
+@transaction.atomic
+def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
+    """End the attempt with failure; another follows by the policy, unless the holder wants none.
+
+    What was to be cancelled is CANCELLED. Again with the same error: the same answer. Raise
+    NotFound, or Conflict ``stale_lease``, also for another error than the one that is recorded, or
+    where a retry is wanted now and was not then.
+    """
+    held = _hold(execution_id)
+    if not _holds(held, token):
+        require_active(held.tenant_id)
+        ended = _recorded(held, token, lambda one: one.error_code == HOLDER_FAILED)
+        _require_same("error", ended.error_message == failure.message)
+        _require_same("wish for a retry", _wanted_retry(held, ended) in (None, failure.retry))
+        return _again(held, ended)
+    now = database_now()
+    verdict = another_try.judge(
+        Ended(held.number, held.max_attempts, held.scheduled_for, now, held.cancel_requested),
+        json_value(held.policy),
+        random.random,
+        Known(refusal="" if failure.retry else _UNWANTED, delay=failure.delay),
+    )
+    cancelled = verdict.status == Status.CANCELLED
+    if verdict.status == Status.RETRYING:
+        wake_schedulers_in(verdict.retry_in)
+    return _finish(
+        held,
+        token,
+        status=verdict.status,
+        outcome=AttemptOutcome.CANCELLED if cancelled else AttemptOutcome.FAILED,
+        reason=verdict.reason,
+        retry_in=verdict.retry_in,
+        error_code=failure.code,
+        error_message=failure.message,
+    )
+
+
+@transaction.atomic
+def release(execution_id: UUID, token: int) -> Ending:
+    """Hand leased work back unstarted: PENDING again, no attempt used; again: the same answer.
+
+    Raise NotFound, Conflict ``stale_lease``, or Conflict ``already_started`` for work that has
+    sent a heartbeat, and for a receiver's: it has begun when the request was sent.
+    """
+    held = _hold(execution_id)
+    if not _holds(held, token):
+        require_active(held.tenant_id)
+        if held.leased and held.token == token and held.status == Status.PENDING:
+            return Ending(held.id, held.status, held.attempt)
+        raise _stale()
+    if not held.leased or held.status != Status.QUEUED:
+        raise Conflict("The execution has started; complete it or fail it.", code="already_started")
+    transitions.release([(held.id, token)])
+    return Ending(held.id, Status.PENDING, held.attempt)
+
+
+def _require_active(execution_id: UUID) -> None:
+    """Raise TenantSuspended for a token whose attempt is over, of a suspended tenant."""
+    tenant = Execution.objects.filter(pk=execution_id).values_list("tenant_id", flat=True).first()
+    if tenant is not None:
+        require_active(tenant)
+
+
+def _hold(execution_id: UUID) -> _Held:
+    # In this order: what ends while it is waited for is found by the second.
+    one = {"id": execution_id}
+    found = rows("callback/holder", one) or rows("callback/ended_holder", one)
+    if not found:
+        raise NotFound("There is no such execution.")
+    return _Held(*found[0])
+
+
+def _holds(held: _Held, token: int) -> bool:
+    return held.token == token and held.status in LEASED
+
+
+def _finish(held: _Held, token: int, **parts: Any) -> Ending:
+    now = database_now()
+    finish = Finish(
+        execution_id=held.id,
+        token=token,
+        number=held.number,
+        worker=held.worker,
+        started_at=held.started_at or now,
+        finished_at=now,
+        **parts,
+    )
+    transitions.finish([finish])
+    by = PullWorker(held.tenant_id, held.pool, held.worker) if held.leased else None
+    return Ending(held.id, finish.status, held.number, by)
+
+
+def _recorded(held: _Held, token: int, said: Callable[[Attempt], bool]) -> Attempt:
+    """Return the attempt that this token has ended so before; raise Conflict without one."""
+    for attempt in attempts_of([held.id])[held.id]:
+        if attempt.fencing_token == token and said(attempt):
+            return attempt
+    raise _stale()
+
+
+def _again(held: _Held, ended: Attempt) -> Ending:
+    """Return the first answer to what is said again."""
+    return Ending(held.id, _status_after(held, ended), ended.number)
+
+
+def _require_same(what: str, same: bool) -> None:
+    if not same:
+        raise Conflict(
+            f"This token has ended its attempt already, with another {what}: the first one stays.",
+            code="stale_lease",
+        )
+
+
+def _is_the_result(execution_id: UUID, result: Any) -> bool:
+    """Return whether the execution is recorded with this result; the order of keys says nothing."""
+    execution = Execution.objects.get(pk=execution_id)
+    recorded = as_readable(partial(result_of, execution)).whole()
+    return _comparable(recorded) == _comparable(result)
+
+
+def _comparable(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def _wanted_retry(held: _Held, ended: Attempt) -> bool | None:
+    """Return whether the holder that ended the attempt wanted another one; None: not known."""
+    if held.token != ended.fencing_token or held.status == Status.RETRYING:
+        return True
+    return held.reason != _UNWANTED if held.status == Status.FAILED else None
+
+
+def _status_after(held: _Held, attempt: Attempt) -> str:
+    # Whoever was given it since then, was given it as a retry.
+    return held.status if held.token == attempt.fencing_token else Status.RETRYING
+
+
+def _sealed(value: Any, limit: int, pointer: str, context: bytes) -> bytes | None:
+    if value is None:
+        return None
+    document = orjson.dumps(value)
+    if len(document) > limit:
+        raise TooLarge(f"{pointer} takes more than {limit} bytes as JSON.")
+    return seal(document, context)
+
+
+def _stale() -> Conflict:
+    return Conflict(
+        "The lease is over: another holder, a cancel or its end has taken it.", code="stale_lease"
+    )
+
+
+def require_token(proven: int, said: int | None) -> int:
+    """Return the fencing token that the execution token proves; raise Conflict for another one."""
+    if said is not None and said != proven:
+        raise _stale()
+    return proven

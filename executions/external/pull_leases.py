@@ -1,0 +1,257 @@
+"""Leasing work to workers outside: the door of stage 2 for pools that a tenant's workers serve.
+
+A lease claims as dispatch does, for one tenant and pool, and marks the tokens at the start guard in
+the same transaction: from then on an edit or a cancel treats the work as started. A lease whose
+answer is lost comes back when it expires. Workers are known by what they ask (C5, C10).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+
+from executions import transitions
+from executions.dispatch.band_shares import Bands
+from executions.external import callbacks
+from executions.external.callbacks import Ending, Failure
+from executions.external.pools import lock_pool
+from executions.models import Pool
+from executions.ownership import fence
+from executions.payloads import open_sealed_payload
+from executions.transitions import Beaten, Claimed
+from shared import execution_tokens
+from shared.encryption import DecryptionFailed, open_json
+from shared.redis_client import ConnectionFailed
+from shared.sql import json_value, rows
+from tasks.definition import PULL_PREFIX
+from tasks.revisions import context_of
+from wire import heartbeats, start_guard
+from wire.priorities import band_of
+from wire.sealing import progress_context
+
+log = logging.getLogger("executions.services.pull_workers")
+
+#: How much longer than its lease a worker may be silent before it is shown as lost.
+_PATIENCE_SECONDS = 10.0
+#: Marks at the guard outlast the lease they belong to by this much.
+_MARK_SECONDS = 60.0
+
+# Of each process; what the lower bands are owed is shared out over all that ask it.
+_bands = Bands()
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a pull worker says of itself; None where it does not say."""
+
+    version: str = ""
+    capacity: int | None = None
+    cpu_percent: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a worker asks for: up to ``most`` executions of a pool that its labels fit."""
+
+    pool: str
+    worker: str
+    most: int = 10
+    lease_seconds: float = 60.0
+    wait_seconds: float = 0.0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    load: Load = Load()
+
+    @property
+    def key(self) -> str:
+        """The pool as the ledger names it."""
+        return PULL_PREFIX + self.pool
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One execution that a worker was handed, with all that it needs."""
+
+    execution_id: UUID
+    handler: str
+    payload: Any
+    attempt: int
+    scheduled_for: datetime
+    lease_expires_at: datetime
+    fencing_token: int
+    token: str
+    progress: Any
+
+
+@transaction.atomic
+def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
+    """Hand due work of the pool to a worker, by priority and then by due time.
+
+    Nothing while the pool is paused or at its limit. Raise InvalidInput for the pool's name,
+    Unavailable, handing out nothing, when Redis cannot be asked.
+    """
+    pool = lock_pool(tenant_id, ask.pool, share=True)
+    if pool.paused or fence.holds():
+        return []
+    incarnation = start_guard.current_incarnation()
+    bounds = {
+        "tenant": tenant_id,
+        "pool": ask.key,
+    }
+    wanted = min(ask.most, _room(pool, bounds))
+    if wanted <= 0:
+        return []
+    parameters = {
+        **bounds,
+        "incarnation": incarnation,
+        "worker": ask.worker,
+        "lease_seconds": ask.lease_seconds,
+        "labels": labels_text(ask.labels),
+    }
+
+    key = f"{tenant_id}/{ask.key}"
+    heads = [(row[0], row[1]) for row in rows("pull/heads", parameters)]
+
+    def claim(band: int, limit: int) -> tuple[list[Claimed], bool]:
+        among = [head for head in heads if band_of(head[0]) == band]
+        shares = _bands.oldest(key, limit, [priority for priority, _ in among], lambda: among)
+        found = transitions.mark_leased({**parameters, **shares, "limit": limit})
+        return found, len(found) >= limit
+
+    claimed, _ = _bands.share_out(key, wanted, claim, {band_of(priority) for priority, _ in heads})
+    leases = _leases(claimed)
+    tokens = [one.fencing_token for one in leases]
+    start_guard.mark_started(tokens, ask.worker, incarnation, ask.lease_seconds + _MARK_SECONDS)
+    return leases
+
+
+def noticed(tenant_id: UUID, ask: Ask, host: str) -> None:
+    """Note in the registry that the worker lives, what it asked for and what it says of itself.
+
+    What it has in hand is in the ledger, which alone knows what it ends.
+    """
+    load = ask.load
+    details = {
+        "tenant": str(tenant_id),
+        "name": ask.worker,
+        "pool": ask.key,
+        "host": host,
+        "slots": ask.most if load.capacity is None else load.capacity,
+        "labels": dict(ask.labels),
+        "patience": max(ask.lease_seconds, ask.wait_seconds) + _PATIENCE_SECONDS,
+        "version": load.version,
+        "cpu_percent": load.cpu_percent,
+        "memory_bytes": load.memory_bytes,
+    }
+    with _unless_away():
+        heartbeats.beat(heartbeats.pull_worker_id(tenant_id, ask.key, ask.worker), details)
+
+
+def heard(beaten: Beaten) -> None:
+    """Note in the registry that the worker which sent a heartbeat lives."""
+    if not beaten.pool.startswith(PULL_PREFIX):
+        return
+    with _unless_away():
+        heartbeats.touch(heartbeats.pull_worker_id(beaten.tenant_id, beaten.pool, beaten.worker))
+
+
+def ended(ending: Ending) -> None:
+    """Count an attempt that a pull worker ended, and note that the worker lives."""
+    if ending.ended_by is None:
+        return
+    with _unless_away():
+        heartbeats.count_ended(heartbeats.pull_worker_id(*ending.ended_by))
+
+
+def ready(
+    waiting: Mapping[int, tuple[UUID, str, str, int]],
+) -> dict[int, int]:
+    """Return how much each group of waiting workers could lease now.
+
+    Group -> (tenant, pool of the ledger, labels as JSON text, how many are wanted).
+    """
+    if fence.holds():
+        return {}
+    found = rows(
+        "pull/ready",
+        {
+            "numbers": list(waiting),
+            "tenants": [row[0] for row in waiting.values()],
+            "pools": [row[1] for row in waiting.values()],
+            "labels": [row[2] for row in waiting.values()],
+            "wanted": [row[3] for row in waiting.values()],
+        },
+    )
+    return {number: count for number, count in found if count}
+
+
+def labels_text(labels: Mapping[str, str]) -> str:
+    """Return labels as statements compare them; equal labels are equal texts."""
+    return orjson.dumps(dict(labels), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _room(pool: Pool, bounds: dict[str, Any]) -> int:
+    if pool.max_in_flight is None:
+        return 2**31
+    # The race: two leases count at once and together go beyond the limit.
+    rows("pull/own_pool", {"tenant": bounds["tenant"], "pool": bounds["pool"]})
+    leased: int = rows("pull/count_leased", bounds)[0][0]
+    return pool.max_in_flight - leased
+
+
+def _leases(claimed: list[Claimed]) -> list[Lease]:
+    """Return what can be handed out; what no key opens fails its attempt, as in our own workers.
+
+    Raised instead, it would be claimed again by the next worker that asks, and nobody of the pool
+    would ever be handed anything.
+    """
+    opened: dict[tuple[UUID, int], Any] = {}
+    leases: list[Lease] = []
+    for row in claimed:
+        try:
+            leases.append(_lease(row, opened))
+        except DecryptionFailed as error:
+            callbacks.fail(row.id, row.token, Failure(error.message, code="internal"))
+    return leases
+
+
+def _lease(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Lease:
+    progress = row.sealed_progress
+    return Lease(
+        execution_id=row.id,
+        handler=str(json_value(row.target).get("handler", "")),
+        payload=_payload(row, opened),
+        attempt=row.attempt + 1,
+        scheduled_for=row.scheduled_for,
+        lease_expires_at=row.lease_expires_at,
+        fencing_token=row.token,
+        token=execution_tokens.make(str(row.id), row.token),
+        progress=None if progress is None else open_json(bytes(progress), progress_context(row.id)),
+    )
+
+
+def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
+    """Return what the execution carries; ``opened`` keeps what versions of tasks do."""
+    if row.sealed_payload is not None:
+        return open_sealed_payload(row.sealed_payload, row.id)
+    version = (row.task_id, row.revision)
+    if version not in opened:
+        opened[version] = open_json(bytes(row.sealed), context_of(*version))["payload"]
+    return opened[version]
+
+
+@contextmanager
+def _unless_away() -> Iterator[None]:
+    """Log that a note about a pull worker is lost: its call is not refused for that."""
+    try:
+        yield
+    except ConnectionFailed as error:
+        log.warning("pull_worker_not_noted", extra={"reason": type(error).__name__})

@@ -1,0 +1,273 @@
+"""The gate: what an overlap policy or a limit holds back is let go, skipped, or waits.
+
+Run by the scheduler for its partitions, between materialize and dispatch, at the instant that
+work comes due. Tasks without policy and limit never come here. Whatever the number of schedulers,
+one at a time decides on a group, under the group's advisory lock, and no more are let go than the
+limit allows. How it decides is :mod:`~executions.gate.overlap`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from executions import transitions
+from executions.choices import Status
+from executions.gate.overlap import Decision, Place, Standing, decide
+from executions.loop.clocks import database_now
+from executions.loop.control import abort_on_commit
+from executions.loop.counts import Counts
+from executions.ownership.partitions import Partitions
+from shared.conf import conf
+from shared.exceptions import Unavailable
+from shared.sql import rows, run
+from tasks.models import Task
+from wire import start_guard
+
+log = logging.getLogger("executions.engine.gate")
+
+SKIPPED = "overlap_skipped"
+CANCELLED = "overlap_cancelled"
+#: Rows of the gated index that one statement reads.
+_CHUNK = 2000
+#: Groups decided on in one transaction, and executions of one group in it.
+_GROUPS, _OF_GROUP = 200, 500
+#: One look must end long before the partitions have to be renewed.
+_SECONDS = 1.0
+#: While somebody waits for a place: a wake-up may be lost.
+_WAITING_SECONDS = 1.0
+#: Somebody else changes or decides on the group in this moment.
+_TAKEN_SECONDS = 0.1
+_JUST_AFTER = 0.001
+_FIRST = UUID(int=0)
+
+Key = tuple[UUID, UUID | None]
+
+
+@dataclass(slots=True)
+class Seen:
+    """What one scheduler remembers from look to look; losing it costs no correctness.
+
+    ``after`` is the task behind which the next look begins. ``full`` says when a group was last
+    seen without a place: what was due by then has been waiting for its turn.
+    """
+
+    after: UUID = _FIRST
+    full: dict[Key, datetime] = field(default_factory=dict)
+
+
+class _Group(NamedTuple):
+    """Gated work of a task or of one of its bulk jobs, as ``gate/groups`` answers it."""
+
+    task: UUID
+    series: UUID | None
+    first: datetime
+    following: datetime | None
+    due: int
+    rows: int
+
+    @property
+    def key(self) -> Key:
+        return self.task, self.series
+
+
+class _Row(NamedTuple):
+    """A due execution, locked."""
+
+    id: UUID
+    due_at: datetime
+
+
+def run_once(partitions: Partitions, seen: Seen | None = None) -> Counts:
+    """Decide on what is due; return how many executions were let go or skipped.
+
+    The next call is wanted at the instant that the next one comes due, sooner while one waits.
+    """
+    look = _Look(partitions, seen or Seen())
+    if not look.owner["partitions"]:
+        return Counts(next_in=_WAITING_SECONDS if partitions.neglected else 5.0)
+    return look.run()
+
+
+def standing(task: Task, series_id: UUID | None = None) -> Standing:
+    """Return how a task's executions, or those of one of its bulk jobs, stand now."""
+    return _standings([(task.id, series_id)])[task.id, series_id]
+
+
+class _Look:
+    """One look of a scheduler at the gated work of its partitions."""
+
+    def __init__(self, partitions: Partitions, seen: Seen) -> None:
+        held, ready = partitions.held, set(partitions.ready)
+        own = {partition: epoch for partition, epoch in held.items() if partition in ready}
+        self.owner: dict[str, object] = {**partitions.parameters(own), "partitions": list(own)}
+        self._seen = seen
+        self._began = time.monotonic()
+        self._now = database_now()
+        self._done = 0
+        self._next: list[float] = [conf().scheduler_sleep_seconds]
+        #: The earliest due time of the admitted executions.
+        self._first: datetime | None = None
+
+    def run(self) -> Counts:
+        """Go over the groups from where the last look ended."""
+        from_start, last = self._seen.after == _FIRST, None
+        for groups in self._groups(self._seen.after):
+            if last and time.monotonic() - self._began > _SECONDS:
+                self._seen.after = last
+                return self._counts(0.0)
+            self._next += [self._until(group.following) for group in groups if group.following]
+            due = [group for group in groups if group.due]
+            for start in range(0, len(due), _GROUPS):
+                self._treat(due[start : start + _GROUPS])
+            last = groups[-1].task if groups else last
+        self._seen.after = _FIRST
+        if not from_start:
+            return self._counts(0.0)
+        full = self._seen.full
+        self._seen.full = {key: moment for key, moment in full.items() if moment == self._now}
+        return self._counts(max(0.0, min(self._next)))
+
+    def _counts(self, next_in: float) -> Counts:
+        return Counts(done=self._done, next_in=next_in, first=self._first)
+
+    def _groups(self, after: UUID) -> Iterator[list[_Group]]:
+        scope = {"now": self._now, "limit": _CHUNK}
+        own = {**scope, "partitions": self.owner["partitions"]}
+        while True:
+            found = [_Group(*row) for row in rows("gate/groups", {**own, "after": after})]
+            if sum(group.rows for group in found) < _CHUNK:
+                yield found
+                return
+            after = found[-1].task
+            last = rows("gate/groups_of_task", {**scope, "task": after})
+            yield [
+                *(group for group in found if group.task != after),
+                *(_Group(*row) for row in last),
+            ]
+
+    def _until(self, moment: datetime) -> float:
+        passed = time.monotonic() - self._began
+        return (moment - self._now).total_seconds() - passed + _JUST_AFTER
+
+    def _treat(self, groups: Sequence[_Group]) -> None:
+        """Decide on some groups; locks are taken only where something is to be done."""
+        standings = _standings([group.key for group in groups])
+        wanted: dict[Key, tuple[int, int]] = {}
+        for group in groups:
+            found = standings.get(group.key)
+            if found is None:
+                continue
+            expected = decide(found, range(group.due))
+            if expected.changes:
+                wanted[group.key] = (_most(found, group.due), group.due)
+            elif not found.paused:
+                self._wait(group.key)
+        if wanted:
+            self._decide(wanted)
+
+    def _decide(self, wanted: Mapping[Key, tuple[int, int]]) -> None:
+        # The races: another scheduler that decides on the same group; an edit, pause or cancel
+        # of what is due. Whoever comes second sees what the first has committed.
+        with transaction.atomic():
+            locked = self._lock(wanted)
+            standings = _standings(list(locked))
+            decisions = {key: decide(standings[key], due) for key, due in locked.items()}
+            freed = self._make_room(decisions.values())
+            for key, decision in decisions.items():
+                self._carry_out(key, decision, sum(one.id in freed for one in decision.cancel))
+        if len(locked) < len(wanted):
+            self._next.append(_TAKEN_SECONDS)
+        for key, due in locked.items():
+            if len(due) == _OF_GROUP:
+                self._next.append(0.0)
+            elif len(due) < wanted[key][1]:
+                self._wait(key)
+
+    def _lock(self, wanted: Mapping[Key, tuple[int, int]]) -> dict[Key, list[_Row]]:
+        parameters = {
+            **self.owner,
+            **_columns(wanted),
+            "most": [most for most, _ in wanted.values()],
+            "now": self._now,
+        }
+        found: dict[Key, list[_Row]] = {}
+        for task, series, execution, due_at in rows("gate/lock_due", parameters):
+            found.setdefault((task, series), []).append(_Row(execution, due_at))
+        return found
+
+    def _carry_out(self, key: Key, decision: Decision[_Row], freed: int) -> None:
+        admitted = [*decision.admit, *decision.wait[:freed]]
+        waited_until = self._seen.full.get(key)
+        if admitted:
+            ids = [row.id for row in admitted]
+            dues = [row.due_at for row in admitted]
+            self._first = min(dues if self._first is None else [*dues, self._first])
+            self._done += run(
+                "gate/admit",
+                {
+                    "ids": ids,
+                    "waited": [
+                        waited_until is not None and row.due_at <= waited_until for row in admitted
+                    ],
+                },
+            )
+        self._done += len(transitions.skip([row.id for row in decision.skip], SKIPPED))
+        if decision.wait[freed:]:
+            self._wait(key)
+
+    def _wait(self, key: Key) -> None:
+        self._seen.full[key] = self._now
+        self._next.append(_WAITING_SECONDS)
+
+    def _make_room(self, decisions: Iterable[Decision[_Row]]) -> set[UUID]:
+        """End what has to make room: unstarted work at once, running work is asked to."""
+        ids = [place.id for decision in decisions for place in decision.cancel]
+        if not ids:
+            return set()
+        found = rows("gate/lock_places", {"ids": ids})
+        released = [row for row in found if row[1] == Status.QUEUED]
+        try:
+            holders = start_guard.void([token for _, _, token in released])
+        except Unavailable as error:
+            log.warning("overlap_not_cancelled", extra={"reason": error.message})
+            return set()
+        started = [(row, by) for row, by in zip(released, holders, strict=True) if by]
+        transitions.mark_running([(row[0], row[2], by, self._now) for row, by in started])
+        running = [row for row in found if row[1] == Status.RUNNING] + [row for row, _ in started]
+        asked = set(transitions.request_cancel([row[0] for row in running], CANCELLED))
+        abort_on_commit([row[2] for row in running if row[0] in asked])
+        waiting = [(row[0], row[2]) for row in found if row not in running]
+        return set(transitions.cancel(waiting, CANCELLED))
+
+
+def _most(standing: Standing, due: int) -> int:
+    """Return how many due executions are to be locked: those that find a place, or all."""
+    if standing.policy in ("allow", "queue_all"):
+        return min(_OF_GROUP, standing.room(due))
+    return _OF_GROUP
+
+
+def _standings(keys: Sequence[Key]) -> dict[Key, Standing]:
+    found: dict[Key, list[Place]] = {}
+    rules: dict[Key, tuple[str, int | None, bool]] = {}
+    for task, series, *rule, execution, status, token, cancelling in rows(
+        "gate/standings", _columns(keys)
+    ):
+        places = found.setdefault((task, series), [])
+        rules[task, series] = (rule[0], rule[1], rule[2])
+        if execution is not None:
+            places.append(Place(execution, status, token, cancelling))
+    return {key: Standing(*rules[key], tuple(places)) for key, places in found.items()}
+
+
+def _columns(keys: Iterable[Key]) -> dict[str, object]:
+    keys = list(keys)
+    return {"tasks": [task for task, _ in keys], "series": [series for _, series in keys]}

@@ -1,0 +1,45 @@
+"""Small regular jobs: days ahead, retention, expired keys of idempotency."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from executions.housekeeping import worker_history
+from executions.ledger import days as ledger
+from executions.ledger import minute_stats, retention
+from executions.loop.clocks import database_now
+from executions.models import UnownedStretch
+from shared.conf import conf
+from tenants.models import IdempotencyRecord
+from wire import heartbeats
+
+log = logging.getLogger("executions.engine.housekeeping")
+
+
+def run_once() -> dict[str, int]:
+    """Do every job once; return what each did. Repeating it at any time does no harm."""
+    now = database_now()
+    made = ledger.ensure_days_ahead(now)
+    expired, _ = IdempotencyRecord.objects.filter(expires_at__lt=now).delete()
+    forgotten = heartbeats.forget_old()
+    oldest = now - timedelta(days=conf().retention_days)
+    done = {
+        "days_made": made,
+        "outages": UnownedStretch.objects.filter(until__lt=oldest).delete()[0],
+        "minutes_dropped": minute_stats.prune(oldest),
+        "keys": expired,
+        "workers": forgotten,
+        "worker_minutes": worker_history.prune(now - worker_history.KEPT),
+        "worker_hours": worker_history.prune_hours(now - worker_history.HOURS_KEPT),
+        # Last: where an archive is kept, it may take minutes.
+        "days_dropped": drop_old_days(),
+    }
+    log.info("house_kept", extra=done)
+    return done
+
+
+def drop_old_days() -> int:
+    """Drop whole days past the retention; a day with unfinished work stays (L2)."""
+    oldest = database_now() - timedelta(days=conf().retention_days)
+    return retention.drop_days(f"{oldest:%Y%m%d}")

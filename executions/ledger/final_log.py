@@ -1,0 +1,106 @@
+"""Log lines of executions that ended without success, written once their transaction commits.
+
+Called by transitions. Lines carry ids, the error's code and the reason, and no text that a target,
+a receiver or a user wrote: such text may hold secrets.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, Protocol
+from uuid import UUID
+
+from django.db import transaction
+
+from executions.choices import Status
+from shared.trace_context import context_of
+
+log = logging.getLogger("executions.engine.final_log")
+
+#: Ids in the line of a cancel, which may be about thousands that had not started.
+_MOST_IDS = 20
+
+
+class Final(NamedTuple):
+    """An execution that failed for good, or was cancelled after its start."""
+
+    id: UUID
+    tenant_id: UUID
+    status: str
+    attempt: int
+    task_id: UUID
+    reason: str
+    #: The trace that it continues, as it is kept.
+    trace_context: str | None
+
+
+class LastAttempt(Protocol):
+    """What came of the attempt that ended an execution."""
+
+    @property
+    def execution_id(self) -> UUID:
+        """Whose attempt it was."""
+
+    @property
+    def error_code(self) -> str:
+        """Why it failed; '' where it did not."""
+
+    @property
+    def response_status(self) -> int | None:
+        """The status of the answer, where there was one."""
+
+    @property
+    def worker(self) -> str:
+        """Who ran it."""
+
+
+def note_ended(finals: Sequence[Final], attempts: Sequence[LastAttempt]) -> None:
+    """Log a line for each when the transaction commits; none if it does not."""
+    if finals:
+        last = {one.execution_id: one for one in attempts}
+        transaction.on_commit(partial(_write_ended, finals, last), robust=True)
+
+
+def note_cancelled(ids: Sequence[UUID], reason: str) -> None:
+    """Log one line for executions that were cancelled before they started, when it commits."""
+    if ids:
+        transaction.on_commit(partial(_write_cancelled, ids, reason), robust=True)
+
+
+def note_ended_before(ids: Sequence[UUID]) -> None:
+    """Log one line for open executions that the history had as ended, when it commits."""
+    transaction.on_commit(partial(_write_ended_before, ids), robust=True)
+
+
+def _write_ended(finals: Sequence[Final], last: Mapping[UUID, LastAttempt]) -> None:
+    for one in finals:
+        attempt = last[one.id]
+        fields = {
+            "execution_id": str(one.id),
+            "task_id": str(one.task_id),
+            "tenant_id": str(one.tenant_id),
+            "trace_id": context_of(one.id.hex, one.trace_context).trace_id,
+            "attempt": one.attempt,
+            "reason": one.reason,
+            "error_code": attempt.error_code,
+            "response_status": attempt.response_status,
+            "worker": attempt.worker,
+        }
+        if one.status == Status.FAILED:
+            log.warning("execution_failed", extra=fields)
+        else:
+            log.info("execution_cancelled", extra=fields)
+
+
+def _write_ended_before(ids: Sequence[UUID]) -> None:
+    log.error("executions_ended_before", extra=_named(ids))
+
+
+def _write_cancelled(ids: Sequence[UUID], reason: str) -> None:
+    log.info("executions_cancelled", extra={"reason": reason, **_named(ids)})
+
+
+def _named(ids: Sequence[UUID]) -> dict[str, object]:
+    return {"count": len(ids), "execution_ids": [str(one) for one in ids[:_MOST_IDS]]}

@@ -1,0 +1,80 @@
+"""Counts what ended, by tenant and minute, in the transaction that moved it.
+
+Called by :func:`executions.transitions.finish` with the rows that really moved, so that a
+replayed batch or a stale token counts nothing twice. One statement per batch, and one row per
+tenant and minute.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from executions.choices import Status
+from executions.models.minute_stat import LATE_ABOVE_MS, START_DELAY_BUCKETS_MS, MinuteStat
+from shared.sql import run
+from tenants.models import Tenant
+
+
+class Ended(NamedTuple):
+    """An execution whose attempt has just ended; ``minute`` is when, by the database's clock."""
+
+    id: UUID
+    tenant_id: UUID
+    status: str
+    attempt: int
+    start_delay_ms: float | None
+    minute: datetime
+
+
+@dataclass(slots=True)
+class _Minute:
+    """What one batch adds to a tenant's minute."""
+
+    moves: dict[str, int] = field(default_factory=dict)
+    late: int = 0
+    delays: list[int] = field(default_factory=lambda: [0] * (len(START_DELAY_BUCKETS_MS) + 1))
+
+
+def count(ended: Iterable[Ended]) -> None:
+    """Add what ended to its minutes; the rows stay locked until the transaction ends.
+
+    The start delay is that of the first attempt, counted when it ends.
+    """
+    minutes: dict[tuple[UUID, datetime], _Minute] = {}
+    for row in ended:
+        minute = minutes.setdefault((row.tenant_id, row.minute), _Minute())
+        minute.moves[row.status] = minute.moves.get(row.status, 0) + 1
+        if row.attempt == 1 and row.start_delay_ms is not None:
+            minute.delays[bisect_left(START_DELAY_BUCKETS_MS, row.start_delay_ms)] += 1
+            minute.late += row.start_delay_ms > LATE_ABOVE_MS
+    if minutes:
+        run("statistics/add_to_minutes", _columns(minutes))
+
+
+def prune(before: datetime) -> int:
+    """Delete the minutes before a moment; return how many rows."""
+    # By tenant, because the primary key begins with it.
+    tenants = Tenant.objects.values("pk")
+    return MinuteStat.objects.filter(tenant_id__in=tenants, minute__lt=before).delete()[0]
+
+
+def _columns(minutes: dict[tuple[UUID, datetime], _Minute]) -> dict[str, object]:
+    def moved(status: str) -> list[int]:
+        return [minute.moves.get(status, 0) for minute in minutes.values()]
+
+    return {
+        "tenants": [tenant for tenant, _ in minutes],
+        "minutes": [at for _, at in minutes],
+        "succeeded": moved(Status.SUCCEEDED),
+        "failed": moved(Status.FAILED),
+        "retried": moved(Status.RETRYING),
+        "cancelled": moved(Status.CANCELLED),
+        "late": [minute.late for minute in minutes.values()],
+        # An array of arrays would come apart into single numbers.
+        "delays": [f"{{{','.join(map(str, minute.delays))}}}" for minute in minutes.values()],
+    }

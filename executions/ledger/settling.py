@@ -1,0 +1,175 @@
+"""What executions that have moved say of their tasks, their minute and the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from executions.choices import Status, Trigger
+from executions.ledger import final_log
+from executions.ledger.final_log import Final
+from executions.ledger.minute_stats import Ended
+from shared.notify import wake_schedulers_in
+from shared.sql import Asked, rows, run, together
+from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
+from tasks.versions import FIRST_REDIRECTED
+
+#: Triggers of the runs that a schedule asks for; others end no task.
+_OF_SCHEDULE = frozenset({Trigger.SCHEDULE, Trigger.RETRY})
+
+
+class Settled(NamedTuple):
+    """What an execution that moved says of its task."""
+
+    id: UUID
+    task_id: UUID
+    status: str
+    trigger: str
+    revision: int
+    #: None while it is RETRYING.
+    finished_at: datetime | None
+
+
+class Moved(NamedTuple):
+    """A row of the statements that record what came of an attempt, in their order."""
+
+    id: UUID
+    tenant_id: UUID
+    status: str
+    attempt: int
+    start_delay_ms: float | None
+    minute: datetime
+    task_id: UUID
+    trigger: str
+    revision: int
+    finished_at: datetime | None
+    #: The task whose place it took and has left.
+    freed: UUID | None
+    without_success: bool
+    reason: str
+    trace_context: str | None
+    #: False where it had ended before; see first_ends.
+    first: bool
+
+    @property
+    def ended(self) -> Ended:
+        """What its minute counts."""
+        return Ended(
+            self.id, self.tenant_id, self.status, self.attempt, self.start_delay_ms, self.minute
+        )
+
+    @property
+    def of_task(self) -> Settled:
+        """What it says of its task."""
+        return Settled(
+            self.id, self.task_id, self.status, self.trigger, self.revision, self.finished_at
+        )
+
+    @property
+    def final(self) -> Final:
+        """What the log says of an end without success."""
+        ids = (self.id, self.tenant_id, self.status, self.attempt, self.task_id)
+        return Final(*ids, self.reason, self.trace_context)
+
+
+class _Said(NamedTuple):
+    """What all that moved says of one task."""
+
+    last: Settled
+    succeeded_at: datetime | None
+    #: Failures since then.
+    streak: int
+
+
+def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement that ends executions without those that had ended before.
+
+    Their last column says which; ``task_at`` is the column of the task. Nothing of a second end
+    counts: the log tells it when the transaction commits, and its task may be over with it.
+    """
+    again = [row for row in moved if not row[-1]]
+    if not again:
+        return moved
+    final_log.note_ended_before([row[0] for row in again])
+    end_tasks(list({row[task_at] for row in again}))
+    return [row for row in moved if row[-1]]
+
+
+def joined(path: str, parameters: dict[str, object]) -> list[tuple[Any, ...]]:
+    """Run a statement that joins a batch with a table, whatever their statistics say."""
+    before: Asked = ("complete/plan_hashed", {})
+    after: Asked = ("complete/plan_freely", {})
+    return together(before, (path, parameters), after)[1].rows
+
+
+def end_tasks(task_ids: list[UUID]) -> None:
+    """End those tasks of whose schedule nothing is left to run."""
+    run("complete/lock_tasks", {"task_ids": task_ids})
+    run("gate/end_tasks", {"task_ids": task_ids})
+
+
+def begin_tasks(task_ids: list[UUID]) -> None:
+    """Note of one-time tasks whose executions are under way that they are RUNNING."""
+    waiting = [row[0] for row in rows("complete/lock_one_time_tasks", {"task_ids": task_ids})]
+    if waiting:
+        run("complete/run_one_time_tasks", {"task_ids": waiting})
+
+
+def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
+    """Settle the tasks of what has moved; let the gate look where a place that is free is wanted.
+
+    ``freed`` are the tasks whose places these took. Nothing is asked for any other.
+    """
+    said = _by_task([row for row in moved if row.revision < FIRST_REDIRECTED])
+    if said:
+        recurring = {row[0] for row in rows("complete/lock_tasks", {"task_ids": of_uuids(said)})}
+        one_time = {task: one for task, one in said.items() if task not in recurring}
+        if one_time:
+            run("complete/settle_one_time_tasks", _columns(one_time))
+        if recurring:
+            recurred = {task: said[task] for task in recurring}
+            over = [row[0] for row in joined("complete/settle_recurring_tasks", _columns(recurred))]
+            if over:
+                run("gate/end_tasks", {"task_ids": over})
+    if freed:
+        wanted = {"task_ids": list(set(freed))}
+        if rows("gate/somebody_waits", wanted)[0][0]:
+            wake_schedulers_in(0.0)
+
+
+def _columns(said: Mapping[UUID, _Said]) -> dict[str, object]:
+    return {
+        "task_ids": of_uuids(said),
+        "ids": of_uuids([one.last.id for one in said.values()]),
+        "statuses": of_texts([one.last.status for one in said.values()]),
+        "triggers": of_texts([one.last.trigger for one in said.values()]),
+        "succeeded_at": of_moments([one.succeeded_at for one in said.values()]),
+        "streaks": of_integers([one.streak for one in said.values()]),
+    }
+
+
+def _by_task(moved: Sequence[Settled]) -> dict[UUID, _Said]:
+    """Return what they say of each task; the last is the latest of its schedule, if one is."""
+    said: dict[UUID, _Said] = {}
+    several: dict[UUID, list[Settled]] = {}
+    for row in moved:
+        known = said.get(row.task_id)
+        if known is not None:
+            several.setdefault(row.task_id, [known.last]).append(row)
+        elif row.status == Status.SUCCEEDED:
+            said[row.task_id] = _Said(row, row.finished_at, 0)
+        else:
+            said[row.task_id] = _Said(row, None, int(row.status == Status.FAILED))
+    return said | {task: _said_by(rows_) for task, rows_ in several.items()}
+
+
+def _said_by(moved: Sequence[Settled]) -> _Said:
+    def ends(status: str) -> list[datetime]:
+        return [row.finished_at for row in moved if row.status == status and row.finished_at]
+
+    succeeded_at = max(ends(Status.SUCCEEDED), default=None)
+    failures = [at for at in ends(Status.FAILED) if succeeded_at is None or at > succeeded_at]
+    last = max(moved, key=lambda row: (row.trigger in _OF_SCHEDULE, row.id))
+    return _Said(last, succeeded_at, len(failures))

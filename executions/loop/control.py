@@ -1,0 +1,28 @@
+"""Telling workers to abort requests in flight; a hint, the lease's end is the promise."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import orjson
+from django.db import transaction
+
+from shared.redis_client import CONTROL_CHANNEL, ConnectionFailed, client
+
+log = logging.getLogger("executions.engine.control")
+
+
+def abort_on_commit(tokens: Sequence[int]) -> None:
+    """Tell every worker, after this transaction commits, to abort what runs under the tokens."""
+    if tokens:
+        message = orjson.dumps({"cancel": list(tokens)})
+        transaction.on_commit(lambda: _send(message))
+
+
+def _send(message: bytes) -> None:
+    try:
+        client().publish(CONTROL_CHANNEL, message)
+    except ConnectionFailed as error:
+        # The mark in the database stays: rescue ends the execution when its lease does.
+        log.warning("abort_not_sent", extra={"reason": type(error).__name__})

@@ -1,0 +1,68 @@
+"""Hands prepared instants that an outage made late back to the misfire policy.
+
+Materialize asks first thing, for partitions that had no scheduler for a while. An instant without
+a row is missed by its time alone; one that was prepared before the outage is judged alike, by the
+same threshold and grace. Want of workers is no misfire: such work waits and runs late.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from executions.loop.clocks import database_now
+from executions.loop.lower_bounds import LowerBounds
+from executions.materialize import plain
+from executions.ownership.partitions import Partitions
+from shared.conf import conf
+from shared.ids import first_id_at, moment_of
+from shared.sql import rows, run
+
+log = logging.getLogger("executions.engine.neglected")
+
+#: Above every id: nominal times lie at most a horizon ahead.
+_AHEAD = timedelta(days=1)
+#: Tasks of one statement; each has at most some dozens of prepared instants.
+_BATCH = 200
+
+
+def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
+    """Unprepare the late instants of one batch of tasks; return whether there may be more.
+
+    Lowers the bounds of materialize to the instants that it gives back.
+    """
+    held = set(partitions.held)
+    found = {p: stretch for p, stretch in partitions.neglected.items() if p in held}
+    if not found:
+        return False
+    since = [stretch.since for stretch in found.values()]
+    asked = {
+        "partitions": list(found),
+        "since": since,
+        "until": [stretch.until for stretch in found.values()],
+    }
+    now = database_now()
+    [(oldest,)] = rows("materialize/oldest_neglected", asked)
+    [(tasks, count, first)] = rows(
+        "materialize/unprepare_neglected",
+        {
+            **asked,
+            # What was decided since lies between: only tasks with late open work are judged.
+            "low": first_id_at(now if oldest is None else moment_of(oldest)),
+            "high": first_id_at(now + _AHEAD),
+            "after": conf().missed_after_seconds,
+            "limit": _BATCH,
+        },
+    )
+    if bounds is not None:
+        bounds.lower(min(since if first is None else [*since, first]))
+    if count:
+        log.info("neglected_instants_unprepared", extra={"count": count})
+    # Without an instant removed, others hold the rows and decide on them.
+    if tasks >= _BATCH and count:
+        return True
+    # What was not prepared yet, and would be unasked.
+    plain.plan_until({p: stretch.until for p, stretch in found.items()})
+    run("leases/note_judged", asked)
+    partitions.neglected = {p: kept for p, kept in partitions.neglected.items() if p not in found}
+    return False

@@ -1,0 +1,88 @@
+"""What a restored installation would run, and the word that lets it (J5, F40).
+
+``restore --confirm`` shows the preview and confirms. Nothing of the past runs by accident: what
+was not started is for its misfire policy, what was under way comes back by rescue, at least once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from events import audit
+from executions.loop.clocks import database_now
+from executions.ownership import fence
+from shared.actor import Actor
+from shared.exceptions import Conflict
+from shared.sql import rows
+from tenants.models import Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyShare:
+    """Tasks of one misfire policy with instants in the past; ``prepared`` are in the ledger."""
+
+    policy: str
+    tasks: int
+    prepared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would run after the word, counted at one moment.
+
+    ``known_until`` is the last sign of a scheduler's life: what happened later is not known.
+    """
+
+    known_until: datetime
+    now: datetime
+    policies: list[PolicyShare]
+    running: int
+    outside: int
+    retries_due: int
+    retries_waiting: int
+    asked_due: int
+    bulk_jobs: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the form of ``restore --confirm --json``."""
+        return asdict(self)
+
+
+def preview() -> Preview:
+    """Return what would run; raise Conflict ``not_fenced`` when nothing is held back."""
+    if not fence.holds():
+        raise Conflict("Nothing is held back: no fence stands.", code="not_fenced")
+    known_until, now = rows("fence/last_sign")[0]
+    shares = [PolicyShare(*row) for row in rows("fence/overdue_tasks")]
+    running, outside, due, waiting, asked = rows("fence/unfinished")[0]
+    return Preview(
+        known_until=known_until,
+        now=now,
+        policies=shares,
+        running=running,
+        outside=outside,
+        retries_due=due,
+        retries_waiting=waiting,
+        asked_due=asked,
+        bulk_jobs=rows("fence/bulk_jobs_open")[0][0],
+    )
+
+
+def confirm(seen: Preview, *, actor: Actor) -> int:
+    """Let the installation run; return how much released work was taken back for the policies.
+
+    Raise Unavailable when Redis cannot be asked, Conflict when somebody else was first: then the
+    fence stands as before, or is gone.
+    """
+    taken_back = fence.take_back_released()
+    facts = {"known_until": seen.known_until, "confirmed_at": database_now()}
+    with transaction.atomic():
+        if not fence.lift():
+            raise Conflict("Somebody else has confirmed already.", code="not_fenced")
+        for tenant in Tenant.objects.order_by("id"):
+            audit.record(tenant.id, actor, "restore.confirmed", "tenant", tenant.id, after=facts)
+    return taken_back

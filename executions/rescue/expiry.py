@@ -1,0 +1,110 @@
+"""What becomes of work that went on without a worker of ours, once its holder fell silent.
+
+A part of rescue, for its partitions. A receiver that answered 202 and said no more has timed out;
+a worker that leased over the API and said no more is lost, which counts against the payload only
+when it had begun to report (D3, D8). What was to be cancelled, and outlived its grace, is
+cancelled.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from executions import transitions
+from executions.choices import AttemptOutcome, Status
+from executions.loop.clocks import database_now
+from executions.transitions import Finish
+from shared.sql import json_value, rows
+from wire import retry
+from wire.poison import refusal_after_loss
+from wire.retry import Ended, Known, Verdict
+
+_OVERRAN = "The job did not end within max_runtime_seconds."
+_SILENT = "No heartbeat came before the lease ended."
+_NEVER_BEGAN = "The worker leased it and was not heard of again."
+_CANCELLED = "The job was cancelled, and did not end by itself."
+
+
+class _Expired(NamedTuple):
+    """A row of the statement, in its order."""
+
+    id: UUID
+    token: int
+    attempt: int
+    max_attempts: int
+    lost_count: int
+    worker: str
+    cancel_requested: bool
+    policy: Any
+    started_at: datetime | None
+    status: str
+    leased: bool
+    scheduled_for: datetime
+    overran: bool | None
+
+    @property
+    def number(self) -> int:
+        """The attempt that ends; one that nobody saw begin is counted now."""
+        return self.attempt + (1 if self.status == Status.QUEUED else 0)
+
+    @property
+    def lost(self) -> bool:
+        """Whether a worker is lost; who overran was there."""
+        return self.leased and not self.overran
+
+
+def expire(bounds: dict[str, Any], limit: int) -> int:
+    """End the attempts whose lease is over; return how many."""
+    parameters = {**bounds, "limit": limit}
+    # Often, and mostly there is none: a transaction is two questions more.
+    if not rows("callback/expired", parameters):
+        return 0
+    with transaction.atomic():
+        # Locked until the commit: a heartbeat that comes now finds its lease gone.
+        found = [_Expired(*row) for row in rows("callback/expired", parameters)]
+        now = database_now()
+        return len(transitions.finish([_end_of(row, now) for row in found]))
+
+
+def _end_of(row: _Expired, now: datetime) -> Finish:
+    verdict = _verdict(row, now)
+    outcome = AttemptOutcome.WORKER_LOST if row.lost else AttemptOutcome.TIMED_OUT
+    return Finish(
+        execution_id=row.id,
+        token=row.token,
+        number=row.number,
+        status=verdict.status,
+        outcome=AttemptOutcome.CANCELLED if row.cancel_requested else outcome,
+        reason=verdict.reason,
+        retry_in=verdict.retry_in,
+        worker=row.worker,
+        started_at=row.started_at,
+        error_code="worker_lost" if row.lost else "heartbeat_lost",
+        error_message=_message(row),
+        lost=1 if row.lost and row.status == Status.RUNNING and not row.cancel_requested else 0,
+    )
+
+
+def _verdict(row: _Expired, now: datetime) -> Verdict:
+    policy = json_value(row.policy)
+    ended = Ended(row.number, row.max_attempts, row.scheduled_for, now, row.cancel_requested)
+    if not row.lost:
+        known = Known(refusal="" if "timeout" in policy.get("retry_on", ()) else "not_retryable")
+    else:
+        # Work that never began says nothing about whether it ends its workers.
+        before = row.lost_count if row.status == Status.RUNNING else -1
+        known = Known(refusal=refusal_after_loss(before), reason="worker_lost")
+    return retry.judge(ended, policy, random.random, known)
+
+
+def _message(row: _Expired) -> str:
+    if row.cancel_requested:
+        return _CANCELLED
+    if row.overran:
+        return _OVERRAN
+    return _NEVER_BEGAN if row.leased and row.status == Status.QUEUED else _SILENT

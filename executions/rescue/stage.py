@@ -1,0 +1,120 @@
+"""Stage 5: what was handed out and never started, or started and fell silent, comes back.
+
+Run by each scheduler for its partitions, every second while anything is queued or runs. Released
+work is voided at the start guard before it is taken back; work that the guard says has started
+counts as RUNNING. When a pool loses a worker, all that was queued for it comes back, since who of
+its workers held what is not known. Running work of a lost worker is taken back only after the
+recorder has read the outcome stream past the moment the loss was seen: what is there already wins.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from executions import transitions
+from executions.loop import looks
+from executions.loop.clocks import database_now
+from executions.loop.counts import Counts
+from executions.loop.lower_bounds import LowerBounds
+from executions.ownership.partitions import Partitions
+from executions.rescue import expiry, losses
+from executions.rescue.lost_workers import Silence
+from shared.exceptions import Unavailable
+from shared.redis_client import ConnectionFailed
+from shared.sql import rows
+from wire import start_guard
+
+log = logging.getLogger("executions.engine.rescue")
+
+_BATCH = 1000
+#: How long until the next look: while workers have something, and while they have nothing.
+_LOOK_SECONDS, _RESTING_SECONDS = 1.0, 3.0
+
+
+@dataclass(slots=True)
+class Rescuer:
+    """Takes lost work back for one scheduler."""
+
+    partitions: Partitions
+    silence: Silence = field(default_factory=Silence)
+    bounds: LowerBounds = field(default_factory=LowerBounds)
+    #: When the first is due of what came back unstarted.
+    _first: datetime | None = None
+
+    def run_once(self) -> Counts:
+        """Take back one batch of each kind; return how many executions came back."""
+        try:
+            # Heard also without partitions: who takes some over knows already who is silent.
+            self.silence.listen()
+            if not self.partitions.held:
+                return Counts(next_in=_LOOK_SECONDS)
+            held = list(self.partitions.held)
+            first = looks.first_lease(held, self.bounds)
+            if first is None:
+                self.partitions.inherited = {}
+                self.silence.lost(frozenset())
+                return Counts(next_in=_RESTING_SECONDS)
+            bounds, self._first = {"partitions": held, "first": first}, None
+            done = self._rescue_queued(bounds) + self._rescue_running(bounds)
+            done += expiry.expire(bounds, _BATCH)
+        except (*ConnectionFailed, Unavailable):
+            self.silence.interrupted()
+            raise
+        if done:
+            log.info("executions_rescued", extra={"count": done})
+        next_in = 0.0 if done >= _BATCH else _LOOK_SECONDS
+        return Counts(done=done, next_in=next_in, first=self._first)
+
+    def _rescue_queued(self, bounds: dict[str, Any]) -> int:
+        lost, inherited = self.silence.lost_ago(), self.partitions.inherited
+        incarnation, settled = self.silence.incarnation()
+        parameters = {
+            **bounds,
+            "incarnation": incarnation,
+            "settled": settled,
+            "pools": list(lost),
+            "lost_ago": list(lost.values()),
+            "inherited": list(inherited),
+            "since": list(inherited.values()),
+            "limit": _BATCH,
+        }
+        found = rows("rescue/expired_queued", parameters)
+        if not found:
+            self.partitions.inherited = {}
+            return 0
+        holders = start_guard.void([row[1] for row in found])
+        now = database_now()
+        with transaction.atomic():
+            # What others change now is found again in a second: to wait would be half a deadlock.
+            ids = [row[0] for row in found]
+            free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": ids})}
+            pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
+            moved = transitions.withdraw([(row[0], row[1]) for row, by in pairs if not by])
+            self.partitions.judge_again((row[2], row[3]) for row, by in pairs if not by)
+            self._first = min((row[3] for row, by in pairs if not by), default=None)
+            transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
+        if len(pairs) == len(found) < _BATCH:
+            # Not before: a failure or a locked row is for the next look.
+            self.partitions.inherited = {}
+        return len(moved)
+
+    def _rescue_running(self, bounds: dict[str, Any]) -> int:
+        named = {row[0] for row in rows("rescue/running_workers", bounds)}
+        lost_workers = self.silence.lost(named - {""})
+        if not named:
+            return 0
+        parameters = {
+            **bounds,
+            "lost_workers": lost_workers,
+            "expired_before": self.silence.recorded_until(),
+            "limit": _BATCH,
+        }
+        with transaction.atomic():
+            found = rows("rescue/lost_running", parameters)
+            now = database_now()
+            return len(transitions.finish([losses.end_of(row, now) for row in found]))

@@ -1,0 +1,383 @@
+"""Every write of an execution's state, one function per verb.
+
+Each takes a batch and returns what really moved: the statement's guard (states and fencing
+token) decides, and a row that is no longer ours is simply not among the answers. The event and
+the dependent rows (attempt, dead letter) are written in the same statement or transaction; the
+caller has opened it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from executions.choices import AttemptOutcome, Status
+from executions.ledger import final_log, minute_stats, settling
+from executions.ledger.days import ensure_days_of
+from executions.ledger.settling import Moved, Settled, joined
+from shared.conf import conf
+from shared.ids import attempt_id, new_id
+from shared.sql import rows, run
+from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
+
+_CANCEL_AT_ONCE = 5000
+_TASK = Moved._fields.index("task_id")
+#: How long work that goes on without a worker of ours may, once it is to be cancelled.
+CANCEL_GRACE_SECONDS = 30.0
+
+
+class Finish(NamedTuple):
+    """What came of one attempt; ``status`` is the state that the execution moves to.
+
+    ``retry_in`` seconds count from the database's now. ``lost`` is 1 when the worker died while
+    it ran (D8).
+    """
+
+    execution_id: UUID
+    token: int
+    number: int
+    status: str
+    outcome: str
+    reason: str = ""
+    retry_in: float = 0.0
+    worker: str = ""
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    response_status: int | None = None
+    error_code: str = ""
+    error_message: str = ""
+    timings: str = "{}"
+    sealed_response: bytes | None = None
+    lost: int = 0
+    sealed_result: bytes | None = None
+
+
+class Claimed(NamedTuple):
+    """A row of the claim statement: everything that the message needs."""
+
+    id: UUID
+    tenant_id: UUID
+    task_id: UUID
+    revision: int
+    scheduled_for: datetime
+    due_at: datetime
+    attempt: int
+    max_attempts: int
+    token: int
+    lease_expires_at: datetime
+    priority: int
+    sealed_payload: bytes | None
+    #: None, like the two below, where the claim does not see the row's version yet.
+    #: Without the URL of a webhook, which is ``url``.
+    target: dict[str, Any]
+    retry_policy: dict[str, Any]
+    sealed: bytes
+    destination: str
+    lost_count: int
+    sealed_progress: bytes | None
+    #: Task's name, labels and last success (as text) where the target has templates, else None.
+    named: dict[str, Any] | None
+    #: The limits of its destination; None also where it has none of its own.
+    max_in_flight: int | None = None
+    rate_per_second: float | None = None
+    breaker: bool | None = None
+    #: The trace that it continues, None for one of its own.
+    trace_context: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beaten:
+    """What a heartbeat found: whose it is, whether it is to end, and until when it is leased."""
+
+    task_id: UUID
+    tenant_id: UUID
+    pool: str
+    worker: str
+    cancel_requested: bool
+    lease_expires_at: datetime
+    began: bool
+
+
+def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
+    """PENDING or RETRYING to QUEUED for a batch of due work, each under a new token.
+
+    Return also how many stay behind: parked, because their destinations have no room, or handed
+    back, because their definition is not visible yet.
+    """
+    found = rows("dispatch/claim_due", parameters)
+    claimed = [Claimed._make(row[:-1]) for row in found if row[0] is not None]
+    # The race: an edit that commits between the claim's snapshot and its row lock. The claim gets
+    # the row of the new version and does not see that version; the next pass does.
+    unread = [(row.id, row.token) for row in claimed if not row.target]
+    if unread:
+        withdraw(unread)
+        claimed = [row for row in claimed if row.target]
+    return claimed, found[0][-1] + len(unread)
+
+
+def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
+    """PENDING or RETRYING to QUEUED for due work of a pool that a worker outside leases."""
+    return [Claimed(*row) for row in rows("pull/claim", parameters)]
+
+
+def mark_running(
+    started: Sequence[tuple[UUID, int, str, datetime]],
+) -> list[UUID]:
+    """QUEUED to RUNNING for (execution, token, worker, started at); return what moved."""
+    if not started:
+        return []
+    moved = joined(
+        "complete/start",
+        {
+            "ids": [row[0] for row in started],
+            "tokens": [row[1] for row in started],
+            "workers": [row[2] for row in started],
+            "started_at": [row[3] for row in started],
+            "margin": conf().lease_margin_seconds,
+        },
+    )
+    settling.begin_tasks([row[1] for row in moved])
+    return [row[0] for row in moved]
+
+
+def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> list[UUID]:
+    """QUEUED or RUNNING to RUNNING at the receiver, which said 202; return what moved.
+
+    For (execution, token, worker, started at, accepted at). From here on heartbeats keep the lease.
+    """
+    if not accepted:
+        return []
+    ids, tokens, workers, started_at, at = (list(column) for column in zip(*accepted, strict=True))
+    moved = joined(
+        "callback/accept",
+        {
+            "ids": ids,
+            "tokens": tokens,
+            "workers": workers,
+            "started_at": started_at,
+            "at": at,
+            "grace": CANCEL_GRACE_SECONDS,
+        },
+    )
+    settling.begin_tasks([row[1] for row in moved])
+    return [row[0] for row in moved]
+
+
+def heartbeat(
+    execution_id: UUID, token: int, progress: bytes | None, extend_seconds: float | None
+) -> Beaten | None:
+    """Extend the lease of work that goes on without a worker of ours; None for a stale token.
+
+    The first one of a QUEUED execution moves it to RUNNING. ``progress`` is sealed.
+    """
+    found = rows(
+        "callback/heartbeat",
+        {
+            "id": execution_id,
+            "token": token,
+            "progress": progress,
+            "extend": extend_seconds,
+            "grace": CANCEL_GRACE_SECONDS,
+        },
+    )
+    if not found:
+        return None
+    beaten = Beaten(*found[0])
+    if beaten.began:
+        settling.begin_tasks([beaten.task_id])
+    return beaten
+
+
+def finish(finishes: Sequence[Finish]) -> list[UUID]:
+    """Move each execution to what came of its attempt, with attempt, event and dead letter.
+
+    This is succeed, schedule_retry, dead_letter and the end of a cancel in one batch; return
+    the executions that moved. A stale token is missing from the answer, as is what had ended
+    before. The rows of the minute stay locked until the commit: it should be the last write of
+    its transaction.
+    """
+    if not finishes:
+        return []
+    ensure_days_of([entry.execution_id for entry in finishes])
+    again = [entry for entry in finishes if entry.status == Status.RETRYING]
+    run("complete/plan_hashed")
+    # First: what it leaves, because it is asked to be cancelled, ends.
+    found = rows("complete/try_again", _columns(again)) if again else []
+    if len(found) < len(finishes):
+        retrying = {row[0] for row in found}
+        left = [entry for entry in finishes if entry.execution_id not in retrying]
+        found += rows("complete/finish", _columns(left))
+    run("complete/plan_freely")
+    moved = [Moved._make(row) for row in settling.first_ends(found, _TASK)]
+    failed = [row.id for row in moved if row.status == Status.FAILED]
+    if failed:
+        _insert_dead_letters(failed, finishes)
+    if moved:
+        settling.settle([row.of_task for row in moved], [row.freed for row in moved if row.freed])
+        minute_stats.count([row.ended for row in moved])
+        final_log.note_ended([row.final for row in moved if row.without_success], finishes)
+    return [row.id for row in moved]
+
+
+def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
+    """QUEUED to PENDING for (execution, token) that the start guard has voided."""
+    return _hand_back(voided, "execution.withdrawn")
+
+
+def release(returned: Sequence[tuple[UUID, int]]) -> list[UUID]:
+    """QUEUED to PENDING for (execution, token) that a worker handed back unstarted."""
+    return _hand_back(returned, "execution.released")
+
+
+def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
+    """QUEUED to PENDING, parked, for (execution, token, reason, until): no room there now."""
+    if not deferred:
+        return []
+    parameters = {
+        "ids": [row[0] for row in deferred],
+        "tokens": [row[1] for row in deferred],
+        "reasons": [row[2] for row in deferred],
+    }
+    return [row[0] for row in joined("complete/defer", parameters)]
+
+
+def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
+    """PENDING, RETRYING or voided QUEUED to CANCELLED; return what moved.
+
+    So many at a time that no statement takes long; the tasks are settled once, at the end.
+    """
+    if not rows_:
+        return []
+    ensure_days_of([row[0] for row in rows_])
+    moved: list[tuple[Any, ...]] = []
+    for start in range(0, len(rows_), _CANCEL_AT_ONCE):
+        part = rows_[start : start + _CANCEL_AT_ONCE]
+        ends = joined(
+            "complete/cancel",
+            {
+                "ids": [row[0] for row in part],
+                "tokens": [row[1] for row in part],
+                "reason": reason,
+            },
+        )
+        moved += settling.first_ends(ends, task_at=1)
+    ids = [row[0] for row in moved]
+    if ids:
+        settling.settle(
+            [Settled._make((*row[:2], Status.CANCELLED, *row[2:5])) for row in moved],
+            freed=[row[5] for row in moved if row[5]],
+        )
+        final_log.note_cancelled(ids, reason)
+    return ids
+
+
+def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
+    """Mark RUNNING executions to be cancelled by their holder; return what was marked."""
+    if not ids:
+        return []
+    parameters = {
+        "ids": list(ids),
+        "reason": reason,
+        "grace": CANCEL_GRACE_SECONDS,
+    }
+    return [row[0] for row in rows("complete/request_cancel", parameters)]
+
+
+def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
+    """Gated PENDING to SKIPPED, decided by the gate; return what moved.
+
+    A task whose schedule has nothing left to run is at its end with it.
+    """
+    if not ids:
+        return []
+    ensure_days_of(ids)
+    ends = rows("gate/skip", {"ids": list(ids), "reason": reason})
+    moved = settling.first_ends(ends, task_at=1)
+    if moved:
+        settling.end_tasks(list({row[1] for row in moved}))
+    return [row[0] for row in moved]
+
+
+def insert_manual(parameters: dict[str, object]) -> UUID:
+    """Insert a PENDING execution outside the schedule: run now, retry."""
+    found: UUID = rows("changing/insert_manual", parameters)[0][0]
+    return found
+
+
+def insert_series(parameters: dict[str, object]) -> int:
+    """Insert gated PENDING executions of a backfill; return how many were not there yet."""
+    made: int = rows("backfill/insert_executions", parameters)[0][0]
+    return made
+
+
+def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:
+    if not returned:
+        return []
+    moved = joined(
+        "complete/hand_back",
+        {
+            "ids": [row[0] for row in returned],
+            "tokens": [row[1] for row in returned],
+            "event": event,
+        },
+    )
+    return [row[0] for row in moved]
+
+
+def _insert_dead_letters(failed: Sequence[UUID], finishes: Sequence[Finish]) -> None:
+    by_id = {entry.execution_id: entry for entry in finishes}
+    run(
+        "complete/insert_dead_letters",
+        {
+            "low": min(failed),
+            "high": max(failed),
+            "ids": [new_id() for _ in failed],
+            "execution_ids": list(failed),
+            "signatures": [signature(by_id[execution]) for execution in failed],
+        },
+    )
+
+
+def signature(entry: Finish) -> str:
+    """Return the cause of a failure in a form that equal causes share."""
+    if entry.error_code == "http_status":
+        return f"http_status:{entry.response_status}"
+    return entry.error_code or entry.reason
+
+
+def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
+    """Return the outcomes as arrays; None for one that says of all what a success at once says."""
+
+    def unless(usual: object, name: str, array: Callable[[list[Any]], object]) -> object:
+        values = [getattr(entry, name) for entry in finishes]
+        return None if values.count(usual) == len(values) else array(values)
+
+    return {
+        "ids": of_uuids([entry.execution_id for entry in finishes]),
+        "tokens": of_integers([entry.token for entry in finishes]),
+        "statuses": unless(Status.SUCCEEDED, "status", of_texts),
+        "reasons": unless("", "reason", of_texts),
+        "delays": unless(0.0, "retry_in", of_floats),
+        "attempt_ids": of_uuids(
+            [attempt_id(entry.execution_id, entry.number, entry.token) for entry in finishes]
+        ),
+        "outcomes": unless(AttemptOutcome.SUCCEEDED, "outcome", of_texts),
+        "workers": of_texts([entry.worker for entry in finishes]),
+        "started_at": of_moments([entry.started_at for entry in finishes]),
+        "finished_at": of_moments([entry.finished_at for entry in finishes]),
+        "response_status": of_integers([entry.response_status for entry in finishes]),
+        "error_codes": unless("", "error_code", of_texts),
+        "error_messages": unless("", "error_message", _of_messages),
+        "timings": of_texts([entry.timings for entry in finishes]),
+        "sealed": of_blobs([entry.sealed_response for entry in finishes]),
+        "lost": unless(0, "lost", of_integers),
+        "results": unless(None, "sealed_result", of_blobs),
+    }
+
+
+def _of_messages(values: list[str]) -> object:
+    return of_texts([value[:1000] for value in values])

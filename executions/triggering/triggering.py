@@ -1,0 +1,199 @@
+"""Make executions outside the schedule: run now, retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from events import audit
+from executions import transitions
+from executions.choices import FINAL, Trigger
+from executions.loop.clocks import database_now
+from executions.models import Execution
+from executions.payloads import as_readable, payload_of, seal_payload
+from shared.actor import Actor
+from shared.exceptions import Conflict, FieldError, InvalidInput
+from shared.ids import new_id, series_id
+from shared.notify import wake_schedulers_in
+from tasks import standing_pauses
+from tasks.limits import current_limits
+from tasks.models import Task
+from tasks.payloads import check_payload_size, json_problem
+from tasks.versions import is_redirected
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A payload that takes the place of the task's; absent when None is held."""
+
+    payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where an execution of a replay goes instead of where its task goes now."""
+
+    version: int
+    pool: str
+    destination: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An execution that was made, and what the audit log is to say of it, last."""
+
+    execution_id: UUID
+    change: audit.Change
+
+    @property
+    def execution(self) -> Execution:
+        """Return it, read anew."""
+        return Execution.objects.get(pk=self.execution_id)
+
+
+@transaction.atomic
+def run_task(
+    tenant_id: UUID, task_id: UUID, override: Override | None, *, actor: Actor
+) -> Execution:
+    """Run a task now, beside its schedule, also while it is paused."""
+    require_portable(override)
+    standing_pauses.share_active(tenant_id)
+    task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
+    made = begin_run(task, override, database_now(), actor)
+    wake_for_made()
+    audit.record_many(tenant_id, actor, [made.change])
+    return made.execution
+
+
+@transaction.atomic
+def retry_execution(
+    tenant_id: UUID, execution_id: UUID, override: Override | None, *, actor: Actor
+) -> Execution:
+    """Run a finished execution's work again, as a new execution linked to it.
+
+    The payload is the original's unless given; the target is the task's current one, so that a
+    mended task is what is retried. Raise Conflict while the original is unfinished.
+    """
+    require_portable(override)
+    standing_pauses.share_active(tenant_id)
+    original = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
+    tasks = lock_tasks([original.task_id])
+    made = begin_retry(original, tasks[original.task_id], override, database_now(), actor)
+    wake_for_made()
+    audit.record_many(tenant_id, actor, [made.change])
+    return made.execution
+
+
+def require_portable(override: Override | None) -> None:
+    """Raise InvalidInput for a payload that cannot be carried; doors that read text have judged."""
+    problem = json_problem(override.payload, "#/payload") if override else None
+    if problem:
+        raise InvalidInput([FieldError(*problem)], problem[2])
+
+
+def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
+    """Lock tasks, deleted ones too; return them by id."""
+    # The race: the recorder settles the tasks of its batch. Two that lock more than one in
+    # different orders would each hold what the other wants; everybody goes by id.
+    tasks = Task.objects.filter(pk__in=set(task_ids))
+    return {task.id: task for task in tasks.locked()}
+
+
+def begin_run(task: Task, override: Override | None, now: datetime, actor: Actor) -> Made:
+    """Insert a run of a locked task; the caller wakes and audits, once for all that it makes."""
+    execution_id = _insert(task, override, None, now, actor)
+    return Made(
+        execution_id, audit.Change("task.run", "task", task.id, after={"id": str(execution_id)})
+    )
+
+
+def begin_retry(
+    original: Execution, task: Task, override: Override | None, now: datetime, actor: Actor
+) -> Made:
+    """Insert the retry of a locked execution; the caller wakes and audits, as after a run."""
+    wanted = _payload_for(original, override)
+    return _retried(original, retry_of(original, task, wanted, now, actor))
+
+
+def begin_replay(
+    original: Execution, task: Task, find_route: Callable[[], Route], now: datetime, actor: Actor
+) -> Made:
+    """Insert the replay of a locked execution into another place, as :func:`begin_retry`."""
+    wanted = _payload_for(original, None)
+    _require_there(task)
+    return _retried(original, _insert(task, wanted, original, now, actor, find_route()))
+
+
+def _payload_for(original: Execution, override: Override | None) -> Override:
+    if original.status not in FINAL:
+        raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
+    return override or Override(as_readable(partial(payload_of, original)).whole())
+
+
+def _retried(original: Execution, execution_id: UUID) -> Made:
+    facts = {"id": str(execution_id)}
+    return Made(
+        execution_id, audit.Change("execution.retried", "execution", original.id, None, facts)
+    )
+
+
+def retry_of(
+    original: Execution, task: Task, override: Override, now: datetime, actor: Actor
+) -> UUID:
+    """Insert the retry of an execution of a locked task; return its id. The caller wakes.
+
+    What was replayed into another place goes there again, never where the task goes. Raise
+    Conflict ``task_deleted``: nothing of a deleted task runs.
+    """
+    _require_there(task)
+    route = None
+    if is_redirected(original.revision):
+        route = Route(original.revision, original.pool, original.destination)
+    return _insert(task, override, original, now, actor, route)
+
+
+def _require_there(task: Task) -> None:
+    if task.deleted_at is not None:
+        raise Conflict("The task has been deleted.", code="task_deleted")
+
+
+def wake_for_made() -> None:
+    """Wake the schedulers for what this transaction has made, which is due at once."""
+    wake_schedulers_in(0.0)
+
+
+def _insert(
+    task: Task,
+    override: Override | None,
+    original: Execution | None,
+    now: datetime,
+    actor: Actor,
+    route: Route | None = None,
+) -> UUID:
+    """Insert a run, or the retry of an execution, in the trace of the call that asks for it."""
+    trigger = Trigger.RETRY if original else Trigger.MANUAL
+    execution_id = series_id(task.id, now, now, f"{trigger}:{new_id()}")
+    if override is not None:
+        check_payload_size(override.payload, current_limits().payload_bytes)
+    return transitions.insert_manual(
+        {
+            "id": execution_id,
+            "task": task.id,
+            "revision": route.version if route else task.version,
+            "pool": route.pool if route else None,
+            "destination": route.destination if route else None,
+            "trigger": trigger.value,
+            "scheduled_for": original.scheduled_for if original else now,
+            "sealed_payload": (
+                seal_payload(override.payload, execution_id) if override is not None else None
+            ),
+            "parent": original.id if original else None,
+            "trace": actor.trace or None,
+        }
+    )

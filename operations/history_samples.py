@@ -1,0 +1,171 @@
+"""A made-up past for demonstrations: finished executions with attempts and dead letters.
+
+Every row is marked: trigger ``backfill``, and :data:`MARK` as reason and worker. Nothing here
+writes an event, so no alert goes out; the minutes of the pictures are filled in.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from events import audit
+from executions.choices import AttemptOutcome, Status
+from executions.ledger import minute_stats
+from executions.ledger.minute_stats import Ended
+from shared.actor import Actor
+from shared.encryption import seal_json
+from shared.ids import attempt_id, execution_id, new_id
+from shared.sql import run
+
+#: What every made-up row says of itself.
+MARK = "demo_history"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One made-up execution; with an ``error_code`` it failed after its last attempt."""
+
+    task_id: UUID
+    at: datetime
+    delay_ms: float
+    duration_ms: float
+    attempts: int = 1
+    max_attempts: int = 1
+    timeout_seconds: float = 30.0
+    retry_after_seconds: float = 30.0
+    answer: int | None = 200
+    error_code: str = ""
+    error_message: str = ""
+    body: bytes = b'{"ok": true}'
+
+    @property
+    def id(self) -> UUID:
+        """Return the id, the same for the same task and time."""
+        return execution_id(self.task_id, self.at, MARK)
+
+    @property
+    def status(self) -> Status:
+        """Return what came of it."""
+        return Status.FAILED if self.error_code else Status.SUCCEEDED
+
+    @property
+    def signature(self) -> str:
+        """Return the cause in the form of real failures."""
+        is_status = self.error_code == "http_status"
+        return f"http_status:{self.answer}" if is_status else self.error_code
+
+    def due_at(self, number: int) -> datetime:
+        """Return when the attempt was due: its time, or the wait after the one before."""
+        if number == 1:
+            return self.at
+        return self.finished_at(number - 1) + timedelta(seconds=self.retry_after_seconds)
+
+    def started_at(self, number: int) -> datetime:
+        """Return when the attempt began."""
+        return self.due_at(number) + timedelta(milliseconds=self.delay_ms)
+
+    def finished_at(self, number: int) -> datetime:
+        """Return when the attempt ended."""
+        return self.started_at(number) + timedelta(milliseconds=self.duration_ms)
+
+
+@transaction.atomic
+def insert_history(tenant_id: UUID, samples: Sequence[Sample], *, actor: Actor) -> int:
+    """Write the samples of the tenant's tasks; return how many were new.
+
+    The day tables of their times must exist.
+    """
+    if not samples:
+        return 0
+    made = run("history/insert_executions", _executions(tenant_id, samples))
+    run("history/insert_attempts", _attempts(tenant_id, samples))
+    failed = [sample for sample in samples if sample.status == Status.FAILED]
+    if failed:
+        run("history/insert_letters", _letters(failed))
+    minute_stats.count(_ended(tenant_id, sample) for sample in samples)
+    after = {"executions": made, "dead_letters": len(failed)}
+    audit.record(tenant_id, actor, "history.made_up", "tenant", tenant_id, after=after)
+    return made
+
+
+def _executions(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
+    return {
+        "tenant": tenant_id,
+        "mark": MARK,
+        "ids": [sample.id for sample in samples],
+        "tasks": [sample.task_id for sample in samples],
+        "at": [sample.at for sample in samples],
+        "statuses": [sample.status.value for sample in samples],
+        "started_at": [sample.started_at(1) for sample in samples],
+        "finished_at": [sample.finished_at(sample.attempts) for sample in samples],
+        "delays": [sample.delay_ms for sample in samples],
+        "attempts": [sample.attempts for sample in samples],
+        "most": [sample.max_attempts for sample in samples],
+        "timeouts": [sample.timeout_seconds for sample in samples],
+        "due_at": [sample.due_at(sample.attempts) for sample in samples],
+        "answers": [sample.answer for sample in samples],
+        "codes": [sample.error_code for sample in samples],
+        "messages": [sample.error_message for sample in samples],
+    }
+
+
+def _attempts(tenant_id: UUID, samples: Sequence[Sample]) -> dict[str, Any]:
+    tries = [(sample, number) for sample in samples for number in range(1, sample.attempts + 1)]
+    return {
+        "tenant": tenant_id,
+        "mark": MARK,
+        "ids": [attempt_id(sample.id, number, 0) for sample, number in tries],
+        "executions": [sample.id for sample, _ in tries],
+        "numbers": [number for _, number in tries],
+        "due_at": [sample.due_at(number) for sample, number in tries],
+        "started_at": [sample.started_at(number) for sample, number in tries],
+        "finished_at": [sample.finished_at(number) for sample, number in tries],
+        "outcomes": [_outcome(sample) for sample, _ in tries],
+        "codes": [sample.error_code for sample, _ in tries],
+        "messages": [sample.error_message for sample, _ in tries],
+        "answers": [sample.answer for sample, _ in tries],
+        "sealed": [_sealed_answer(sample) for sample, _ in tries],
+    }
+
+
+def _letters(failed: Sequence[Sample]) -> dict[str, Any]:
+    ids = [sample.id for sample in failed]
+    return {
+        "ids": [new_id() for _ in failed],
+        "executions": ids,
+        "signatures": [sample.signature for sample in failed],
+        "low": min(ids),
+        "high": max(ids),
+    }
+
+
+def _outcome(sample: Sample) -> str:
+    if sample.error_code.startswith("timeout"):
+        return AttemptOutcome.TIMED_OUT.value
+    failed = sample.status == Status.FAILED
+    return (AttemptOutcome.FAILED if failed else AttemptOutcome.SUCCEEDED).value
+
+
+def _sealed_answer(sample: Sample) -> bytes | None:
+    """Return the answer as an attempt keeps it; none where the receiver gave none."""
+    if sample.answer is None:
+        return None
+    captured = {
+        "headers": [["Content-Type", "application/json"]],
+        "body": base64.b64encode(sample.body).decode(),
+        "truncated": False,
+        "address": "127.0.0.1",
+    }
+    return seal_json(captured, f"response:{sample.id}".encode())
+
+
+def _ended(tenant_id: UUID, sample: Sample) -> Ended:
+    minute = sample.finished_at(sample.attempts).replace(second=0, microsecond=0)
+    return Ended(sample.id, tenant_id, sample.status.value, 1, sample.delay_ms, minute)

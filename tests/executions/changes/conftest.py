@@ -1,0 +1,19 @@
+"""Redis that is away."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.closed_redis import closed_redis
+
+
+@pytest.fixture
+def no_redis(monkeypatch):
+    """Let every question to Redis meet a closed port."""
+    closed = closed_redis()
+
+    def cut() -> None:
+        for place in ("wire.start_guard.client", "executions.loop.control.client"):
+            monkeypatch.setattr(place, lambda: closed)
+
+    return cut
