@@ -128,7 +128,7 @@ def _make_due(tenant_id: UUID, now: datetime) -> None:
     from shared.actor import COMMAND
     from tasks.creation import create_tasks
     from tasks.limits import current_limits
-    from tasks.validation import parse_create
+    from tasks.validation.bodies import parse_create
 
     limits = current_limits()
     due = {"schedule": {"run_at": now.isoformat()}}

@@ -90,7 +90,7 @@ def create(count: int) -> None:
     from shared.actor import COMMAND
     from tasks.creation import create_tasks
     from tasks.limits import current_limits
-    from tasks.validation import parse_create
+    from tasks.validation.bodies import parse_create
     from tenants.services import create_tenant
 
     tenant = create_tenant("herd", actor=COMMAND, unlimited=True)

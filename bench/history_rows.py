@@ -114,7 +114,7 @@ def _make_tasks(member: Member, count: int) -> list[UUID]:
     from shared.instants import format_instant
     from tasks.creation import create_tasks
     from tasks.limits import current_limits
-    from tasks.validation import parse_create
+    from tasks.validation.bodies import parse_create
 
     now, limits = database_now(), current_limits()
     bodies = [

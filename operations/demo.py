@@ -28,7 +28,7 @@ from tasks.creation import create_tasks
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.services import Pause
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tenants.choices import Role
 from tenants.models import Tenant
 from tenants.services import create_tenant, set_member

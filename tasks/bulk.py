@@ -24,7 +24,7 @@ from tasks.limits import Limits
 from tasks.models import Task
 from tasks.repeats import Repeats
 from tasks.standing_pauses import share
-from tasks.validation import parse_create, parse_one_of_many
+from tasks.validation.bodies import parse_create, parse_one_of_many
 
 MAX_TASKS = 10_000
 #: More would not go into the socket while the database works on the chunk before.

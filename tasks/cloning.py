@@ -17,7 +17,7 @@ from tasks.definition import Definition
 from tasks.limits import NAME_LENGTH
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.validation import parse_clone
+from tasks.validation.bodies import parse_clone
 
 _SUFFIX = " (copy)"
 

@@ -21,7 +21,7 @@ from tasks.schedules.base import Spec
 from tasks.schedules.jitter import due_until, in_words, jitter_of
 from tasks.schedules.zones import find_zone
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
-from tasks.validation_schedule import (
+from tasks.validation.schedule import (
     TIMING_HINT,
     Clock,
     read_instant,

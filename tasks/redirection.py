@@ -20,9 +20,9 @@ from tasks.kept_secrets import REFUSED_CODE, is_moved, refuse_moved
 from tasks.limits import POOL_NAME_LENGTH, Limits
 from tasks.masking import mask_target, masked_places
 from tasks.repeats import Repeats
-from tasks.validation_pools import is_pool_name
-from tasks.validation_target import read_target
-from tasks.validation_urls import read_url
+from tasks.validation.pools import is_pool_name
+from tasks.validation.target import read_target
+from tasks.validation.urls import read_url
 
 #: Parts of a webhook that prove who sends it, or say by which way.
 _LEFT_OUT = ("auth", "tls", "proxy")

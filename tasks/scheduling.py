@@ -19,7 +19,7 @@ from shared.sql import rows
 from tasks.calendars import limits_of
 from tasks.creation import create_task
 from tasks.models import Task
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tenants.services import get_tenant
 

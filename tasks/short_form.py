@@ -13,7 +13,7 @@ from typing import Any
 from shared.json_pointer import child
 from tasks.definition import TARGET_DEFAULTS
 from tasks.field_reader import Errors, called_in_json, spell, suggest
-from tasks.validation_schedule import SCHEDULE_FIELDS
+from tasks.validation.schedule import SCHEDULE_FIELDS
 
 #: Names that only the short form has.
 _ALIASES = {"start_date": "start_at", "end_date": "end_at"}

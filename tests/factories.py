@@ -28,7 +28,7 @@ from shared.redis_client import INCARNATION_KEY, client, lua
 from tasks.calendars import limits_of
 from tasks.creation import create_task
 from tasks.models import Task, TaskRevision
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant
 from wire import start_guard

@@ -26,7 +26,7 @@ from tasks.cloning import clone_task
 from tasks.definition import Definition, to_long
 from tasks.models import Task, TaskRevision
 from tasks.revisions import definition_of, own_revisions, read_definition
-from tasks.validation import StatusChange
+from tasks.validation.bodies import StatusChange
 from tasks.versions import is_redirected
 
 

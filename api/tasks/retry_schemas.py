@@ -17,7 +17,7 @@ from api.tasks.schema_parts import (
 from tasks import choices
 from tasks.definition import RETRY_DEFAULTS
 from tasks.limits import RUNTIME_SECONDS
-from tasks.validation_retry import MAX_ATTEMPTS, MAX_DELAY_SECONDS, RULES
+from tasks.validation.retry import MAX_ATTEMPTS, MAX_DELAY_SECONDS, RULES
 
 _RULE: Schema = closed(
     {

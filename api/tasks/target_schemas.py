@@ -28,7 +28,7 @@ from tasks.definition import (
     POOL_TARGET_DEFAULTS,
     TARGET_DEFAULTS,
 )
-from tasks.validation_worked import (
+from tasks.validation.worked import (
     ARGUMENT_BYTES,
     ARGUMENTS,
     EXIT_CODES,

@@ -41,7 +41,7 @@ from tasks.limits import (
     OWNER_LENGTH,
 )
 from tasks.models import Task
-from tasks.validation import StatusChange, parse_patch, parse_replace
+from tasks.validation.bodies import StatusChange, parse_patch, parse_replace
 
 _ORDERS = {
     "-created_at": ("-created_at", "-id"),

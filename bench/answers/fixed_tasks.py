@@ -181,7 +181,7 @@ def _make(tenant: Tenant, plan: Planned, task_id: UUID) -> Task:
     from tasks.calendars import limits_of
     from tasks.creation import create_task
     from tasks.models import Task
-    from tasks.validation import parse_create
+    from tasks.validation.bodies import parse_create
 
     # Intervals count from here, so that the instants of the history are the schedule's.
     begin = {"start_at": f"{CREATED:%Y-%m-%dT%H:%M:%SZ}"} if "every" in plan.schedule else {}

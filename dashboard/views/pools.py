@@ -15,7 +15,7 @@ from shared.conf import conf
 from shared.exceptions import Conflict, NotFound
 from tasks.definition import PULL_PREFIX
 from tasks.models import Task
-from tasks.validation_pools import is_pool_name
+from tasks.validation.pools import is_pool_name
 from tenants.choices import Role
 
 _TASKS = 20

@@ -17,7 +17,8 @@ from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page, run_once
 from dashboard.pictures.attempt_phases import AttemptFacts
-from dashboard.task_form import (
+from dashboard.task_form.choices import CHOICES, TEMPLATE_NAMES, open_parts
+from dashboard.task_form.form import (
     EMPTY,
     UNITS,
     field_errors,
@@ -27,10 +28,9 @@ from dashboard.task_form import (
     read_form,
     secrets_of,
 )
-from dashboard.task_form_choices import CHOICES, TEMPLATE_NAMES, open_parts
-from dashboard.task_form_retry import rule_rows
-from dashboard.task_form_target import kind_of
-from dashboard.task_form_values import show_plain
+from dashboard.task_form.retry import rule_rows
+from dashboard.task_form.target import kind_of
+from dashboard.task_form.values import show_plain
 from dashboard.views.task_preview import form_fields
 from executions.changes import changing
 from executions.loop.clocks import database_now
@@ -47,7 +47,7 @@ from tasks.importers.pasted import parse_pasted
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.zones import zone_names
-from tasks.validation import StatusChange, parse_copy, parse_create, parse_replace
+from tasks.validation.bodies import StatusChange, parse_copy, parse_create, parse_replace
 from tenants.choices import Role
 
 _VERSION = re.compile(r"[0-9]{1,9}")

@@ -16,7 +16,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from dashboard.access import ConsoleRequest, page
-from dashboard.task_form import judge_schedule
+from dashboard.task_form.form import judge_schedule
 from executions.loop.clocks import database_now
 from insight.forecast.what_if import compare
 from shared.exceptions import InvalidInput
@@ -27,7 +27,7 @@ from tasks.models import Task
 from tasks.preview import preview
 from tasks.revisions import read_definition
 from tasks.schedules.notes import NOTE_TEXTS
-from tasks.validation import parse_replace
+from tasks.validation.bodies import parse_replace
 from tenants.choices import Role
 
 _FIRES = 10

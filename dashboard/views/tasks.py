@@ -36,7 +36,7 @@ from tasks.models import Task
 from tasks.revisions import own_revisions, read_definition
 from tasks.services import Pause
 from tasks.standing_pauses import describe
-from tasks.validation import StatusChange
+from tasks.validation.bodies import StatusChange
 from tenants.choices import Role
 
 _PARAMETERS = {

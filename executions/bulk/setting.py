@@ -30,7 +30,7 @@ from tasks.limits import Limits, current_limits
 from tasks.masking import mask_target
 from tasks.models import Task
 from tasks.revisions import Readable, read_readable
-from tasks.validation import StatusChange, parse_patch
+from tasks.validation.bodies import StatusChange, parse_patch
 
 _TARGETS: tuple[dict[str, Any], ...] = (
     {"url": "https://example.com/"},

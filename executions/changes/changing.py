@@ -30,7 +30,7 @@ from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import Pause
-from tasks.validation import StatusChange
+from tasks.validation.bodies import StatusChange
 
 #: From the current definition to the next one, and whether to pause or resume besides.
 Edit = Callable[[Definition, datetime], tuple[Definition, StatusChange | None]]

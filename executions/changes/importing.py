@@ -28,7 +28,7 @@ from tasks.limits import Limits
 from tasks.models import Task
 from tasks.revisions import read_definitions
 from tasks.services import Pause, spec_of
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 
 #: Instants that a plan shows of each task.

@@ -24,7 +24,7 @@ from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from tasks.definition import PULL_PREFIX
 from tasks.models import Task
-from tasks.validation_pools import is_pool_name
+from tasks.validation.pools import is_pool_name
 from wire import heartbeats
 from wire.heartbeats import WorkerInfo
 

@@ -43,7 +43,7 @@ from tasks.calendars import limits_of
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.validation import parse_copy, parse_create
+from tasks.validation.bodies import parse_copy, parse_create
 from tenants.services.signing_secrets import active_signing_secrets
 from tenants.signing import open_signing_secret
 from tenants.suspension import require_active

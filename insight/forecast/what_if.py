@@ -27,7 +27,7 @@ from tasks.schedules.base import MICROSECOND, Occurrence, Spec
 from tasks.schedules.jitter import due_at, gaps_from, in_words, jitter_of
 from tasks.schedules.minutes import MINUTE, Spread, Stretch, count_minutes
 from tasks.services import require_pausable, require_resumable, spec_of
-from tasks.validation import StatusChange, parse_patch
+from tasks.validation.bodies import StatusChange, parse_patch
 
 #: Instants that are compared (A9).
 COUNT = 100

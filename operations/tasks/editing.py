@@ -34,7 +34,7 @@ from tasks.export_keys import keep_keys, take_keys, tasks_by_key
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import spec_of
-from tasks.validation import StatusChange, parse_patch
+from tasks.validation.bodies import StatusChange, parse_patch
 
 _FIRES = 3
 _ENVELOPE = {"tasks", "schema"}

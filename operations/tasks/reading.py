@@ -19,7 +19,7 @@ from tasks.export_keys import FIELD, key_of
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
 from tasks.schedules.zones import find_zone
-from tasks.validation import LONG_FIELDS
+from tasks.validation.bodies import LONG_FIELDS
 
 NAME_WIDTH = 33
 _FIRES = 5

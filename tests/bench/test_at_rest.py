@@ -27,7 +27,7 @@ from bench.installation import Installation, InstallationError
 from executions.loop.clocks import from_epoch
 from operations.proof.percentiles import distribution
 from tasks.choices import TaskType
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tests.tasks.bodies import LIMITS, NOW
 
 FAR = from_epoch(1_900_000_000)

@@ -6,7 +6,7 @@ from bench import creation
 from bench.creation import Bulk, Singles, body_of
 from executions.loop.clocks import from_epoch
 from operations.proof.percentiles import distribution
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tests.tasks.bodies import LIMITS
 
 

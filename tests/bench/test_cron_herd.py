@@ -10,7 +10,7 @@ from bench import cron_herd
 from bench.cron_herd import Herd, first_minute
 from tasks.limits import current_limits
 from tasks.schedules import spec
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 
 FIRST = datetime(2026, 11, 22, 23, 58, tzinfo=UTC)
 HERD = Herd(10, 5, FIRST)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from dashboard.task_form import EMPTY, field_errors, form_of, judge_form, read_form
+from dashboard.task_form.form import EMPTY, field_errors, form_of, judge_form, read_form
 from shared.exceptions import InvalidInput
 from shared.redaction import MASK
 from tasks.definition import Definition, to_long
-from tasks.validation import parse_create, parse_replace
+from tasks.validation.bodies import parse_create, parse_replace
 from tests.tasks.bodies import LIMITS, NOW
 
 URL = "https://api.example.com/reports"

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.task_form import EMPTY, read_form
+from dashboard.task_form.form import EMPTY, read_form
 from dashboard.urls import urlpatterns
 from shared.exceptions import InvalidInput, TooLarge
 from tasks.choices import TARGET_KINDS
 from tasks.models import Calendar
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tests.dashboard.conftest import alpha, browser  # noqa: F401 - fixtures
 from tests.factories import daily, make_dead_letter, make_execution, make_task
 from tests.tasks.bodies import LIMITS, NOW

@@ -15,7 +15,7 @@ from shared.backoff import bounds
 from tasks.definition import Definition
 from tasks.limits import Limits
 from tasks.schedules.spec import parse
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 
 NOW = datetime(2026, 11, 20, 8, 0, 30, tzinfo=UTC)
 LIMITS = Limits(payload_bytes=1024, allow_list=AllowList(("127.0.0.1/32",)))

@@ -26,7 +26,7 @@ from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.preview import preview
 from tasks.services import spec_of
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tests.factories import ACTOR, TARGET, executions_of
 

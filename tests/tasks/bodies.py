@@ -10,7 +10,7 @@ from shared.addresses import AllowList
 from shared.exceptions import InvalidInput
 from tasks.definition import Definition
 from tasks.limits import Limits
-from tasks.validation import StatusChange, parse_create, parse_patch
+from tasks.validation.bodies import StatusChange, parse_create, parse_patch
 
 NOW = datetime(2026, 11, 20, 8, 0, 0, 123456, tzinfo=UTC)
 LIMITS = Limits(

@@ -14,7 +14,7 @@ from tasks.calendar_content import read_content
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.services import spec_of
-from tasks.validation import parse_create, parse_patch
+from tasks.validation.bodies import parse_create, parse_patch
 from tests.factories import ACTOR, make_task
 from tests.support.calendars import EASTER, make_calendar, under
 

@@ -13,7 +13,7 @@ from shared.ids import partition_of
 from tasks import creation
 from tasks.models import Pause, Task, TaskRevision
 from tasks.revisions import read_definition
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, once, reload
 from tests.tasks.bodies import LIMITS, LONG, NOW

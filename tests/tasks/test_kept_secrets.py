@@ -11,7 +11,7 @@ import pytest
 from shared.exceptions import InvalidInput
 from shared.redaction import MASK
 from tasks.definition import Definition, to_long
-from tasks.validation import parse_copy, parse_replace
+from tasks.validation.bodies import parse_copy, parse_replace
 from tests.support.certificates import pem_pair
 from tests.tasks.bodies import AUTHS, COMMAND, LIMITS, MINIMAL, NOW, create, patch, with_target
 

@@ -8,7 +8,7 @@ import pytest
 from shared.conf import conf
 from tasks.calendars import limits_of
 from tasks.limits import commands_of, current_limits
-from tasks.validation import parse_create, parse_patch, parse_replace
+from tasks.validation.bodies import parse_create, parse_patch, parse_replace
 from tenants.models import ApiKey, Tenant
 from tests.factories import make_key
 from tests.tasks.bodies import MINIMAL, NOW, problems

@@ -7,7 +7,7 @@ import pytest
 from shared.redaction import MASK
 from tasks.definition import to_long
 from tasks.masking import keep_masked, mask_target, masked_places
-from tasks.validation import parse_replace
+from tasks.validation.bodies import parse_replace
 from tests.tasks.bodies import (
     AUTHS,
     COMMAND,

@@ -8,7 +8,7 @@ from uuid import UUID
 from tasks.definition import to_long
 from tasks.models import Pause
 from tasks.presentation import present_next, present_paused_by, present_task
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tests.tasks.bodies import LIMITS, LONG, MINIMAL, NOW, create
 
 TASK_ID = UUID("0199b6f0-0000-7000-8000-000000000001")

@@ -7,7 +7,7 @@ import pytest
 from shared.exceptions import InvalidInput
 from tasks.field_reader import Errors
 from tasks.repeats import Repeats
-from tasks.validation import parse_one_of_many
+from tasks.validation.bodies import parse_one_of_many
 from tests.factories import daily, once
 from tests.tasks.bodies import AUTHS, LIMITS, LONG, MINIMAL, NOW, SHORT, TARGETS, create, problems
 from tests.tasks.bodies import with_target as with_target_of

@@ -5,7 +5,7 @@ import pytest
 from events.models import AuditEntry
 from shared.redaction import MASK
 from tasks.revisions import read_definition
-from tasks.validation import LONG_FIELDS
+from tasks.validation.bodies import LONG_FIELDS
 from tests.factories import TARGET, daily, make_task, once, reload
 
 

@@ -6,7 +6,7 @@ from executions.changes import changing
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.services import Pause
-from tasks.validation import parse_patch
+from tasks.validation.bodies import parse_patch
 from tests.factories import ACTOR
 
 ODD_SECONDS = {"schedule": {"cron_expression": "1-59/2 * * * * *"}}

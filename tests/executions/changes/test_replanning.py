@@ -10,7 +10,7 @@ from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.services import Standing
-from tasks.validation import parse_patch
+from tasks.validation.bodies import parse_patch
 from tests.factories import (
     every_second,
     executions_of,

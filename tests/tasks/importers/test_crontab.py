@@ -13,7 +13,7 @@ from tasks.importers.crontab import (
     parse_crontab,
 )
 from tasks.limits import NAME_LENGTH
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tests.tasks.bodies import LIMITS, NOW
 
 SYSTEM = Path(__file__).resolve().parents[2] / "data" / "cron.d" / "system"

@@ -9,7 +9,7 @@ from shared.http_headers import RESERVED_HEADERS
 from shared.strict_json import read_json
 from tasks.importers.curl import is_curl, parse_curl, refusal
 from tasks.limits import NAME_LENGTH
-from tasks.validation import parse_create
+from tasks.validation.bodies import parse_create
 from tests.tasks.bodies import LIMITS, NOW
 
 URL = "https://api.example.com/reports"

@@ -1,0 +1,185 @@
+"""The form of a task: from its fields to the API's long form, and back.
+
+Pure: the rules are those of validation, so what the form accepts is what the API accepts. Parts
+of a definition that the form does not show are carried over unchanged from ``base``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from dashboard.payload_form import pretty
+from dashboard.task_form.form import retry as retries
+from dashboard.task_form.form import schedule as schedules
+from dashboard.task_form.form import target as targets
+from dashboard.task_form.schedule import UNITS
+from dashboard.task_form.values import (
+    Form,
+    exact_text,
+    judged,
+    read_number,
+    read_pairs,
+    read_payload,
+    show_plain,
+)
+from dashboard.task_form.webhook import stored_secrets
+from shared.exceptions import FieldError
+
+__all__ = [
+    "EMPTY",
+    "UNITS",
+    "field_errors",
+    "form_of",
+    "given_fields",
+    "judge_form",
+    "judge_schedule",
+    "read_form",
+    "secrets_of",
+]
+
+Parsed = TypeVar("Parsed")
+
+#: What a new form shows.
+EMPTY: Mapping[str, str] = {
+    **schedules.EMPTY,
+    **targets.EMPTY,
+    **retries.EMPTY,
+    "priority": "5",
+}
+#: Pointer of an error -> field of the form, whatever the target; the longest that fits counts.
+_FIELD_OF = {
+    "#/name": "name",
+    "#/schedule/cron_expression": "cron_expression",
+    "#/schedule/every": "every_count",
+    "#/schedule/run_at": "run_at",
+    "#/schedule/delay_seconds": "delay_seconds",
+    "#/schedule/start_at": "start_at",
+    "#/schedule/end_at": "end_at",
+    "#/schedule/calendars": "calendars",
+    **{f"#/schedule/{name}": name for name in schedules.PLAIN},
+    "#/target/kind": "kind",
+    "#/payload": "payload",
+    "#/payload_ref": "payload_ref",
+    "#/owner": "owner",
+    "#/priority": "priority",
+    "#/labels": "labels",
+    **{
+        f"#/retry_policy/{name}": name
+        for name in (*retries.PLAIN, *retries.WORDS, "delays_seconds")
+    },
+}
+_RULES = "#/retry_policy/rules"
+#: Fields with a name and a value in each line.
+_NAMED_LINES = ("headers", "environment", "labels", "requires")
+
+
+def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[str, str]:
+    """Return the first message of each field; what belongs to none stands under ``form``.
+
+    Of a field with a name in each line, every message.
+    """
+    known = _fields_of(kind)
+    found: dict[str, str] = {}
+    for error in errors:
+        fits = [at for at in known if (error.pointer + "/").startswith(at + "/")]
+        field = known[max(fits, key=len)] if fits else "form"
+        if (error.pointer + "/").startswith(_RULES + "/"):
+            field = retries.rule_field(error.pointer)
+        if field in _NAMED_LINES and field in found:
+            found[field] = f"{found[field]} {error.message}"
+        found.setdefault(field, error.message)
+    return found
+
+
+def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the body that the fields describe; raise InvalidInput for text that is no value.
+
+    A field that still shows what ``base`` holds keeps that exactly: instants to the millisecond,
+    the second 02:30 of the night of the clock change. ``base`` has its secrets masked, and so has
+    what is returned: validation takes them from what is stored.
+    """
+    return judge_form(fields, base, dict)
+
+
+def judge_form(
+    fields: Mapping[str, str], base: Mapping[str, Any] | None, parse: Callable[[Any], Parsed]
+) -> Parsed:
+    """Return what ``parse`` makes of the body that the fields describe.
+
+    Raise InvalidInput with everything that is wrong: text that is no value, and what ``parse``
+    refuses of the other fields.
+    """
+    form = _form(fields, base)
+    body: dict[str, Any] = copy.deepcopy(dict(form.base))
+    for name in ("id", "type", "name"):
+        body.pop(name, None)
+    if name := form.text("name"):
+        body["name"] = name
+    body["schedule"] = schedules.read_schedule(form, body.get("schedule", {}))
+    body["target"] = targets.read_target(form, body.get("target", {}))
+    if not form.same("payload", "kind", "body_format"):
+        body["payload"] = read_payload(form, is_raw=body["target"].get("body_format") == "raw")
+    for name in ("payload_ref", "owner"):
+        body[name] = exact_text(form, name, body.get(name)) or None
+    body |= read_number(form, "priority", "#/priority", keep=False)
+    if not form.same("labels"):
+        body["labels"] = read_pairs(form, "labels", "=", "#/labels")
+    body["retry_policy"] = retries.read_retry(form, body.get("retry_policy", {}))
+    return judged(form, body, parse)
+
+
+def judge_schedule(
+    fields: Mapping[str, str], base: Mapping[str, Any] | None, parse: Callable[[Any], Parsed]
+) -> Parsed:
+    """Return the same of only the schedule of the form, for a preview."""
+    form = _form(fields, base)
+    schedule = schedules.read_schedule(form, form.base.get("schedule", {}))
+    return judged(form, {"schedule": schedule}, parse)
+
+
+def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that a partial definition speaks of."""
+    shown = form_of(definition)
+    found: dict[str, str] = {}
+    for pointer, name in _fields_of(definition.get("target", {}).get("kind", "webhook")).items():
+        *parents, last = pointer.removeprefix("#/").split("/")
+        part: Any = definition
+        for parent in parents:
+            part = part.get(parent) or {}
+        if part.get(last) is not None and name in shown:
+            found[name] = shown[name]
+    if "schedule" in definition:
+        found |= {name: shown[name] for name in ("when", "every_unit")}
+    return found
+
+
+def form_of(definition: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that show a definition in the long form, or as much of it as is given."""
+    target = definition.get("target", {})
+    fields = {**EMPTY, **schedules.show_schedule(definition.get("schedule", {}))}
+    fields |= targets.show_target(target)
+    fields |= retries.show_retry(definition.get("retry_policy", {}))
+    fields |= {"name": definition.get("name", ""), "url": fields.get("url", "")}
+    if definition.get("priority") is not None:
+        fields["priority"] = show_plain(definition["priority"])
+    fields["labels"] = "\n".join(f"{k}={v}" for k, v in definition.get("labels", {}).items())
+    fields |= {name: definition.get(name) or "" for name in ("payload_ref", "owner")}
+    payload = definition.get("payload")
+    is_raw = target.get("body_format") == "raw" and isinstance(payload, str)
+    fields["payload"] = "" if payload is None else payload if is_raw else pretty(payload)
+    return fields
+
+
+def secrets_of(definition: Mapping[str, Any] | None) -> list[str]:
+    """Return the fields whose secret the definition holds; they are shown empty."""
+    return stored_secrets((definition or {}).get("target", {}))
+
+
+def _fields_of(kind: str) -> dict[str, str]:
+    return {**_FIELD_OF, **{f"#/target/{at}": to for at, to in targets.FIELD_OF[kind].items()}}
+
+
+def _form(fields: Mapping[str, str], base: Mapping[str, Any] | None) -> Form:
+    return Form(fields, form_of(base) if base else {}, dict(base or {}), [])
