@@ -1,1 +1,1 @@
-"""The REST API: a folder for each resource, and what they share in ``common``."""
+"""The REST API: a folder for each resource, and what they share in ``protocol``."""

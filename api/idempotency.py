@@ -37,9 +37,9 @@ from django.utils import timezone
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.problems import log_unexpected, problem_of, respond
-from api.common.renderers import JSON, PROBLEM_JSON, dump_json
-from api.common.views import PunctualView
+from api.protocol.problems import log_unexpected, problem_of, respond
+from api.protocol.renderers import JSON, PROBLEM_JSON, dump_json
+from api.protocol.views import PunctualView
 from shared import sql
 from shared.encryption import open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, PunctualError

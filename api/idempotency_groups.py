@@ -31,7 +31,6 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from api.common.views import PunctualView
 from api.idempotency import (
     Call,
     IdempotencyInProgress,
@@ -43,6 +42,7 @@ from api.idempotency import (
     run_once,
     storing,
 )
+from api.protocol.views import PunctualView
 from shared import sql
 from shared.exceptions import PunctualError
 

@@ -18,7 +18,7 @@ _FOLDERS = (
     "forecast",
     "schedules",
     "alerts",
-    "common",
+    "protocol",
 )
 
 urlpatterns = [path("", include(f"api.{folder}.urls")) for folder in _FOLDERS]

@@ -27,9 +27,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from api.common.outages import is_outage
-from api.common.trace import trace_id_of
 from api.idempotency import IdempotencyInProgress, answer_once
+from api.protocol.outages import is_outage
+from api.protocol.trace import trace_id_of
 from dashboard.sent_forms import (
     answer_script,
     has_typed,

@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import Parameter, read_query
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import Parameter, read_query
 from executions.models import Execution
 from insight.presentation.execution import present_executions
 from shared.ids import moment_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from shared.exceptions import InvalidInput
 from shared.strict_json import named, read_json
 

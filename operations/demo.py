@@ -18,7 +18,7 @@ from executions.ledger import days
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from executions.triggering.receiver_requests import required_address_of
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from operations import demo_tasks, tenant_removal
 from operations.history_samples import insert_history
 from shared.actor import COMMAND

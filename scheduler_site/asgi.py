@@ -7,7 +7,7 @@ import os
 import django
 from channels.routing import ProtocolTypeRouter
 
-from api.common.body_limit import BodyLimit
+from api.protocol.body_limit import BodyLimit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_site.settings")
 

@@ -91,8 +91,8 @@ IS_BARE = PROCESS_KIND in {"supervisor", "receiver"}
 INSTALLED_APPS = ["launcher", "scheduler_site"] if IS_BARE else _APPS
 
 MIDDLEWARE = [
-    "api.common.middleware.TraceMiddleware",
-    "api.common.middleware.ProblemMiddleware",
+    "api.protocol.middleware.TraceMiddleware",
+    "api.protocol.middleware.ProblemMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "dashboard.middleware.ContentSecurityPolicyMiddleware",
     "dashboard.middleware.PageCompressionMiddleware",
@@ -223,12 +223,12 @@ CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChanne
 # --- REST --------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["api.tenants.authentication.ApiKeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["api.common.permissions.HasScope"],
-    "DEFAULT_PARSER_CLASSES": ["api.common.parsers.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["api.common.renderers.OrjsonRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "api.common.schema.ProblemAutoSchema",
-    "EXCEPTION_HANDLER": "api.common.problems.handle_exception",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.common.accept.FirstRenderer",
+    "DEFAULT_PERMISSION_CLASSES": ["api.protocol.permissions.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["api.protocol.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["api.protocol.renderers.OrjsonRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "api.protocol.schema.ProblemAutoSchema",
+    "EXCEPTION_HANDLER": "api.protocol.problems.handle_exception",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.protocol.accept.FirstRenderer",
     "UNAUTHENTICATED_USER": None,
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

@@ -20,7 +20,7 @@ from django.core.handlers.base import BaseHandler
 from django.http import FileResponse, StreamingHttpResponse
 from django.urls import set_script_prefix
 
-from api.common.body_limit import Message
+from api.protocol.body_limit import Message
 
 #: More than there are connections to the database: what needs none is answered meanwhile.
 _THREADS = 16

@@ -8,7 +8,7 @@ from shared.actor import Actor
 from shared.client_address import client_address
 
 if TYPE_CHECKING:
-    from api.common.trace import Trace
+    from api.protocol.trace import Trace
 
 
 def actor_of(request: Any, name: str) -> Actor:

@@ -18,10 +18,10 @@ from api.alerts.serializers import (
     PushKey,
     PushSubscriptionSerializer,
 )
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.idempotency import idempotent
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from notifications.models import PushSubscription
 from notifications.presentation import present_preference, present_subscription
 from notifications.services.preferences import (

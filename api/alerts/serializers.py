@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from api.common.serializers import (
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,

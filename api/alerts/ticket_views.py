@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.serializers import StrictDateTimeField
-from api.common.views import PunctualView
+from api.protocol.serializers import StrictDateTimeField
+from api.protocol.views import PunctualView
 from notifications.tickets import Holder, issue
 from shared.conf import conf
 

@@ -9,11 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from api.alerts.serializers import AlertDetail, AlertSerializer, MuteBody
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import boolean, choice
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.idempotency import idempotent
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import boolean, choice
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from notifications.choices import AlertKind
 from notifications.models import Alert
 from notifications.presentation import present_alert, present_alert_detail

@@ -7,8 +7,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from api.common.schema import Pagination
-from api.common.serializers import (
+from api.executions.serializers import AnyJSONField
+from api.protocol.schema import Pagination
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,
@@ -20,7 +21,6 @@ from api.common.serializers import (
     StrictSerializer,
     StrictUUIDField,
 )
-from api.executions.serializers import AnyJSONField
 from api.tasks.schemas import TASK_EDIT
 from executions.bulk.options import REPLAY_RATE
 from executions.bulk.scope import ACTIONS, KINDS, MAX_IDS, MAX_ITEMS

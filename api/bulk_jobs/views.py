@@ -23,13 +23,13 @@ from api.bulk_jobs.serializers import (
     ReplayBody,
     TaskActionBody,
 )
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import choice, choices
-from api.common.schema import list_answer
-from api.common.serializers import StrictSerializer
-from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import choice, choices
+from api.protocol.schema import list_answer
+from api.protocol.serializers import StrictSerializer
+from api.protocol.views import PunctualView
 from executions.bulk import jobs
 from executions.bulk.options import read_options
 from executions.choices import JobStatus

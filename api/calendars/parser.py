@@ -9,7 +9,7 @@ from typing import Any
 
 from rest_framework.exceptions import UnsupportedMediaType
 
-from api.common.parsers import StrictJSONParser
+from api.protocol.parsers import StrictJSONParser
 from shared.exceptions import TooLarge
 from tasks.ical.limits import MAX_BYTES
 

@@ -21,11 +21,11 @@ from api.calendars.schemas import (
     CalendarSerializer,
     CalendarSummarySerializer,
 )
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import boolean, choice, text
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.idempotency import idempotent, idempotent_outside
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import boolean, choice, text
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from executions.changes import calendar_changes
 from shared.exceptions import FieldError, InvalidInput
 from tasks import calendars

@@ -9,9 +9,6 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
-from api.common.query import boolean, choice, text, uuid
-from api.common.views import PunctualView
 from api.executions.serializers import (
     ArchiveBody,
     DeadLetterDetail,
@@ -23,6 +20,9 @@ from api.executions.serializers import (
 )
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent
+from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS, paginate
+from api.protocol.query import boolean, choice, text, uuid
+from api.protocol.views import PunctualView
 from executions.dead_letters.letters import (
     archive_dead_letter,
     purge_dead_letter,

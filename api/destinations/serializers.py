@@ -6,14 +6,14 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import (
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictDateTimeField,
     StrictIntegerField,
     StrictNumberField,
     StrictSerializer,
 )
-from executions.destinations.destinations import MAX_IN_FLIGHT, MAX_RATE, MIN_RATE
+from executions.destinations.limits import MAX_IN_FLIGHT, MAX_RATE, MIN_RATE
 
 Answer = serializers.Serializer[Any]
 

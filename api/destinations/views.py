@@ -9,8 +9,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.query import boolean, integer, text
-from api.common.views import PunctualView
 from api.destinations.serializers import (
     DestinationBody,
     DestinationsAnswer,
@@ -18,8 +16,10 @@ from api.destinations.serializers import (
 )
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
-from executions.destinations import destinations
-from executions.destinations.destinations import Shown
+from api.protocol.query import boolean, integer, text
+from api.protocol.views import PunctualView
+from executions.destinations import limits
+from executions.destinations.limits import Shown
 from insight.presentation.destinations import present_destination
 
 _DEFAULT_LIMIT, _MOST = 100, 500
@@ -46,7 +46,7 @@ class DestinationsView(PunctualView):
         """List the hosts that tasks call or that have limits, by name."""
         limit = self.query["limit"] or _DEFAULT_LIMIT
         filters = {"q": self.query["q"], "limited": self.query["limited"]}
-        found = destinations.list_destinations(
+        found = limits.list_destinations(
             self.tenant_id, filters, after=self.query["after"] or "", limit=limit + 1
         )
         shown = found[:limit]
@@ -68,7 +68,7 @@ class DestinationView(PunctualView):
     @extend_schema(operation_id="get_destination", responses=DestinationSerializer)
     def get(self, request: Request, host: str) -> Response:
         """Show a host: its limits, its circuit, its last minute, and what waits for it."""
-        return _answer(destinations.get_destination(self.tenant_id, host))
+        return _answer(limits.get_destination(self.tenant_id, host))
 
     @extend_schema(
         operation_id="change_destination",
@@ -81,7 +81,7 @@ class DestinationView(PunctualView):
 
         It acts at once, also on work that workers hold already; what is in flight goes on.
         """
-        changed = destinations.change_limits(
+        changed = limits.change_limits(
             self.tenant_id,
             host,
             self.read_body(DestinationBody),
@@ -104,7 +104,7 @@ class ResetDestinationView(PunctualView):
     def post(self, request: Request, host: str) -> Response:
         """Close the circuit by hand and forget the last minute; what waits for it goes on."""
         self.read_body(EmptyBody)
-        return _answer(destinations.reset_circuit(self.tenant_id, host, actor=self.actor))
+        return _answer(limits.reset_circuit(self.tenant_id, host, actor=self.actor))
 
 
 def _answer(found: Shown) -> Response:

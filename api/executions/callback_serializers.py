@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import (
+from api.executions.serializers import AnyJSONField
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictDateTimeField,
@@ -14,7 +15,6 @@ from api.common.serializers import (
     StrictNumberField,
     StrictSerializer,
 )
-from api.executions.serializers import AnyJSONField
 from executions.choices import Status
 
 Answer = serializers.Serializer[Any]

@@ -15,7 +15,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
-from api.common.views import PunctualView
 from api.executions.callback_serializers import (
     CompleteBody,
     EndingAnswer,
@@ -25,6 +24,7 @@ from api.executions.callback_serializers import (
     HolderBody,
 )
 from api.executions.token_authentication import ExecutionTokenAuthentication, Holder, HoldsToken
+from api.protocol.views import PunctualView
 from executions.external import callbacks, pull_leases
 from executions.external.callbacks import Ending, Failure
 

@@ -9,9 +9,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from api.common.query import integer
-from api.common.renderers import JSON
-from api.common.views import PunctualView
+from api.protocol.query import integer
+from api.protocol.renderers import JSON
+from api.protocol.views import PunctualView
 from executions.captured_logs import captured_log
 from executions.models import Execution
 

@@ -11,8 +11,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from api.common.schema import Pagination
-from api.common.serializers import (
+from api.protocol.schema import Pagination
+from api.protocol.serializers import (
     StrictCharField,
     StrictDateTimeField,
     StrictJSONField,

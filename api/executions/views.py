@@ -9,10 +9,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import choice, choices, instant, text, uuid
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.executions.serializers import (
     EmptyBody,
     ExecutionDetail,
@@ -20,13 +16,17 @@ from api.executions.serializers import (
     RetryBody,
 )
 from api.idempotency import idempotent
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import choice, choices, instant, text, uuid
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from executions.bulk.backfill_steps import executions_made_by
 from executions.changes.cancellation import cancel_execution
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
-from executions.triggering.triggering import Override, retry_execution
+from executions.triggering.triggers import Override, retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution import present_executions
 from insight.presentation.execution_detail import present_execution_detail

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import StrictDateTimeField
+from api.protocol.serializers import StrictDateTimeField
 from insight.explain.answer import CHECKS, STATES
 
 Answer = serializers.Serializer[Any]

@@ -8,9 +8,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.query import instant
-from api.common.views import PunctualView
 from api.explain.serializers import ExplanationSerializer
+from api.protocol.query import instant
+from api.protocol.views import PunctualView
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.explain.answer import present_explanation

@@ -11,8 +11,6 @@ from rest_framework.response import Response
 
 from api.bulk_jobs.serializers import BulkJobSerializer
 from api.bulk_jobs.views import JOB_RECEIPT, job_answer
-from api.common.query import choice, instant, integer, text
-from api.common.views import PunctualView
 from api.forecast.serializers import (
     EditPreview,
     ForecastSerializer,
@@ -20,10 +18,12 @@ from api.forecast.serializers import (
     SpreadPlan,
 )
 from api.idempotency import idempotent
+from api.protocol.query import choice, instant, integer, text
+from api.protocol.views import PunctualView
 from api.tasks.definition_serializers import TaskEditSerializer
 from executions.bulk.spreading import plan_spread, present_meeting, spread_minute
 from executions.loop.clocks import database_now
-from insight.forecast.forecast import MAX_DAYS, forecast, present_forecast
+from insight.forecast.load import MAX_DAYS, forecast, present_forecast
 from insight.forecast.what_if import preview_edit
 from shared.exceptions import FieldError, InvalidInput
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH

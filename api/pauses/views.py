@@ -11,13 +11,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import boolean, choice
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent
 from api.pauses.serializers import PauseCreateBody, PauseReach, PauseSerializer
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import boolean, choice
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from executions.changes import pauses
 from executions.changes.pauses import Wanted
 from insight.presentation.pauses import present_pause, present_pauses, present_reach

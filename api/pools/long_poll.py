@@ -21,7 +21,7 @@ from channels.db import database_sync_to_async
 from django.db import Error as DatabaseError
 from rest_framework.request import Request
 
-from api.common.body_limit import Application, Message, Receive, Send
+from api.protocol.body_limit import Application, Message, Receive, Send
 from executions.external import pull_leases
 
 log = logging.getLogger("executions.api.long_poll")

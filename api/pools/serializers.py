@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import (
+from api.executions.serializers import AnyJSONField, ExecutionSerializer
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictDateTimeField,
@@ -15,7 +16,6 @@ from api.common.serializers import (
     StrictNumberField,
     StrictSerializer,
 )
-from api.executions.serializers import AnyJSONField, ExecutionSerializer
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, LABELS
 
 Answer = serializers.Serializer[Any]

@@ -12,11 +12,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.views import PunctualView
 from api.idempotency import idempotent
 from api.pools.long_poll import MAX_BODY_BYTES, Wait, ask_to_wait
 from api.pools.serializers import LeaseBody, LeasesAnswer, PoolBody, PoolsAnswer
 from api.pools.serializers import PoolSerializer as Pool
+from api.protocol.views import PunctualView
 from executions.external import pools, pull_leases
 from executions.external.pull_leases import Ask, Lease, Load
 from executions.models import Execution

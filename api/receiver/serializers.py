@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import StrictDateTimeField
+from api.protocol.serializers import StrictDateTimeField
 
 Answer = serializers.Serializer[Any]
 

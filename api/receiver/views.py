@@ -9,9 +9,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.query import integer, text
-from api.common.views import PunctualView
 from api.idempotency import idempotent
+from api.protocol.query import integer, text
+from api.protocol.views import PunctualView
 from api.receiver.serializers import ReceivedRequests, ReceiverSerializer
 from executions.triggering import receiver_requests
 

@@ -7,10 +7,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import uuid
-from api.common.schema import list_answer
-from api.common.views import PunctualView
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import uuid
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from api.tasks.definition_serializers import (
     SchedulePreviewRequestSerializer,
     SchedulePreviewSerializer,

@@ -9,13 +9,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import StrictDateTimeField
 from api.executions.serializers import (
     CapturedResponse,
     ExecutionError,
     SentRequestWithBody,
     Timings,
 )
+from api.protocol.serializers import StrictDateTimeField
 from api.receiver.serializers import ReceivedRequest
 from executions.choices import AttemptOutcome
 

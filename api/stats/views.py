@@ -9,8 +9,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.query import choice, integer, text
-from api.common.views import PunctualView
+from api.protocol.query import choice, integer, text
+from api.protocol.views import PunctualView
 from api.stats.serializers import (
     EarlierWorkersAnswer,
     OverviewSerializer,

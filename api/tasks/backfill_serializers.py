@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.serializers import (
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,

@@ -10,8 +10,8 @@ from rest_framework.response import Response
 
 from api.bulk_jobs.serializers import BulkJobSerializer
 from api.bulk_jobs.views import JOB_RECEIPT, job_answer
-from api.common.views import PunctualView
 from api.idempotency import idempotent
+from api.protocol.views import PunctualView
 from api.tasks.backfill_serializers import BackfillBody, BackfillPlan
 from executions.bulk.backfill import Wanted, create_backfill, plan_backfill
 from insight.presentation.bulk_jobs import present_backfill_plan

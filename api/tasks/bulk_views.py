@@ -9,10 +9,10 @@ from orjson import Fragment
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.problems import log_unexpected, problem_of
-from api.common.renderers import dump_json
-from api.common.views import PunctualView
 from api.idempotency import idempotent
+from api.protocol.problems import log_unexpected, problem_of
+from api.protocol.renderers import dump_json
+from api.protocol.views import PunctualView
 from api.tasks.serializers import BulkAnswer, BulkBody, BulkCreateSerializer
 from executions.loop.clocks import database_now
 from insight.presentation.tasks import (

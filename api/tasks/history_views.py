@@ -10,11 +10,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.executions.views import EXECUTION_FILTERS, list_executions
 from api.idempotency import idempotent
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from api.tasks.answers import task_answer
 from api.tasks.definition_serializers import TaskCloneSerializer, TaskSerializer
 from api.tasks.serializers import RevisionSerializer, RollbackBody, TaskExecutionsPage

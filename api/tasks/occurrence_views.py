@@ -10,10 +10,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import DEFAULT_LIMIT, LIST_PARAMETERS
-from api.common.query import instant
-from api.common.serializers import StrictDateTimeField
-from api.common.views import PunctualView
+from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS
+from api.protocol.query import instant
+from api.protocol.serializers import StrictDateTimeField
+from api.protocol.views import PunctualView
 from executions.loop.clocks import database_now
 from insight.occurrences import MOST_DAYS, STATUSES, place_of, read_occurrences
 from insight.presentation.occurrences import present_occurrences

@@ -6,8 +6,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from api.common.schema import Pagination
-from api.common.serializers import (
+from api.executions.serializers import AnyJSONField, ExecutionSerializer
+from api.protocol.schema import Pagination
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,
@@ -16,7 +17,6 @@ from api.common.serializers import (
     StrictListField,
     StrictSerializer,
 )
-from api.executions.serializers import AnyJSONField, ExecutionSerializer
 from api.tasks.definition_serializers import DocumentedSerializer, TaskCreateSerializer
 from api.tasks.schema_parts import INSTANT
 from tasks.bulk import MAX_TASKS

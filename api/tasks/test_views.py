@@ -10,10 +10,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.query import Parameter, choice
-from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody
 from api.idempotency import idempotent_outside
+from api.protocol.query import Parameter, choice
+from api.protocol.views import PunctualView
 from api.stats.serializers import DeliveryTestAnswer
 from api.tasks.definition_serializers import TaskCreateSerializer
 from executions.triggering.receiver_target import DEFAULT_PATH, PATH_LENGTH, read_path

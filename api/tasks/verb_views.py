@@ -9,16 +9,16 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.views import PunctualView
 from api.executions.serializers import EmptyBody, ExecutionSerializer
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent, require_key
+from api.protocol.views import PunctualView
 from api.tasks.answers import task_answer
 from api.tasks.definition_serializers import TaskSerializer
 from api.tasks.serializers import PauseBody, RunBody
 from executions.changes import changing
 from executions.loop.clocks import database_now
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import OnResume, TaskStatus
 from tasks.models import Task

@@ -13,12 +13,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import boolean, choice, choices, text
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.idempotency import freeze, idempotent
 from api.idempotency_groups import Outcome, Together, idempotent_together
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import boolean, choice, choices, text
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from api.tasks.answers import present_latest, present_tasks, task_answer
 from api.tasks.definition_serializers import (
     TaskCreateSerializer,

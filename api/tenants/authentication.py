@@ -12,7 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from api.common.authentication import Credentials, bearer_token
+from api.protocol.authentication import Credentials, bearer_token
 from shared.sql import rows
 from tenants.models import ApiKey, Tenant
 from tenants.services.api_keys import hash_key

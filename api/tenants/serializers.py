@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from api.common.serializers import (
+from api.protocol.serializers import (
     StrictBooleanField,
     StrictCharField,
     StrictChoiceField,

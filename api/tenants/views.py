@@ -12,11 +12,11 @@ from drf_spectacular.utils import extend_schema, inline_serializer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.pagination import LIST_PARAMETERS, paginate
-from api.common.query import boolean
-from api.common.schema import list_answer
-from api.common.views import PunctualView
 from api.idempotency import ShownOnce, idempotent
+from api.protocol.pagination import LIST_PARAMETERS, paginate
+from api.protocol.query import boolean
+from api.protocol.schema import list_answer
+from api.protocol.views import PunctualView
 from api.tenants.serializers import (
     ApiKeySerializer,
     MadeApiKey,

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from api.common.query import choice
+from api.protocol.query import choice
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from executions.loop.clocks import database_now

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from api.common.query import choice, text, uuid
+from api.protocol.query import choice, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page

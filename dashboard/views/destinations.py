@@ -16,7 +16,7 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_version
 from dashboard.listing import PAGE_ROWS
 from executions.choices import Status
-from executions.destinations import destinations as services
+from executions.destinations import limits as services
 from executions.models import Execution
 from insight.presentation.execution import present_executions
 from shared.exceptions import FieldError, InvalidInput

@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from api.common.query import choice, choices, instant, text, uuid
+from api.protocol.query import choice, choices, instant, text, uuid
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from dashboard.listing import present_listed, read_filters, read_page
@@ -27,7 +27,7 @@ from executions.choices import FINAL, Status
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import as_readable, payload_of
-from executions.triggering.triggering import retry_execution
+from executions.triggering.triggers import retry_execution
 from insight.list_filters import DUE, ENDED, with_bounds
 from insight.presentation.execution_detail import present_execution_detail
 from shared.conf import conf

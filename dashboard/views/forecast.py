@@ -10,14 +10,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from api.common.query import instant, text
+from api.protocol.query import instant, text
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters
 from dashboard.pictures.fires import FireMinute
 from dashboard.pictures.heat_map import DayRow, HourCell
 from executions.bulk.spreading import MAX_JITTER_SECONDS, plan_spread, spread_minute
 from executions.loop.clocks import database_now
-from insight.forecast.forecast import Forecast, forecast, present_hot_spots
+from insight.forecast.load import Forecast, forecast, present_hot_spots
 from shared.clock_text import local_time, minute_text, time_of_day, weekday_text
 from shared.exceptions import FieldError, InvalidInput
 from shared.instants import InstantError, format_instant, parse_instant

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from api.common.query import choice, choices, text
+from api.protocol.query import choice, choices, text
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import present_listed, read_filters, read_page
@@ -22,7 +22,7 @@ from executions.changes import changing
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.models import Execution, Pool
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from insight.explain.evidence import end_of_pause, standing_pause_of
 from insight.presentation.tasks import present_tasks
 from insight.statistics.history import run_strips

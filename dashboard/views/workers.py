@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from api.common.query import choice, text
+from api.protocol.query import choice, text
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters
 from dashboard.pictures.partition_map import PartitionCell

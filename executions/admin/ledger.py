@@ -14,7 +14,7 @@ from executions.attempts import of_id
 from executions.changes.cancellation import cancel_execution
 from executions.choices import FINAL
 from executions.models import Attempt, Execution
-from executions.triggering.triggering import retry_execution
+from executions.triggering.triggers import retry_execution
 from shared.admin import ProductAdmin, Verb, admin_action, link
 from shared.admin.keyset import uuid_or_none
 from tenants.admin import TenantFilter

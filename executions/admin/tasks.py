@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from executions.changes import changing
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.admin import ProductAdmin, Verb, admin_action, link
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task

@@ -27,8 +27,8 @@ from executions.changes import cancellation, changing
 from executions.choices import ItemOutcome
 from executions.dead_letters import letters
 from executions.models import BulkJob, DeadLetter, Execution
-from executions.triggering import replay_into, triggering
-from executions.triggering.triggering import Override
+from executions.triggering import replay_into, triggers
+from executions.triggering.triggers import Override
 from shared.actor import Actor
 from shared.encryption import open_json, seal_json
 from shared.exceptions import NotFound, Unavailable
@@ -125,7 +125,7 @@ def apply_to(
         if time.monotonic() >= deadline:
             break
     if made:
-        triggering.wake_for_made()
+        triggers.wake_for_made()
     audit.record_many(order.tenant_id, order.actor, changes)
     return results
 
@@ -169,7 +169,7 @@ def _payload_context(job_id: UUID) -> bytes:
 
 def _hold_tasks(tenant_id: UUID, item_ids: Sequence[UUID]) -> Mapping[UUID, Task]:
     there = Task.objects.for_tenant(tenant_id).filter(pk__in=item_ids)
-    locked = triggering.lock_tasks(there.values_list("id", flat=True))
+    locked = triggers.lock_tasks(there.values_list("id", flat=True))
     # One may have been deleted while its lock was waited for.
     return {task.id: task for task in locked.values() if task.deleted_at is None}
 
@@ -178,7 +178,7 @@ def _hold_executions(
     tenant_id: UUID, item_ids: Sequence[UUID]
 ) -> Mapping[UUID, tuple[Execution, Task]]:
     locked = Execution.objects.for_tenant(tenant_id).held(item_ids)
-    tasks = triggering.lock_tasks(row.task_id for row in locked)
+    tasks = triggers.lock_tasks(row.task_id for row in locked)
     return {row.id: (row, tasks[row.task_id]) for row in locked}
 
 
@@ -207,7 +207,7 @@ def _purge_letter(order: Order, letter: DeadLetter) -> Applied:
 
 
 def _retry_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
-    made = triggering.begin_retry(*held, order.override, order.now, order.actor)
+    made = triggers.begin_retry(*held, order.override, order.now, order.actor)
     return Applied(made.execution_id, made.change)
 
 
@@ -216,13 +216,13 @@ def _replay_execution(order: Order, held: tuple[Execution, Task]) -> Applied:
     if into is None:
         return _retry_execution(order, held)
     find_route = partial(replay_into.route_for, order.job_id, held[1], into, order.actor)
-    made = triggering.begin_replay(*held, find_route, order.now, order.actor)
+    made = triggers.begin_replay(*held, find_route, order.now, order.actor)
     facts = {**(made.change.after or {}), "into": into}
     return Applied(made.execution_id, replace(made.change, after=facts))
 
 
 def _run_task(order: Order, task: Task) -> Applied:
-    made = triggering.begin_run(task, order.override, order.now, order.actor)
+    made = triggers.begin_run(task, order.override, order.now, order.actor)
     return Applied(made.execution_id, made.change)
 
 

@@ -18,7 +18,7 @@ from executions.ledger import days
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
 from executions.querysets import ExecutionQuerySet
-from executions.triggering import triggering
+from executions.triggering import triggers
 from shared.ids import first_id_at, series_id
 from shared.sql import rows
 from tasks.choices import TaskStatus
@@ -88,16 +88,16 @@ def make_executions(job: BulkJob, items: Sequence[Item]) -> str:
         # they are made anew. Locked from the beginning, the row would keep the scheduler out.
         with transaction.atomic():
             _insert(job, seen.version, items)
-            task = triggering.lock_tasks([seen.id])[seen.id]
+            task = triggers.lock_tasks([seen.id])[seen.id]
             if task.version != seen.version or _refusal(task):
                 raise _TaskChanged
     except _TaskChanged:
-        task = triggering.lock_tasks([seen.id])[seen.id]
+        task = triggers.lock_tasks([seen.id])[seen.id]
         refusal = _refusal(task)
         if refusal:
             return refusal
         _insert(job, task.version, items)
-    triggering.wake_for_made()
+    triggers.wake_for_made()
     return ""
 
 

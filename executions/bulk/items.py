@@ -11,7 +11,7 @@ from uuid import UUID
 
 from events import audit
 from executions.choices import ItemOutcome
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from shared.actor import Actor
 from shared.exceptions import Conflict, InvalidInput, NotFound, PunctualError
 

@@ -20,7 +20,7 @@ from executions.changes import bulk_pause, cancellation
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
-from executions.triggering import triggering
+from executions.triggering import triggers
 from shared.exceptions import PunctualError
 from shared.sql import rows, run
 from tasks import services as task_services
@@ -144,7 +144,7 @@ def read(order: Order, batch: Batch) -> dict[UUID, Task]:
 
 def lock_tasks(batch: Batch) -> dict[UUID, Task]:
     """Lock the tasks that nothing refuses, in order of ids; refuse those that have gone."""
-    locked = triggering.lock_tasks(batch.open)
+    locked = triggers.lock_tasks(batch.open)
     # One may have been deleted while its lock was waited for.
     there = {task.id: task for task in locked.values() if task.deleted_at is None}
     batch.require(there, TaskQuerySet.called)

@@ -14,7 +14,7 @@ from events import audit
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.payloads import Readable, payloads_of_letters, seal_payload
-from executions.triggering.triggering import (
+from executions.triggering.triggers import (
     Made,
     Override,
     lock_tasks,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from executions.triggering.triggering import Route
+from executions.triggering.triggers import Route
 from shared.actor import Actor
 from tasks.calendars import limits_of
 from tasks.definition import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from executions.destinations.destinations import Shown
+from executions.destinations.limits import Shown
 from insight.explain.answer import Check, Fix, told
 from insight.explain.evidence import Situation
 from wire.destination_key import RATE

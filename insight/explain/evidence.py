@@ -18,7 +18,7 @@ from django.contrib.auth.models import User
 from events.models import AuditEntry
 from executions.attempts import attempts_of
 from executions.choices import FINAL, Status, Trigger
-from executions.destinations.destinations import Shown, get_destination
+from executions.destinations.limits import Shown, get_destination
 from executions.gate import stage as gate
 from executions.gate.overlap import Standing
 from executions.models import Attempt, BulkJob, DeadLetter, Execution, UnownedStretch

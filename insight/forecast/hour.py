@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.core.cache import cache
 
-from insight.forecast.forecast import compute
+from insight.forecast.load import compute
 from tasks.forecast_groups import Scope, count_tasks
 from tasks.schedules.minutes import MINUTE, Stretch
 

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.core.cache import cache
 
-from insight.forecast.forecast import DAY_MINUTES, KEPT_SECONDS, MAX_DAYS, forecast
+from insight.forecast.load import DAY_MINUTES, KEPT_SECONDS, MAX_DAYS, forecast
 from shared.exceptions import VersionMismatch
 from shared.instants import ceil_millisecond, format_instant, format_local
 from tasks.calendars import limits_of

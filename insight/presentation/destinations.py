@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from executions.destinations.destinations import Shown
+from executions.destinations.limits import Shown
 from shared.instants import format_instant
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from executions.dead_letters import letters as services
 from executions.models import DeadLetter
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from operations.bulk import options as bulk_options
 from operations.bulk import runs
 from operations.dead_letters import letters

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from executions.changes.cancellation import cancel_execution
 from executions.choices import Status
 from executions.models import Execution
-from executions.triggering.triggering import retry_execution
+from executions.triggering.triggers import retry_execution
 from operations import many
 from operations.finding import find_execution
 from operations.tasks.runs import override_of

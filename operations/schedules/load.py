@@ -10,7 +10,7 @@ from django.db import transaction
 
 from executions.bulk.spreading import plan_spread, present_meeting, spread_minute
 from executions.loop.clocks import database_now
-from insight.forecast.forecast import MAX_DAYS, forecast, present_forecast
+from insight.forecast.load import MAX_DAYS, forecast, present_forecast
 from insight.presentation.bulk_jobs import present_bulk_job
 from operations.bulk import options as bulk_options
 from operations.bulk import runs

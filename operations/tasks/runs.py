@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 
 from executions.choices import FINAL, Status
 from executions.models import Execution
-from executions.triggering.triggering import Override, run_task
+from executions.triggering.triggers import Override, run_task
 from insight.presentation.execution import present_executions
 from operations import many
 from operations.files import json_value

@@ -10,9 +10,9 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.views import PunctualView
 from api.idempotency import freeze, idempotent
 from api.idempotency_groups import Outcome, Together, idempotent_together
+from api.protocol.views import PunctualView
 from shared.actor import COMMAND
 from shared.sql import Done
 from tenants.services import create_tenant

@@ -21,7 +21,7 @@ from delivery.auth import ClientCredentials
 from delivery.http_messages import Request, Response
 from delivery.plan import Plan, read_plan
 from delivery.redirects import redirected
-from executions.destinations import destinations
+from executions.destinations import limits
 from shared.addresses import AllowList, UrlError, parse_target_url
 from shared.conf import conf
 from tasks.definition import from_stored
@@ -270,7 +270,7 @@ def test_a_part_of_an_address_finds_what_it_is_part_of(alpha: Tenant):  # noqa: 
     make_task(alpha, daily(target={"url": "https://8.8.10.1/"}))
 
     # By itself it would be the address 8.0.0.10.
-    found = destinations.list_destinations(alpha.id, {"q": "8.10"})
+    found = limits.list_destinations(alpha.id, {"q": "8.10"})
 
     assert [one.host for one in found] == ["8.8.10.1"]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, get_resolver
 
-from api.common.query import Parameter
+from api.protocol.query import Parameter
 from shared.instants import InstantError
 from tests.executions.answers import problem
 

@@ -128,7 +128,7 @@ def test_what_a_call_makes_run_continues_the_callers_trace(
 def test_without_a_traceparent_it_continues_the_trace_that_the_answer_names(
     client: ApiClient, alpha: Tenant, door: Door, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("api.common.trace.secrets.token_hex", lambda size: "ab" * size)
+    monkeypatch.setattr("api.protocol.trace.secrets.token_hex", lambda size: "ab" * size)
 
     execution = door(client, alpha, {})
 

@@ -14,7 +14,7 @@ from executions.bulk import steps
 from executions.bulk.jobs import run_some
 from executions.models import Execution
 from executions.transitions import Claimed
-from executions.triggering import triggering
+from executions.triggering import triggers
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.concurrency.scheduler_beside import prepare_and_hand_out
@@ -88,7 +88,7 @@ def test_what_is_claimed_before_the_tasks_are_locked_is_taken_back(
     alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch, worker: str, verb: str
 ):
     tasks = [make_task(alpha, once()) for _ in range(3)]
-    lock = triggering.lock_tasks
+    lock = triggers.lock_tasks
     handed: list[Claimed] = []
 
     def lock_late(task_ids: Any) -> Any:
@@ -96,7 +96,7 @@ def test_what_is_claimed_before_the_tasks_are_locked_is_taken_back(
             handed.extend(beside(lambda: prepare_and_hand_out(worker)).join())
         return lock(task_ids)
 
-    monkeypatch.setattr(triggering, "lock_tasks", lock_late)
+    monkeypatch.setattr(triggers, "lock_tasks", lock_late)
 
     assert counts(run_job(make_job(alpha, verb, "tasks"))) == (3, 0, 0)
 

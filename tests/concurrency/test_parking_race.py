@@ -13,7 +13,7 @@ from django.db.models import F
 
 from executions import transitions
 from executions.changes.cancellation import cancel_execution
-from executions.destinations.destinations import change_limits
+from executions.destinations.limits import change_limits
 from executions.dispatch import messages
 from executions.dispatch.stage import Dispatcher
 from executions.loop.clocks import database_now

@@ -12,7 +12,7 @@ from events.models import AuditEntry
 from executions.materialize import stage as materialize
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
-from executions.triggering import triggering
+from executions.triggering import triggers
 from tasks.models import Pause, Task
 from tenants.models import Tenant
 from tenants.suspension import TenantSuspended
@@ -101,7 +101,7 @@ def test_a_lease_that_is_given_while_a_suspension_begins_is_work_that_runs(
 
 
 def run_now(tenant: Tenant, task: Task) -> Any:
-    return triggering.run_task(tenant.id, task.id, None, actor=ACTOR)
+    return triggers.run_task(tenant.id, task.id, None, actor=ACTOR)
 
 
 DOORS: dict[str, Callable[[Tenant, Task], Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import RequestFactory
 
-from api.common.query import choice, text
+from api.protocol.query import choice, text
 from dashboard.listing import PAGE_ROWS, read_filters, read_page
 from executions.models import Execution
 from shared.exceptions import InvalidInput

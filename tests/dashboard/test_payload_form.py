@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from dashboard.payload_form import pretty, read_override
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from shared.exceptions import InvalidInput
 
 

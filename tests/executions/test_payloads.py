@@ -13,7 +13,7 @@ from executions.payloads import (
     response_of,
     seal_payload,
 )
-from executions.triggering.triggering import Override, run_task
+from executions.triggering.triggers import Override, run_task
 from shared.encryption import DecryptionFailed
 from tenants.models import Tenant
 from tests.executions.answers import sealed_answer

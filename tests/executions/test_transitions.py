@@ -15,7 +15,7 @@ from executions.loop.clocks import database_now
 from executions.models import Attempt, DeadLetter, Execution
 from executions.states import MOVES
 from executions.transitions import Finish
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import (

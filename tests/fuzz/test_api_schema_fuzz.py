@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from tests.factories import ACTOR, make_key, make_task, make_tenant
 
 #: Made-up calls per operation. The phase `coverage` makes thousands more, one per constraint of

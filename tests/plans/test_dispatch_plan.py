@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from executions.destinations.destinations import get_destination
+from executions.destinations.limits import get_destination
 from executions.dispatch.stage import Dispatcher
 from executions.models import Execution
 from executions.ownership.partitions import Partitions

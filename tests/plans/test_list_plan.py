@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from api.common.pagination import paginate
+from api.protocol.pagination import paginate
 from executions.models import Execution
 from tasks.models import Task
 from tests.factories import daily, make_task, make_tenant

@@ -12,7 +12,7 @@ import pytest
 
 from executions.changes.cancellation import cancel_execution
 from executions.choices import Status
-from executions.destinations.destinations import change_limits, get_destination, reset_circuit
+from executions.destinations.limits import change_limits, get_destination, reset_circuit
 from executions.loop.clocks import database_now
 from executions.models import Attempt, Execution
 from shared import redis_client

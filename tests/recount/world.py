@@ -16,7 +16,7 @@ from django.db import connection
 from executions.changes import changing
 from executions.changes.pauses import Wanted, create_pause
 from executions.dead_letters import letters as dead_letters
-from executions.destinations import destinations
+from executions.destinations import limits as destinations
 from executions.loop.clocks import database_now
 from executions.models import DeadLetter, Execution
 from executions.ownership.partitions import Partitions

@@ -18,7 +18,7 @@ from django.urls import path
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from api.common.views import PunctualView
+from api.protocol.views import PunctualView
 from scheduler_site.web_handler import ThreadedHandler
 from tests.support.waiting import until
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.test import RequestFactory
 
-from api.common.trace import continue_trace
+from api.protocol.trace import continue_trace
 from shared.actor import Actor
 from shared.request_actor import actor_of
 

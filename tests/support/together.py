@@ -15,7 +15,7 @@ TOGETHER = (
     "tests/plans/",
     "tests/worker/test_loop.py",
     "tests/launcher/test_embedded_postgres.py",
-    "tests/api/common/test_schema.py",
+    "tests/api/protocol/test_schema.py",
 )
 
 

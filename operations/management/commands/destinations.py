@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from executions.destinations import destinations
-from executions.destinations.destinations import Shown
+from executions.destinations import limits
+from executions.destinations.limits import Shown
 from insight.presentation.destinations import present_destination
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
@@ -24,7 +24,7 @@ _NO_LIMIT = "none"
 def _list(command: Any, options: Mapping[str, Any]) -> None:
     tenant = chosen_tenant(options["tenant"])
     filters = {"q": options["q"], "limited": True if options["limited"] else None}
-    found = destinations.list_destinations(tenant.id, filters, limit=max(0, options["limit"]))
+    found = limits.list_destinations(tenant.id, filters, limit=max(0, options["limit"]))
     documents = [_document(tenant, one) for one in found]
     lines = _list_lines(documents, command.paint, wide=options["wide"])
     command.emit(options, {"destinations": documents}, lines)
@@ -32,7 +32,7 @@ def _list(command: Any, options: Mapping[str, Any]) -> None:
 
 def _show(command: Any, options: Mapping[str, Any]) -> None:
     tenant = chosen_tenant(options["tenant"])
-    found = _document(tenant, destinations.get_destination(tenant.id, options["host"]))
+    found = _document(tenant, limits.get_destination(tenant.id, options["host"]))
     lines = [f"{name.replace('_', ' '):16}{_word(value)}" for name, value in found.items()]
     command.emit(options, found, lines)
 
@@ -49,7 +49,7 @@ def _set(command: Any, options: Mapping[str, Any]) -> None:
         raise wrong_use("--max-in-flight", "give this, --rate or --breaker")
     tenant = chosen_tenant(options["tenant"])
     with transaction.atomic(durable=True):
-        found = destinations.change_limits(tenant.id, options["host"], changes, actor=COMMAND)
+        found = limits.change_limits(tenant.id, options["host"], changes, actor=COMMAND)
     document = _document(tenant, found)
     lines = [f"{shown(found.host)}: {_limits(document)}"]
     command.emit(options, document, lines)
@@ -59,7 +59,7 @@ def _reset(command: Any, options: Mapping[str, Any]) -> None:
     tenant = chosen_tenant(options["tenant"])
     command.confirm(options, f"Close the circuit of {shown(options['host'])}?")
     with transaction.atomic(durable=True):
-        found = destinations.reset_circuit(tenant.id, options["host"], actor=COMMAND)
+        found = limits.reset_circuit(tenant.id, options["host"], actor=COMMAND)
     lines = [f"the circuit of {shown(found.host)} is {_word(found.circuit)}"]
     command.emit(options, _document(tenant, found), lines)
 

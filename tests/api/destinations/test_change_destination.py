@@ -4,7 +4,7 @@ import pytest
 
 from executions.models import Destination
 from tests.executions.answers import audited, problem
-from tests.executions.destinations.test_destinations import HOST
+from tests.executions.destinations.test_limits import HOST
 from tests.factories import make_client, make_task
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.executions.answers import problem
-from tests.executions.destinations.test_destinations import HOST
+from tests.executions.destinations.test_limits import HOST
 from tests.factories import make_task, once
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.executions.answers import problem
-from tests.executions.destinations.test_destinations import HOST, live
+from tests.executions.destinations.test_limits import HOST, live
 from tests.factories import make_task, once
 from wire.destination_key import key_of
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.executions.answers import audited, problem
-from tests.executions.destinations.test_destinations import HOST, live
+from tests.executions.destinations.test_limits import HOST, live
 from tests.factories import make_client, make_task
 from tests.support.closed_redis import closed_redis
 from wire.destination_key import key_of

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from api.forecast.serializers import ForecastSerializer
 from executions.loop.clocks import database_now
-from insight.forecast.forecast import forecast, present_forecast
+from insight.forecast.load import forecast, present_forecast
 from tenants.models import Tenant
 
 

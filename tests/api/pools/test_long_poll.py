@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import OperationalError
 
-from api.common.body_limit import Message, Receive, Send
 from api.pools import long_poll
 from api.pools.long_poll import LongPoll, Wait, WaitingRoom
+from api.protocol.body_limit import Message, Receive, Send
 
 PATH = "/v1/pools/batch/lease"
 TENANT = uuid4()

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from executions.changes import changing
 from executions.loop.clocks import database_now
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.instants import parse_instant
 from tests.factories import (
     ACTOR,

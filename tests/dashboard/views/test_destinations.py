@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executions.destinations import destinations
+from executions.destinations import limits
 from executions.models import Destination, Execution
 from shared import redis_client
 from tenants.models import Tenant
@@ -116,7 +116,7 @@ def test_what_is_in_flight_is_listed_without_what_goes_on_after_a_202(browser, a
 def test_counts_that_stop_say_that_there_is_more(browser, alpha, monkeypatch):
     waiting = make_execution(alpha)
     Execution.objects.filter(pk=waiting.pk).update(parked=True)
-    monkeypatch.setattr("executions.destinations.destinations.MOST_PARKED", 1)
+    monkeypatch.setattr("executions.destinations.limits.MOST_PARKED", 1)
     client = browser(alpha)
 
     assert "≥ 1" in client.get("/destinations").text
@@ -189,7 +189,7 @@ def test_a_circuit_is_reset(browser, alpha):
     fail(alpha)
 
     assert "Circuit reset" in said(browser(alpha), f"{PATH}/reset")
-    assert destinations.get_destination(alpha.id, HOST).circuit == "closed"
+    assert limits.get_destination(alpha.id, HOST).circuit == "closed"
 
 
 @pytest.mark.parametrize("verb", ["limits", "reset"])

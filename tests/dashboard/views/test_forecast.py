@@ -86,7 +86,7 @@ def test_without_tasks_it_says_what_belongs_here(editor):
 
 
 def test_a_partial_forecast_says_so(editor, tasks, monkeypatch):
-    monkeypatch.setattr("insight.forecast.forecast.MOST_WALKED", 8)
+    monkeypatch.setattr("insight.forecast.load.MOST_WALKED", 8)
     make_task(tasks[0].tenant, daily(schedule={"cron_expression": "0 9 * * *"}))
 
     answer = editor.get("/calendar")

@@ -22,7 +22,7 @@ from executions.dead_letters.letters import archive_dead_letter
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution
 from executions.payloads import payload_of
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from shared.exceptions import Conflict, InvalidInput, NotFound, Unavailable
 from shared.ids import new_id
 from tasks.models import Task

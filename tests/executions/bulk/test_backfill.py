@@ -12,7 +12,7 @@ from executions.bulk.backfill_steps import execution_of
 from executions.changes import changing
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, BulkJobItem, Execution
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.exceptions import Conflict, InvalidInput, NotFound
 from shared.ids import moment_of
 from shared.instants import format_instant, parse_instant

@@ -24,7 +24,7 @@ from executions.changes import cancellation, changing
 from executions.choices import ItemOutcome, Status
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from shared.exceptions import Unavailable
 from shared.ids import new_id
 from tasks import services

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.transitions import Claimed
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from tasks.models import Pause, Task
 from tenants.models import Tenant
 from tests.executions.changes.changes import cancel, delete, patch, pause

@@ -11,7 +11,7 @@ from events.models import AuditEntry
 from executions import transitions
 from executions.loop import control
 from executions.loop.clocks import database_now
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.exceptions import Conflict, NotFound, Unavailable, VersionMismatch
 from shared.instants import format_instant
 from tasks.models import Task

@@ -8,7 +8,7 @@ from events.models import AuditEntry
 from executions import transitions
 from executions.changes import failing, withdrawal
 from executions.ownership.partitions import Partitions
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from tasks.models import Task
 from tests.executions.changes.changes import patch, resume
 from tests.executions.changes.standing import end, stand

@@ -11,7 +11,7 @@ from events.models import AuditEntry, Event
 from executions.changes import pauses
 from executions.changes.pauses import Wanted, create_pause, reach_of
 from executions.loop.clocks import database_now
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.exceptions import Conflict, InvalidInput, NotFound, Unavailable
 from tasks.models import Pause, Task
 from tests.executions.changes.changes import cancel, delete, patch, pause, resume

@@ -15,7 +15,7 @@ from executions.external import callbacks
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
-from executions.triggering import triggering
+from executions.triggering import triggers
 from shared.exceptions import Conflict, NotFound
 from tasks.models import Pause, Task
 from tenants.models import Tenant
@@ -99,7 +99,7 @@ def test_a_retry_of_what_was_running_waits_for_the_tenant(alpha: Tenant):
 def run_by_hand_of_a_paused_task(tenant: Tenant) -> Task:
     task = make_task(tenant)
     pause(task)
-    triggering.run_task(tenant.id, task.id, None, actor=ACTOR)
+    triggers.run_task(tenant.id, task.id, None, actor=ACTOR)
     return task
 
 

@@ -15,7 +15,7 @@ from executions.bulk.jobs import create_bulk_job
 from executions.dead_letters import letters
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
-from executions.triggering import triggering
+from executions.triggering import triggers
 from executions.triggering.test_delivery import send_test_of_task
 from shared.exceptions import Unavailable
 from tasks.models import Task
@@ -61,8 +61,8 @@ def doors(tenant: Tenant) -> dict[str, Callable[[], Any]]:
         "edit": lambda: patch(task, {"name": "Other"}),
         "resume": lambda: resume_task(task),
         "resume of a pause of its own": lambda: resume_task(paused),
-        "run": lambda: triggering.run_task(tenant.id, task.id, None, **by),
-        "retry": lambda: triggering.retry_execution(tenant.id, ended.id, None, **by),
+        "run": lambda: triggers.run_task(tenant.id, task.id, None, **by),
+        "retry": lambda: triggers.retry_execution(tenant.id, ended.id, None, **by),
         "retry of a letter": lambda: letters.retry_dead_letter(tenant.id, letter.id, None, **by),
         "test": lambda: send_test_of_task(tenant.id, task.id, **by),
         "backfill": lambda: backfill.create_backfill(tenant.id, task.id, wanted, **by),

@@ -14,7 +14,7 @@ from executions.dead_letters.letters import (
 )
 from executions.models import DeadLetter, Execution
 from executions.payloads import open_sealed_payload, payload_of
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from shared.exceptions import Conflict, InvalidInput, NotFound
 from tenants.models import Tenant
 from tests.executions.answers import audited, was_audited

@@ -20,7 +20,7 @@ from executions.loop.counts import Counts
 from executions.materialize import stage as materialize
 from executions.models import Execution
 from executions.ownership.partitions import Partitions, Unowned
-from executions.triggering.triggering import Override, run_task
+from executions.triggering.triggers import Override, run_task
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, WritesRefused, client, lua

@@ -9,7 +9,7 @@ from django.db.models import F
 from executions.external import pull_leases
 from executions.external.pull_leases import Ask, labels_text, noticed
 from executions.models import Execution
-from executions.triggering.triggering import Override, run_task
+from executions.triggering.triggers import Override, run_task
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, call, take, take_one, work
 from tests.factories import ACTOR

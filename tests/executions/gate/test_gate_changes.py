@@ -10,7 +10,7 @@ import pytest
 from executions.changes.cancellation import cancel_execution
 from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.changes.changes import cancel, delete, patch, pause, resume

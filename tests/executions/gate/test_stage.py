@@ -15,7 +15,7 @@ from executions.gate import stage as gate
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution, PartitionLease
 from executions.ownership.partitions import Partitions, Unowned
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from insight.statistics import next_fires, overview
 from shared import sql
 from shared.exceptions import Unavailable

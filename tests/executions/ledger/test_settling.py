@@ -13,7 +13,7 @@ from executions.ledger import settling
 from executions.ledger.settling import Settled
 from executions.loop.clocks import database_now
 from executions.transitions import Finish
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from tasks.models import Task, TaskCursor
 from tests.factories import ACTOR, WORKER, daily, finish, make_task, release, reload, start
 

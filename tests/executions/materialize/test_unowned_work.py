@@ -13,7 +13,7 @@ from executions.materialize import stage as materialize
 from executions.materialize import unowned_work
 from executions.models import Execution
 from executions.ownership.partitions import Partitions, Unowned
-from executions.triggering.triggering import run_task
+from executions.triggering.triggers import run_task
 from shared.ids import execution_id
 from tasks.models import Task
 from tasks.services import Pause

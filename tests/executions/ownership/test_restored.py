@@ -11,7 +11,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.ownership import fence, restored
 from executions.ownership.restored import PolicyShare
-from executions.triggering.triggering import Override, run_task
+from executions.triggering.triggers import Override, run_task
 from shared.exceptions import Conflict
 from tasks.models import Task
 from tenants.models import Tenant

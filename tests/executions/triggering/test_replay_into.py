@@ -12,7 +12,7 @@ from executions.bulk.scope import count_matching
 from executions.dead_letters.letters import retry_dead_letter
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, DeadLetter, Execution, Pool
-from executions.triggering.triggering import retry_execution, run_task
+from executions.triggering.triggers import retry_execution, run_task
 from insight.explain.explanation import explain_execution
 from insight.explain.timetable import Timetable
 from insight.presentation.execution_detail import present_execution_detail

@@ -6,7 +6,7 @@ import pytest
 
 from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.triggering import triggering
+from executions.triggering import triggers
 from insight.explain.answer import Check, Explanation
 from insight.explain.explanation import explain_execution, explain_task
 from insight.explain.waiting import waiting_for
@@ -73,7 +73,7 @@ def test_work_that_is_held_waits_for_the_tenant(alpha: Tenant):
 def test_a_run_by_hand_of_a_paused_task_waits_for_the_tenant_alone(alpha: Tenant):
     task = make_task(alpha)
     pause(task)
-    triggering.run_task(alpha.id, task.id, None, actor=ACTOR)
+    triggers.run_task(alpha.id, task.id, None, actor=ACTOR)
     suspend(alpha)
 
     found = explained(executions_of(task)[0])

@@ -8,8 +8,8 @@ from django.core.cache import cache
 
 from executions.changes import changing
 from insight.forecast import hour as module
-from insight.forecast.forecast import forecast
 from insight.forecast.hour import HourAhead, hour_ahead
+from insight.forecast.load import forecast
 from tasks.models import TaskCursor
 from tasks.services import Pause
 from tenants.models import Tenant

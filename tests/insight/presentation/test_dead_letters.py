@@ -6,7 +6,7 @@ import pytest
 
 from executions.dead_letters.letters import retry_dead_letter
 from executions.models import DeadLetter, Execution
-from executions.triggering.triggering import Override
+from executions.triggering.triggers import Override
 from insight.presentation.dead_letters import present_letter, present_letters
 from tenants.models import Tenant
 from tests.factories import ACTOR, make_dead_letter

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from executions.destinations.destinations import Shown
+from executions.destinations.limits import Shown
 from insight.presentation.destinations import present_destination
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from executions.models import Destination
 from tests.executions.answers import audited
-from tests.executions.destinations.test_destinations import HOST, live
+from tests.executions.destinations.test_limits import HOST, live
 from tests.factories import make_task
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document

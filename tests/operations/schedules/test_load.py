@@ -46,7 +46,7 @@ def test_destination_label_and_beginning_choose(tasks):
 
 
 def test_a_partial_forecast_says_so(tasks, monkeypatch):
-    monkeypatch.setattr("insight.forecast.forecast.MOST_WALKED", 0)
+    monkeypatch.setattr("insight.forecast.load.MOST_WALKED", 0)
 
     assert "0 of 6 tasks are counted" in call("schedule", "forecast").err
 
