@@ -18,6 +18,20 @@ def test_modules_are_named_for_what_is_inside():
     assert not found, tree.report(found)
 
 
+def test_five_files_with_one_prefix_are_a_folder():
+    found = names.prefix_families(module.path for module in tree.production())
+
+    assert not found, tree.report(found)
+
+
+def test_the_rule_finds_a_family_of_files():
+    files = [f"tasks/form_{part}.py" for part in "abcd"]
+
+    assert not names.prefix_families(files)
+    assert names.prefix_families([*files, "tasks/form.py"])
+    assert not names.prefix_families(f"x/management/commands/run_{part}.py" for part in "abcde")
+
+
 def test_migrations_have_names():
     found = [
         breach

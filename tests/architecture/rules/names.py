@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 
 _EMPTY_WORDS = {
     *("utils", "util", "utilities", "helpers", "helper", "common", "misc", "various", "stuff"),
     *("manager", "managers"),
 }
+#: So many files with one prefix are a folder.
+_FAMILY = 5
 _MIGRATION = re.compile(r"^\d{4}_[a-z][a-z0-9_]*$")
 _NO_NAME = re.compile(r"^\d{4}_(auto_|alter_|remove_.*_and_more|.*_and_more$|.*_\d{8}_\d{4}$)")
 
@@ -26,6 +30,16 @@ def module_name(path: str) -> list[str]:
     if path == "tasks/tasks.py":
         breaches.append(f"{path}: Celery functions stand in celery_tasks.py")
     return breaches
+
+
+def prefix_families(paths: Iterable[str]) -> list[str]:
+    """Refuse five modules of a folder that begin with the same word: they are a folder."""
+    found: Counter[str] = Counter()
+    for path in map(PurePosixPath, paths):
+        # The files of commands are named like the commands.
+        if path.parent.name not in ("commands", "migrations"):
+            found[f"{path.parent}/{path.stem.split('_')[0]}"] += 1
+    return [f"{family}_*: {count} files" for family, count in found.items() if count >= _FAMILY]
 
 
 def migration_name(path: str) -> list[str]:
