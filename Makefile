@@ -9,11 +9,13 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
 PYTEST_ARGS ?=
+# What `make test` and `make types` look at, for instance ARGS=tests/wire/test_retry.py.
+ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
 NOT_INSTALLED := 'Punctual is not running from $(CURDIR): it is not installed there (make setup).'
 
-.PHONY: help setup setup-dev up down ps test check bench chaos screenshots clean
+.PHONY: help setup setup-dev up down ps test test-long fmt lint types check bench chaos screenshots clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +32,23 @@ down: ## Stop what `make up` runs, and wait for its end
 ps: ## List the running processes
 	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py ps; else echo $(NOT_INSTALLED) >&2; exit 1; fi
 
-test: setup-dev ## Run the tests (PYTEST_ARGS is passed on)
-	@$(PYTHON) -m pytest -n 2 $(PYTEST_ARGS)
+test: setup-dev ## Run the tests, or those in ARGS (PYTEST_ARGS is passed on)
+	@# One file is quicker in one process.
+	@$(PYTHON) -m pytest $(if $(filter %.py,$(firstword $(ARGS))),,-n 2) $(PYTEST_ARGS) $(ARGS)
+
+test-long: setup-dev ## Run the tests that take minutes: fuzzing, simulated days, restores, accessibility
+	@$(PYTHON) -m pytest -n 2 -m slow $(PYTEST_ARGS) $(ARGS)
+
+fmt: setup-dev ## Format the code
+	@$(PYTHON) -m ruff format -q .
+	@$(PYTHON) -m ruff check -q --fix --select I .
+
+lint: setup-dev ## Lint the code, and check the imports between packages
+	@$(PYTHON) -m ruff check $(or $(ARGS),.)
+	@$(PYTHON) -c 'from importlinter.cli import lint_imports_command as main; main()'
+
+types: setup-dev ## Check the types
+	@$(PYTHON) -m mypy $(ARGS)
 
 check: setup-dev ## Run every static check: format, lint, types, layers, migrations, API schema
 	@echo '== format';     $(PYTHON) -m ruff format --check .
