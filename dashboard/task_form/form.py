@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dashboard.payload_form import pretty
-from dashboard.task_form.form import retry as retries
-from dashboard.task_form.form import schedule as schedules
-from dashboard.task_form.form import target as targets
+from dashboard.task_form import retry as retries
+from dashboard.task_form import schedule as schedules
+from dashboard.task_form import target as targets
 from dashboard.task_form.schedule import UNITS
 from dashboard.task_form.values import (
     Form,

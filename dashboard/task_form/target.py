@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from dashboard.task_form.form import webhook as webhooks
+from dashboard.task_form import webhook as webhooks
 from dashboard.task_form.values import (
     Form,
     exact_text,

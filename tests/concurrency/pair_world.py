@@ -27,7 +27,7 @@ from tests.executions.old_days import put
 from tests.factories import WORKER, make_task, once, pass_guard, release, start
 from tests.support.cursors import change_task
 from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import lost_workers as silent
+from tests.wire.test_heartbeats import silence as silent
 
 LABELS = {"team": "billing"}
 #: Seconds between two instants of the recurring task.

@@ -22,7 +22,7 @@ from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import WORKER, make_execution
 from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import lost_workers as silent
+from tests.wire.test_heartbeats import silence as silent
 
 Beside = Callable[[Callable[[], Any]], Any]
 

@@ -23,7 +23,7 @@ from tenants.models import Tenant
 from tests.factories import WORKER, finish, make_execution, once, pass_guard, release
 from tests.support.closed_redis import closed_redis
 from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import lost_workers as silent
+from tests.wire.test_heartbeats import silence as silent
 from wire import heartbeats, outcomes, start_guard
 
 pytestmark = pytest.mark.django_db
