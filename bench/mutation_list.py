@@ -190,7 +190,7 @@ STREAM = (
         "rescue takes a silent worker's work before its last words are recorded",
         _SILENCE,
         "executions/rescue/lost_workers.py",
-        "if stream.recorded(barrier):",
+        "if stream_position.recorded(barrier):",
         "if barrier:",
     ),
     one(
@@ -198,7 +198,7 @@ STREAM = (
         "rescue takes work whose lease is over while recorders are behind",
         _SILENCE,
         "executions/rescue/lost_workers.py",
-        "if stream.recorded(self._barrier[0]):",
+        "if stream_position.recorded(self._barrier[0]):",
         "if self._barrier:",
     ),
     one(

@@ -25,12 +25,10 @@ from tests.support.command_calls import call
 
 pytestmark = pytest.mark.django_db
 STRANGER = "Epsilon"
-_APPS = {
-    "executions": "bulk calendars destinations dlq executions explain pauses pools receiver"
-    " schedule tasks",
-    "notifications": "notify",
-    "tenants": "apikey",
-}
+_COMMANDS = (
+    "apikey bulk calendars destinations dlq executions explain notify pauses pools receiver"
+    " schedule tasks".split()
+)
 #: Words after the verb, with the world's ids; the tenant comes on top.
 WORDS = {
     "apikey create": "--name x --scope read",
@@ -155,15 +153,14 @@ def _ask(world: World, command: str, tenant: str):
 
 
 def _told_a_tenant() -> Iterator[str]:
-    for app, names in _APPS.items():
-        for name in names.split():
-            found = load_command_class(app, name)
-            parser = found.create_parser("manage.py", name)
-            if not isinstance(found, VerbCommand):
-                yield name
-                continue
-            for action in parser._actions:
-                if isinstance(action, argparse._SubParsersAction):
-                    for verb, inner in action.choices.items():
-                        if "--tenant" in inner._option_string_actions:
-                            yield f"{name} {verb}"
+    for name in _COMMANDS:
+        found = load_command_class("operations", name)
+        parser = found.create_parser("manage.py", name)
+        if not isinstance(found, VerbCommand):
+            yield name
+            continue
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for verb, inner in action.choices.items():
+                    if "--tenant" in inner._option_string_actions:
+                        yield f"{name} {verb}"

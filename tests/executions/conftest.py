@@ -1,5 +1,27 @@
-"""The standing cast of these tests."""
+"""The standing cast of these tests, and Redis that is away."""
 
 from __future__ import annotations
 
-from tests.support.cast import alpha, beta, client, nobody, stranger, viewer  # noqa: F401 - fixtures
+import pytest
+
+from tests.support.cast import (  # noqa: F401 - fixtures
+    alpha,
+    beta,
+    client,
+    nobody,
+    stranger,
+    viewer,
+)
+from tests.support.closed_redis import closed_redis
+
+
+@pytest.fixture
+def no_redis(monkeypatch):
+    """Let every question to Redis meet a closed port."""
+    closed = closed_redis()
+
+    def cut() -> None:
+        for place in ("wire.start_guard.client", "executions.loop.control.client"):
+            monkeypatch.setattr(place, lambda: closed)
+
+    return cut

@@ -81,7 +81,8 @@ def test_pages_are_left_to_browsers(db: None):
     assert (page.status_code, page.headers["Location"]) == (302, "/login?next=/tasks")
 
 
-def test_the_consoles_own_scripts_are_no_programs(client, db: None):
+def test_the_consoles_own_scripts_are_no_programs(db: None):
+    client = Client()
     client.cookies["sessionid"] = "x"
 
     assert client.get("/alerts", headers={"accept": "application/json"}).status_code == 302

@@ -33,10 +33,10 @@ Line = tuple[str, str, dict[str, Any]]
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[Line]]:
     """Return level, event and fields of the lines so far."""
-    caplog.set_level(logging.INFO, "executions.ledger.final_log")
+    caplog.set_level(logging.INFO, "executions.engine.final_log")
 
     def found() -> list[Line]:
-        records = [one for one in caplog.records if one.name == "executions.ledger.final_log"]
+        records = [one for one in caplog.records if one.name == "executions.engine.final_log"]
         return [(one.levelname, one.getMessage(), vars(one)) for one in records]
 
     return found

@@ -505,9 +505,8 @@ def test_leases_given_before_a_leap_of_the_databases_clock_last_as_long(
     execution = make_execution(alpha, "RUNNING")
     beat(WORKER)
     run(rescuer)
-    monkeypatch.setattr(
-        lost_workers, "database_now", lambda: database_now() + timedelta(minutes=20)
-    )
+    later = database_now() + timedelta(minutes=20)
+    monkeypatch.setattr(lost_workers, "database_now", lambda: later)
 
     assert run(rescuer) == 0
 

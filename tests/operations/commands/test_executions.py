@@ -10,7 +10,7 @@ from tests.support.command_calls import call
 
 @pytest.mark.parametrize("verb", ["list", "show", "tail", "cancel", "retry"])
 def test_every_verb_has_help_with_an_example(verb, capsys):
-    parser = load_command_class("executions", "executions").create_parser("manage.py", "executions")
+    parser = load_command_class("operations", "executions").create_parser("manage.py", "executions")
 
     with pytest.raises(SystemExit) as left:
         parser.parse_args([verb, "--help"])

@@ -8,7 +8,7 @@ from tests.support.command_calls import call
 
 @pytest.mark.parametrize("verb", ["preview", "forecast", "spread", "zones"])
 def test_every_verb_has_help_with_an_example(verb, capsys):
-    command = load_command_class("executions", "schedule")
+    command = load_command_class("operations", "schedule")
 
     with pytest.raises(SystemExit) as left:
         command.create_parser("manage.py", "schedule").parse_args([verb, "--help"])

@@ -16,7 +16,7 @@ VERBS = (
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_with_an_example(verb, capsys):
     with pytest.raises(SystemExit) as left:
-        load_command_class("executions", "tasks").create_parser("manage.py", "tasks").parse_args(
+        load_command_class("operations", "tasks").create_parser("manage.py", "tasks").parse_args(
             [verb, "--help"]
         )
 
