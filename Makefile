@@ -36,7 +36,7 @@ test: setup-dev ## Run the tests, or those in ARGS (PYTEST_ARGS is passed on)
 	@# One file is quicker in one process.
 	@$(PYTHON) -m pytest $(if $(filter %.py,$(firstword $(ARGS))),,-n 2) $(PYTEST_ARGS) $(ARGS)
 
-test-long: setup-dev ## Run the tests that take minutes: fuzzing, simulated days, restores, accessibility
+test-long: setup-dev ## Run the tests that take minutes: simulated days, the whole model, recordings
 	@$(PYTHON) -m pytest -n 2 -m slow $(PYTEST_ARGS) $(ARGS)
 
 fmt: setup-dev ## Format the code

@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, Page, StorageState, expect
 
 from tests.browser.console import Console, Watch
 
-pytestmark = pytest.mark.slow
 AXE = Path(__file__).parents[1] / "data/vendor/axe-core-4.14.1/axe.min.js"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 OF_COLOURS = ["color-contrast", "link-in-text-block"]

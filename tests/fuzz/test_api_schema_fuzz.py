@@ -13,7 +13,6 @@ from pytest_django.live_server_helper import LiveServer
 from executions.triggering.triggers import run_task
 from tests.factories import ACTOR, make_key, make_task, make_tenant
 
-pytestmark = pytest.mark.slow
 #: Made-up calls per operation. The phase `coverage` makes thousands more, one per constraint of
 #: the schema: FUZZ_PHASES=examples,coverage,fuzzing, for a run by hand.
 EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "20")

@@ -24,7 +24,6 @@ from tests.dashboard.conftest import alpha, browser  # noqa: F401 - fixtures
 from tests.factories import daily, make_dead_letter, make_execution, make_task
 from tests.tasks.bodies import LIMITS, NOW
 
-pytestmark = pytest.mark.slow
 #: Kinds of text that broke a form, a database, a log or a parser somewhere.
 CORPUS = (
     "",
