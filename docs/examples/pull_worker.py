@@ -1,9 +1,9 @@
-"""A worker that leases work from a pool of Punctual; the standard library is all that it needs.
+"""A worker that leases work from a pool of Punctual; needs only the standard library.
 
     PUNCTUAL_URL=http://127.0.0.1:8000 PUNCTUAL_KEY=... python pull_worker.py batch-etl
 
 It leases one execution at a time, beats in the background, and ends it with complete or fail; on
-SIGINT or SIGTERM it hands back what it has not begun.
+SIGINT or SIGTERM it hands back unstarted work.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ stopping = threading.Event()
 
 
 def generate_invoices(payload, last_progress, report):
-    """Do the work; ``report`` tells how far it has come and raises when the work is to end."""
+    """Do the work; ``report`` sends its progress and raises when the work has to end."""
     for number in range((last_progress or {}).get("done", 0), payload["count"]):
         report({"done": number + 1, "of": payload["count"]})
     return {"invoices": payload["count"]}
@@ -49,7 +49,7 @@ def say(lease, verb, body):
 
 
 def beat(lease, said, ended, told_to_stop):
-    """Keep the lease until the work has ended, and hear whether it is to end."""
+    """Keep the lease until the work has ended, and check whether it has to end."""
     while True:
         try:
             if say(lease, "heartbeat", dict(said))["cancel_requested"]:
@@ -62,7 +62,7 @@ def beat(lease, said, ended, told_to_stop):
 
 
 def run(lease):
-    """Run one lease to its end and say how it ended."""
+    """Run one lease to its end and report its outcome."""
     said, ended, told_to_stop = {}, threading.Event(), threading.Event()
     beats = threading.Thread(target=beat, args=(lease, said, ended, told_to_stop))
     beats.start()
@@ -70,12 +70,12 @@ def run(lease):
     def report(progress):
         said["progress"] = progress
         if told_to_stop.is_set():
-            raise InterruptedError("cancelled, or somebody else has it now")
+            raise InterruptedError("cancelled, or the lease is over")
 
     try:
         handler = HANDLERS[lease["handler"]]
         verb, body = "complete", {"result": handler(lease["payload"], lease["progress"], report)}
-    except Exception as error:  # whatever the work raises is told, and tried again by the policy
+    except Exception as error:  # every error of the work is reported; the policy decides on a retry
         verb, body = "fail", {"error": repr(error)[:1000], "retry": not isinstance(error, KeyError)}
     ended.set()
     beats.join()

@@ -59,7 +59,7 @@ public class Receiver {
         if (body.length > MAX_BODY) return 413;
         if (id.isEmpty() || !isGenuine(id, header(call, "webhook-timestamp"),
                 header(call, "webhook-signature"), body)) {
-            return 401; // not retried: nobody else sends what is ours
+            return 401; // not retried: only Punctual has the secret
         }
         String state = seen.putIfAbsent(id, "working");
         if ("done".equals(state)) return 200; // a repeat; 2xx: Punctual may stop sending it

@@ -5,7 +5,7 @@ const crypto = require("node:crypto");
 const http = require("node:http");
 
 const SECRET = Buffer.from(process.env.WEBHOOK_SECRET.replace(/^whsec_/, ""), "base64");
-const TOLERANCE_SECONDS = 300; // an older request may be one that somebody recorded and sends again
+const TOLERANCE_SECONDS = 300; // an older request may be a recorded one that is sent again
 const MAX_BODY = 1024 * 1024;
 const MAX_IDS = 100_000;
 
@@ -33,7 +33,7 @@ async function receive(headers, body) {
   const id = headers["webhook-id"] || "";
   const timestamp = headers["webhook-timestamp"] || "";
   if (!id || !isGenuine(id, timestamp, headers["webhook-signature"] || "", body)) {
-    return [401, "signature"]; // not retried: nobody else sends what is ours
+    return [401, "signature"]; // not retried: only Punctual has the secret
   }
   if (seen.get(id) === "done") return [200, "repeated"]; // 2xx: Punctual may stop sending it
   // 503 and not 409: the other call may still fail, so this one must be tried again.

@@ -3,7 +3,7 @@
 // No packages. Run it: WEBHOOK_SECRET=whsec_... php -S 127.0.0.1:9000 receiver.php
 declare(strict_types=1);
 
-const TOLERANCE_SECONDS = 300; // an older request may be one that somebody recorded and sends again
+const TOLERANCE_SECONDS = 300; // an older request may be a recorded one that is sent again
 const MAX_BODY = 1024 * 1024;
 const MAX_IDS = 100000;
 
@@ -61,7 +61,7 @@ function receive(string $body): array
         return [413, 'too large'];
     }
     if ($id === '' || !is_genuine($id, $timestamp, $_SERVER['HTTP_WEBHOOK_SIGNATURE'] ?? '', $body)) {
-        return [401, 'signature']; // not retried: nobody else sends what is ours
+        return [401, 'signature']; // not retried: only Punctual has the secret
     }
     $state = remember($id, null);
     if ($state === 'done') {

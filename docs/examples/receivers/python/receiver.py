@@ -15,7 +15,7 @@ from collections import OrderedDict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-TOLERANCE_SECONDS = 300  # an older request may be one that somebody recorded and sends again
+TOLERANCE_SECONDS = 300  # an older request may be a recorded one that is sent again
 MAX_BODY = 1024 * 1024
 MAX_IDS = 100_000
 
@@ -59,7 +59,7 @@ class Receiver(BaseHTTPRequestHandler):
         if not webhook_id or not is_genuine(
             webhook_id, timestamp, self.headers.get("webhook-signature", ""), body
         ):
-            return self.answer(401, "signature")  # not retried: nobody else sends what is ours
+            return self.answer(401, "signature")  # not retried: only Punctual has the secret
         with lock:
             state = seen.get(webhook_id)
             if state is None:

@@ -4,7 +4,7 @@ require "openssl"
 require "socket"
 
 SECRET = ENV.fetch("WEBHOOK_SECRET").delete_prefix("whsec_").unpack1("m")
-TOLERANCE_SECONDS = 300 # an older request may be one that somebody recorded and sends again
+TOLERANCE_SECONDS = 300 # an older request may be a recorded one that is sent again
 MAX_BODY = 1024 * 1024
 MAX_IDS = 100_000
 REASONS = { 200 => "OK", 401 => "Unauthorized", 413 => "Too Large", 500 => "Error", 503 => "Busy" }
@@ -32,7 +32,7 @@ end
 def receive(headers, body)
   id = headers.fetch("webhook-id", "")
   signed = [headers.fetch("webhook-timestamp", ""), headers.fetch("webhook-signature", "")]
-  # 401 is not retried: nobody else sends what is ours.
+  # 401 is not retried: only Punctual has the secret.
   return [401, "signature"] if id.empty? || !genuine?(id, *signed, body)
 
   state = LOCK.synchronize do
