@@ -1,4 +1,4 @@
-"""What the product's rows say of a tenant's failures, alerts and messages, and the judgement.
+"""Reads the product's rows of a tenant's failures, alerts and messages, and judges them.
 
 ``read_books`` asks the database of the installation; ``faults_of`` compares the rows with what
 the mail server took and is a pure function.
@@ -122,5 +122,7 @@ def _message_faults(books: Books, mails: Sequence[Mail]) -> list[str]:
     owed = {message.message_id for message in books.messages if message.status == "SENT"}
     faults += [f"{key} arrived {count} times" for key, count in arrived.items() if count > 1]
     faults += [f"{key} was sent and did not arrive" for key in sorted(owed - arrived.keys())]
-    faults += [f"{key} arrived and nobody sent it" for key in sorted(arrived.keys() - owed)]
+    faults += [
+        f"{key} arrived and is not recorded as sent" for key in sorted(arrived.keys() - owed)
+    ]
     return faults

@@ -34,7 +34,7 @@ _CAUSES = 9
 _LEAD_MS = 8000
 #: Load before and after the outage.
 _AROUND_SECONDS = 10.0
-#: A sender that nobody woke is woken again after 30 s, one that died after 120 s.
+#: A sender that missed its wake-up is woken again after 30 s, a sender that died after 120 s.
 _QUIET_SECONDS = 240.0
 _DIGEST_SECONDS = 315.0
 

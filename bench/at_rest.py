@@ -1,11 +1,11 @@
-"""What lies in wait costs nothing: the product with a million tasks at rest beside an empty one.
+"""Shows that tasks at rest cost nothing: the product with a million of them beside an empty one.
 
 Two installations run at the same time, and the same figures are taken of both in turn, so that a
 machine whose speed changes does not decide: start delay, creating, lists, and the statements of
 materialize and dispatch with a thousand due. At rest are copies of a few real tasks, due in a month
-or later; the empty system has those few, and what measuring creates, some ten thousand. What the
-full one costs while nobody asks it anything would slow both, and is not told here. Then backlogs
-are worked off while somebody keeps a transaction open. Run: ``python -m bench.at_rest --start``.
+or later; the empty system has those few, and what measuring creates, some ten thousand. The cost
+of the full one while it is not asked anything would slow both, and is not reported here. Then
+backlogs are worked off beside an open transaction. Run: ``python -m bench.at_rest --start``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _RATE = "a second"
 _BULK_CALL = 10_000
 _WARM_RATE, _WARM_SECONDS = 20.0, 10.0
 _SAMPLES = 60
-#: So few of them carry what the rare filter and the search look for.
+#: How many of them the rare filter and the search find.
 _RARE = 5
 _FAR = timedelta(days=5 * 365)
 
@@ -79,7 +79,7 @@ class Judged:
 
     @property
     def kept(self) -> bool:
-        """Return whether it costs no more than is allowed."""
+        """Return whether its cost is within the target."""
         return self.ratio <= TARGET_RATIO
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--bulk", type=int, default=10_000, help="tasks created in bulk")
     some = command_line.above_zero
     parser.add_argument("--repeat", type=some, default=5, help="requests and passes in a round")
-    parser.add_argument("--rounds", type=some, default=3, help="of each figure; medians are told")
+    parser.add_argument("--rounds", type=some, default=3, help="of each figure; medians count")
     parser.add_argument("--backlogs", type=int, default=5, help="0 leaves them out")
     parser.add_argument("--backlog-count", type=int, default=20_000, help="executions of each")
     installation.add_arguments(parser)

@@ -1,7 +1,7 @@
-"""Backlogs worked off without and beside a transaction that somebody keeps open.
+"""Works off backlogs without and beside a transaction that stays open.
 
-What it could still see cannot be cleaned away, so statements on the ledger step over more and
-more of what is done: the rate of the last backlog beside it is held against that of the first.
+VACUUM keeps every row that the transaction could still see, so statements on the ledger step over
+more and more dead rows. The rate of the last backlog beside it is compared with the first one's.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Backlogs:
 
 
 def work_off_all(product: Installation, address: str, rounds: int, count: int) -> Backlogs:
-    """Work off so many backlogs of so many executions, and as many beside a transaction."""
+    """Work off ``rounds`` backlogs of ``count`` executions, and as many beside a transaction."""
     found = Backlogs(count)
     with ExitStack() as stack:
         targets = [stack.enter_context(installation.receiver()) for _ in range(_HOSTS)]

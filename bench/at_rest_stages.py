@@ -92,7 +92,7 @@ def one_pass(tenant_id: UUID) -> Costs:
         transaction.set_rollback(True)
     if claimed != DUE:
         raise InstallationError(f"{claimed} of {DUE} due executions were claimed")
-    # Its looks went past what it had just moved, which nobody had cleaned away: see one_look.
+    # Its looks stepped over rows that it had just moved, not vacuumed yet: see one_look.
     del costs.ms[LOOK], costs.blocks[LOOK]
     return costs
 

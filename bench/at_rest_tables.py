@@ -1,8 +1,8 @@
 """The tables that tasks lie in: filled by copies, brought to rest, measured, and projected.
 
 Copies share definition and sealed part of the tasks that they are copied from. The sealed part
-belongs to its own task alone, so nobody can read a copy: they are for waiting. The audit entry and
-the event that each creation writes are not made, nor counted in the bytes of a task.
+belongs to its own task alone, so a copy can be read by no process and only waits. The audit entry
+and the event that each creation writes are not made, nor counted in the bytes of a task.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Index:
     depth: int | None = None
 
     def depth_at(self, factor: float) -> int | None:
-        """Return the pages from root to leaf with so many times the entries; None but of a tree."""
+        """Return the pages from root to leaf with ``factor`` times the entries; None if no tree."""
         if self.method != "btree" or not self.entries:
             return None
         return depth_of(round(self.entries * factor), self.entries / max(1, self.pages))
@@ -149,7 +149,7 @@ class Stored:
 
 
 def depth_of(entries: int, per_leaf: float) -> int:
-    """Return the pages from root to leaf of a tree whose leaves hold so many entries each."""
+    """Return the pages from root to leaf of a tree whose leaves hold ``per_leaf`` entries each."""
     pages, depth = math.ceil(entries / max(1.0, per_leaf)), 1
     while pages > 1:
         pages, depth = math.ceil(pages / _PER_INNER_PAGE), depth + 1
@@ -163,7 +163,7 @@ def chunks(first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def fill(address: str, size: int, tenants: Sequence[UUID], samples: Sequence[str]) -> None:
-    """Copy the samples until so many tasks wait, in turn for each tenant; a part per commit."""
+    """Copy the samples until ``size`` tasks wait, in turn for each tenant; a part per commit."""
     there = count(address)
     with _session(address) as session:
         for first, last in chunks(there + 1, size):

@@ -1,6 +1,6 @@
 """A past range of a task run again: how fast executions are made, and each instant called once.
 
-The task fires every second; its last so many seconds are the range. Expected instants are plain
+The task fires every second; its last ``--count`` seconds are the range. Expected instants are plain
 arithmetic, matched with the receiver's ledger. Target: 1,000 executions made a second. Run:
 ``python -m bench.backfill --start --count 20000``.
 """

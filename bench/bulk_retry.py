@@ -1,4 +1,4 @@
-"""Ten thousand dead letters retried by one command: what it said beforehand is what it did.
+"""Retries ten thousand dead letters by one command: it decides as many as it showed beforehand.
 
 The letters come about through the product: as many tasks call a receiver that is away. It comes
 back, and ``manage.py dlq retry --all`` runs the work again. The count shown before has to be
@@ -63,7 +63,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 async def make_letters(
     product: installation.Installation, member: Member, port: int, count: int
 ) -> int:
-    """Let that many executions fail at a port where nobody listens; return how many did."""
+    """Let ``count`` executions fail at a port without a listener; return how many did."""
     at_ms = time.time_ns() // 1_000_000 + _LEAD_MS
     url = f"http://127.0.0.1:{port}/ok"
     async with ApiClient(product.base_url, member.api_key) as client:

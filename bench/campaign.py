@@ -29,7 +29,7 @@ async def run(
     late_after_ms: int = 1000,
     read_executions: ReadExecutions | None = None,
 ) -> Outcome:
-    """Run a plan for so many seconds and return the judged outcome.
+    """Run a plan for ``seconds`` and return the judged outcome.
 
     ``read_executions`` is passed to :class:`Campaign`.
     """

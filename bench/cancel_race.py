@@ -27,7 +27,7 @@ from operations.proof.client import ApiClient
 from operations.proof.ledger import Arrival, read_arrivals
 from shared.ids import execution_id
 
-#: A cancellation is sent between so long before and so long after the due moment.
+#: A cancellation is sent at most this long before or after the due moment.
 _BEFORE_MS, _AFTER_MS = 300.0, 500.0
 _ANSWER_MS = 300
 _WAVE = 400
@@ -58,7 +58,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 async def wave(client: ApiClient, url: str, count: int, chance: random.Random) -> dict[str, int]:
-    """Create so many executions and cancel each around its due moment; return the answers."""
+    """Create ``count`` executions and cancel each around its due moment; return the answers."""
     base_ms = time.time_ns() // 1_000_000 + _LEAD_MS
     due = [base_ms + number * _WAVE_SPREAD_MS // count for number in range(count)]
     tasks = await create(client, [failing_task(url, at, n) for n, at in enumerate(due)])
@@ -69,7 +69,7 @@ async def wave(client: ApiClient, url: str, count: int, chance: random.Random) -
 
 
 def from_ms(milliseconds: int) -> datetime:
-    """Return the moment of so many whole milliseconds since 1970."""
+    """Return the moment of a whole number of milliseconds since 1970."""
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
 
 

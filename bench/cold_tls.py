@@ -214,7 +214,7 @@ async def client_of(authority: Path, *, sessions: bool) -> AsyncIterator[HttpCli
 
 
 def requests_to(port: int, path: str, count: int, *, first: int = 0) -> list[Request]:
-    """Return one request to each of so many hosts."""
+    """Return one request to each of ``count`` hosts."""
     return [
         Request(
             method="GET",
@@ -229,7 +229,7 @@ def requests_to(port: int, path: str, count: int, *, first: int = 0) -> list[Req
 
 
 async def run_round(client: HttpClient, requests: Sequence[Request], at_once: int) -> Round:
-    """Send all requests, so many at once, and say what that took."""
+    """Send all requests, ``at_once`` at a time, and return what that took."""
     seen: Counter[str] = Counter()
     waiting = iter(requests)
 
@@ -273,7 +273,7 @@ WARM = {"resumed": RESUMED, "kept": KEPT}
 
 
 def is_as_meant(kind: str, one: Round) -> bool:
-    """Say whether every request of a round was answered in the way that its kind names."""
+    """Return whether every request of a round was answered in the way that its kind names."""
     return one.seen == {WARM.get(kind, FULL): one.requests}
 
 

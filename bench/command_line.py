@@ -21,7 +21,7 @@ def run(main: Callable[[list[str]], int]) -> NoReturn:
     except* (ApiError, InstallationError, OSError) as group:
         for error in group.exceptions:
             print(f"the report could not run: {error}", file=sys.stderr)
-    # Outside: before 3.11.4, Python wraps in a group whatever is raised in there.
+    # Outside: before 3.11.4, Python wraps in a group every error that is raised in there.
     sys.exit(2)
 
 

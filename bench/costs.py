@@ -3,8 +3,8 @@
 A backlog of one-time webhooks passes its three stages one after the other: the tasks are created
 by the bulk API, their executions are prepared ahead of the due time, and from shortly before the
 due time on they are handed out, delivered and recorded. With ``--statements`` PostgreSQL counts the
-time of each statement too, which itself costs a few microseconds. The receiver is told, and not
-part of the sum.
+time of each statement too, which itself costs a few microseconds. The receiver's cost is shown, but
+not part of the sum.
 Run: ``python -m bench.costs --count 60000 --statements``.
 """
 
@@ -45,10 +45,10 @@ _WARM_UP = 2000
 _RESTART_SECONDS = 30.0
 _STALL_SECONDS = 60.0
 _TOLD_STATEMENTS = 12
-#: Preparing ends so long before the due time: the first are handed out soon after.
+#: Preparing ends this long before the due time: the first are handed out soon after.
 _PREPARED_SECONDS = Conf().release_seconds + 0.5
 _PREPARED = "SELECT count(*) FROM executions WHERE scheduled_for = %s::timestamptz"
-#: What is told in one line instead of a traceback, beside what every report may meet.
+#: Errors that are reported in one line instead of a traceback, besides those of every report.
 _COULD_NOT_RUN = (CouldNotRunError, psycopg.Error, http.client.HTTPException, SubprocessError)
 #: A statement by its first words, or by the comment before them where the server keeps that.
 _STATEMENTS = """
@@ -87,7 +87,7 @@ class Stage:
 
 
 class Meter:
-    """Measures one stage after the other of a backlog of so many."""
+    """Measures one stage after the other of a backlog of ``count`` executions."""
 
     def __init__(
         self, kinds: dict[int, str], count: int, statements: psycopg.Connection[Any] | None

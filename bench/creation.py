@@ -126,7 +126,7 @@ async def singles(product: Installation, rate: int, seconds: float) -> Singles:
 
 
 async def in_bulk(product: Installation, count: int, chunk: int) -> Bulk:
-    """Create so many tasks by calls of a chunk each, one after the other."""
+    """Create ``count`` tasks by calls of a chunk each, one after the other."""
     bodies = [
         {"tasks": [body_of(number) for number in range(begin, min(count, begin + chunk))]}
         for begin in range(0, count, chunk)

@@ -40,7 +40,7 @@ _STALL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Herd:
-    """So many schedules, spread evenly over so many minutes from ``first`` on, ``step`` apart."""
+    """``count`` schedules, spread evenly over ``minutes`` from ``first`` on, ``step`` apart."""
 
     count: int
     minutes: int
@@ -74,7 +74,7 @@ class Herd:
 
 
 def first_minute(now: datetime, count: int) -> datetime:
-    """Return the first minute that leaves time to create so many schedules."""
+    """Return the first minute that leaves time to create ``count`` schedules."""
     ready = now + _LEAD + timedelta(seconds=count / _CREATED_PER_SECOND)
     return ready.replace(second=0, microsecond=0) + _MINUTE
 

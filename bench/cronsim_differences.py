@@ -47,7 +47,7 @@ def instants(expression: str, zone: str, low: int, high: int) -> list[int] | Non
 
 
 def _bound(simulated: Any) -> None:
-    """Let cronsim take so many steps and no more."""
+    """Let cronsim take at most ``_MOST_STEPS`` steps."""
     left = _MOST_STEPS
 
     def counted(step: Any) -> Any:

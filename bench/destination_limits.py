@@ -42,7 +42,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 async def load(
     product: installation.Installation, member: Member, url: str, count: int, limits: dict[str, Any]
 ) -> None:
-    """Set the limits, then create so many executions that are due at once."""
+    """Set the limits, then create ``count`` executions that are due at once."""
     host = urlsplit(url).netloc
     async with ApiClient(product.base_url, member.api_key) as client:
         # A destination is known by the tasks that call it.
@@ -53,7 +53,7 @@ async def load(
 
 
 def in_window(arrivals: Sequence[Arrival], begin: float, seconds: float) -> list[Arrival]:
-    """Return what arrived within so many seconds of a moment (seconds since 1970)."""
+    """Return what arrived in the ``seconds`` from ``begin`` (seconds since 1970) on."""
     low, high = begin * 1e9, (begin + seconds) * 1e9
     return [one for one in arrivals if low <= one.wall_ns < high]
 

@@ -47,7 +47,7 @@ async def create(client: ApiClient, tasks: Sequence[dict[str, object]]) -> list[
 
 
 async def until_failed(tenant_id: UUID, count: int, seconds: float) -> int:
-    """Wait until the tenant has so many dead letters; return how many there are in the end."""
+    """Wait until the tenant has ``count`` dead letters; return how many there are in the end."""
     deadline = time.monotonic() + seconds
     while True:
         found = await asyncio.to_thread(_letters, tenant_id)

@@ -1,8 +1,8 @@
 """One destination hangs, with a great backlog, and the others go on as if it were not there.
 
 A steady load to a quick receiver is measured alone, and again while another destination, which
-answers only after 30 seconds, has so many executions due. The start delay of the quick one may
-not move by more than a tenth at p95. Run: ``python -m bench.hanging --start --backlog 100000``.
+answers only after 30 seconds, has ``--backlog`` executions due. The start delay of the quick one
+may move by a tenth at most at p95. Run: ``python -m bench.hanging --start --backlog 100000``.
 """
 
 from __future__ import annotations

@@ -24,11 +24,11 @@ from operations.proof.percentiles import distribution
 
 #: Kind of question -> most milliseconds at p95.
 TARGETS_MS = {"first": 200.0, "filtered": 1000.0}
-#: A question that takes so long is asked three times only.
+#: A question that takes this long is asked three times only.
 _SLOW_MS = 5000.0
 _DAY = timedelta(days=1)
 _PATIENCE_SECONDS = 90.0
-#: Kind, what it is, path.
+#: Kind, description, path.
 Question = tuple[str, str, str]
 
 
@@ -39,7 +39,10 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument(
-        "--attempts-every", type=int, default=10, help="one attempt for so many executions; 1: all"
+        "--attempts-every",
+        type=int,
+        default=10,
+        help="one execution in this many has an attempt; 1: all",
     )
     parser.add_argument("--repeat", type=int, default=20, help="requests of each question")
     history_drop.add_arguments(parser)

@@ -1,4 +1,4 @@
-"""A ledger filled with history by SQL: millions of finished executions in so many past days.
+"""Fills a ledger with history by SQL: millions of finished executions in a number of past days.
 
 One in fifty has failed. Tasks are real ones whose only instant is far ahead, so that nothing of
 them runs meanwhile. Used by ``bench.history``; knows the installation's models by ``enter``.
@@ -64,12 +64,12 @@ FROM generate_series(%(start)s::timestamptz, %(end)s::timestamptz - interval '1 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How much history: rows in all, over so many days before today."""
+    """How much history: rows in all, over ``days`` days before today."""
 
     rows: int
     days: int
     tasks: int
-    #: One attempt for so many executions; 1 is one each, 0 none.
+    #: One execution in this many has an attempt; 1: each, 0: none.
     attempts_every: int
 
 

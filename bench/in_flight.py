@@ -1,6 +1,6 @@
 """Many requests in flight at once on one worker process, against a receiver that is slow to answer.
 
-So many one-time tasks come due within a second; each call takes the receiver two seconds. Every
+``--count`` one-time tasks come due within a second; each call takes the receiver two seconds. Every
 one has to succeed with its first attempt; how many were in flight together is read from the
 receiver's own ledger, memory and processor time of the worker from /proc while it runs.
 Run: ``python -m bench.in_flight --start --count 10000``.

@@ -68,7 +68,7 @@ def main(arguments: list[str]) -> int:
     def plan(window: Window) -> list[Planned]:
         return steady(window, chosen.rate, slow_share=chosen.slow_share)
 
-    # One of each: nobody takes over what the killed one had.
+    # One of each: no other process takes over what the killed one had.
     with installation.opened(chosen, WORKERS="1") as product:
         strike = Interference(
             lambda: product.signal_one(chosen.kind, signal.SIGKILL),

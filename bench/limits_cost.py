@@ -57,7 +57,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 def backlog(urls: Sequence[str], count: int, at_ms: int) -> list[dict[str, object]]:
-    """Return so many one-time tasks due at one moment, in turn to each URL."""
+    """Return ``count`` one-time tasks due at one moment, in turn to each URL."""
     return [failing_task(urls[number % len(urls)], at_ms, number) for number in range(count)]
 
 

@@ -38,7 +38,7 @@ from bench.peers.turn import Load, take
 CORES_EACH = 0.25
 BACKLOG, STEADY = "backlog", "steady"
 RECORDER = "recorder"
-#: What is told in one line instead of a traceback, beside what every report may meet.
+#: Errors that are reported in one line instead of a traceback, besides those of every report.
 _COULD_NOT_RUN = (
     CannotRunError,
     CouldNotRunError,
@@ -51,7 +51,7 @@ _COULD_NOT_RUN = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One load on so many machines."""
+    """One load on a number of machines."""
 
     machines: int
     load: str
@@ -60,12 +60,12 @@ class Run:
     shares: dict[str, dict[str, int]]
     #: The machines whose recorder had some of them.
     recorders: list[str]
-    #: Whether each machine had its share of the processor, and no more.
+    #: Whether each machine was limited to its share of the processor.
     shared_out: bool
 
     @property
     def idle(self) -> list[str]:
-        """Return "kind of machine" for whoever did nothing."""
+        """Return "kind of machine" for each kind that did nothing on a machine."""
         names = list(MACHINES)[: self.machines]
         worked = {kind: set(shares) for kind, shares in self.shares.items()}
         worked[RECORDER] = set(self.recorders)

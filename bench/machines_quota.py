@@ -17,7 +17,7 @@ from bench.chaos.hosts import PREFIX
 
 #: Where groups are made: below the hierarchy of the processor (1), or the only one (2).
 ROOTS = (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup"))
-#: Short, so that who has used up its share waits a few milliseconds and not a tenth of a second.
+#: Short, so that a process whose share is used up waits milliseconds, not a tenth of a second.
 _PERIOD_US = 10_000
 _V1, _V2 = "cpu.cfs_quota_us", "cpu.max"
 _GONE_SECONDS = 5.0
@@ -36,7 +36,7 @@ class Quota:
                 (self._directory / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
     def limit(self, cores: float) -> None:
-        """Allow so many cores, together."""
+        """Allow ``cores`` cores, together."""
         share = round(cores * _PERIOD_US)
         if (self._directory / _V1).exists():
             self._set("cpu.cfs_period_us", str(_PERIOD_US))

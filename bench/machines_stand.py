@@ -40,7 +40,7 @@ _BY_WORKER = """
 SELECT worker, count(*) FROM executions
 WHERE scheduled_for BETWEEN %s::timestamptz AND %s::timestamptz GROUP BY worker
 """
-#: By whoever owns the partition: partitions change hands only when a scheduler comes or goes.
+#: By the owner of the partition: partitions change hands only when a scheduler comes or goes.
 _BY_SCHEDULER = """
 SELECT node.name, count(*) FROM executions AS execution
 JOIN partition_leases AS lease USING (partition)
@@ -59,9 +59,9 @@ class Machine:
 
 
 class Machines(Punctual):
-    """So many machines; ``cores`` is what each may use of the processor, None for all there is."""
+    """``count`` machines; ``cores`` is the processor share of each, None for all there is."""
 
-    #: Created by the web server of the first machine, beside whatever else runs here.
+    #: Created by the web server of the first machine, beside all else that runs here.
     pace = 1000.0
 
     def __init__(self, count: int, cores: float | None = None) -> None:

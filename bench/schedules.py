@@ -2,8 +2,8 @@
 
 ``python -m bench.schedules`` asks as the scheduler does in each pass: it reads the stored
 schedule and asks for the instant after the last. Cold, every expression is a new one; cached,
-the same tasks come again. croniter and cronsim are asked in the same run; what stands behind
-their figures is how many times as fast the product is.
+the same tasks come again. croniter and cronsim are asked in the same run; the factor behind their
+figures is how many times as fast the product is.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ PREVIEWS = (
 
 
 def tasks(count: int) -> list[Task]:
-    """Return so many different recurring schedules, of every kind in turn, with their seeds."""
+    """Return ``count`` different recurring schedules, of every kind in turn, with their seeds."""
     found: list[Task] = []
     for number in range(count):
         values = {"m": number % 60, "n": number * 7 % 60, "h": number // 60 % 24}

@@ -25,7 +25,7 @@ from operations.proof.ledger import Arrival, read_arrivals
 
 #: The workers' clocks follow the database's to this.
 _CLOCK_ERROR = timedelta(milliseconds=1)
-#: A change is sent between so long before and so long after a due moment.
+#: A change is sent at most this long before or after a due moment.
 _BEFORE_MS, _AFTER_MS = 45.0, 10.0
 _QUIET_SECONDS = 5.0
 
@@ -54,7 +54,7 @@ class Racer:
     task: str = ""
 
     async def race(self, count: int) -> None:
-        """Make so many changes."""
+        """Make ``count`` changes."""
         await self._create()
         for number in range(count):
             await self._until_near_due()

@@ -3,7 +3,7 @@
 From the bytes of the broker's messages to the bytes of the outcomes, by the product's own Runner,
 Ahead, Kinds, Deliverer and Outbox, over a receiver on loopback in a process of its own. Redis is a
 stub that accepts. Each execution has a definition of its own, as one-time tasks do. Processor time
-only: other work on the machine moves it less than it moves wall time. The best round is told.
+only: other work on the machine moves it less than it moves wall time. The best round counts.
 Run: ``python -m bench.worker_cpu`` (``--other ../before``: another checkout, in turns).
 """
 
@@ -58,7 +58,7 @@ class _Receiver(asyncio.Protocol):
 
 
 class _Accepting:
-    """Stands for Redis: takes everything, answers with nothing."""
+    """Takes the place of Redis: accepts everything, answers with nothing."""
 
     def __init__(self) -> None:
         self.entries = 0

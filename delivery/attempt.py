@@ -1,4 +1,4 @@
-"""One attempt of a webhook: open the secrets, compose, call, classify, say what is to be done.
+"""One attempt of a webhook: open the secrets, compose, call, classify, decide what follows.
 
 A pipeline of small steps over the entry of a message. Called by the worker's runner; knows no
 database. The answer is captured encrypted.
@@ -47,16 +47,16 @@ _REMEMBERED_BYTES = 16 * 1024 * 1024
 _MET = 8192
 #: Targets of the last messages that are kept as they were read.
 _SHAPES = 256
-#: What a plan takes beside what was sealed: its records, and the target's own parts.
+#: Bytes of a plan besides its sealed part: its records, and the target's own parts.
 _PLAN_BYTES = 3072
-#: What a request that is ready takes beside its data.
+#: Bytes of a request that is ready, besides its data.
 _READY_BYTES = 512
-#: A signature names the second of its attempt; of one that begins later it is made anew.
+#: A signature names the second of its attempt; an attempt that begins this much later signs anew.
 _READY_SECONDS = 5.0
-#: A longer progress stays where it is: headers are no place for documents.
+#: A longer progress is not sent: headers are no place for documents.
 _PROGRESS_BYTES = 4096
-#: What creation would refuse today, said in the words of an attempt: a forbidden port is a part of
-#: a forbidden address. An invalid URL can only be a fault of ours, since creation has checked it.
+#: Error codes of an attempt for URLs that creation would refuse today: a forbidden port is a part
+#: of a forbidden address. An invalid URL can only be our own fault, since creation has checked it.
 _REFUSED: dict[str, ErrorCode] = {
     "address_forbidden": "address_forbidden",
     "port_forbidden": "address_forbidden",
@@ -66,7 +66,7 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """Values by key, the oldest forgotten first when they take more than so many bytes."""
+    """Values by key; the oldest are forgotten when all take more than ``limit_bytes``."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
@@ -87,7 +87,7 @@ class Remembered(Generic[T]):
         return found[0]
 
     def keep(self, key: Hashable, value: T, size: int) -> None:
-        """Keep a value of about so many bytes under a key, in place of what is there."""
+        """Keep a value of about ``size`` bytes under a key, in place of the value before."""
         self.take(key)
         self._kept[key] = (value, size)
         self._size += size
@@ -127,7 +127,7 @@ class Deliverer:
     def prepare(self, entry: dict[str, Any], batch: dict[str, Any]) -> None:
         """Make the request of an entry that is not due yet, where one request is the whole call.
 
-        Never raises: what is wrong with it is said at its time.
+        Never raises: the attempt itself reports what is wrong with the entry.
         """
         try:
             plan = self._plan(entry)
@@ -140,7 +140,7 @@ class Deliverer:
                 request = self._request(entry, plan, batch, timestamp)
                 data = encode_request(request)
                 request.headers, request.body = (), b""
-        except Exception:  # noqa: BLE001 - its attempt meets it again, and says so
+        except Exception:  # noqa: BLE001 - its attempt meets it again, and reports it
             return
         self._ready.keep(
             entry["token"], Ready(plan, request, data, timestamp), len(data) + _READY_BYTES
@@ -154,7 +154,7 @@ class Deliverer:
         began = perf_counter()
         at = started - batch["offset"]
         try:
-            # Named nowhere: what is sent is needed no more while its answer is waited for.
+            # No name holds the request here: its memory is free while the answer is awaited.
             plan, call = self._begin(entry, batch, at)
             try:
                 result = await call
@@ -171,7 +171,7 @@ class Deliverer:
         except UrlError as error:
             return _unsendable(_REFUSED.get(error.code, "internal"), error.message)
         except ValueError as error:
-            # Nothing was sent: what the client refuses to frame it refuses again.
+            # Nothing was sent, and the client would refuse to frame it again.
             return _unsendable("internal", str(error))
         return _answer(entry, verdict, result, now)
 
@@ -204,7 +204,7 @@ class Deliverer:
         return found
 
     def _meet(self, key: Hashable) -> None:
-        """Note a definition that is met for the first time: that of a one-time task is the last."""
+        """Note a definition that is met for the first time: of a one-time task it is the last."""
         if len(self._met) >= _MET:
             self._met.clear()
         self._met.add(key)
@@ -297,7 +297,7 @@ def _in_trace(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
 
 
 def _with_callback(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
-    """Add what the receiver needs to end the execution later, and what it said of it last."""
+    """Add what the receiver needs to end the execution later, and its last progress."""
     execution = entry["id"]
     return replace(
         facts,
@@ -325,7 +325,7 @@ def _answer(
         "timings": result.timings,
         **decide(verdict, partial(_ended, entry, now), entry["retry_policy"], random.random),
     }
-    # Most have no error, and no word of one.
+    # Most outcomes have no error, and leave these keys out.
     if verdict.error_code:
         answer["error_code"] = verdict.error_code
     if verdict.error_message:

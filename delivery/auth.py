@@ -1,6 +1,6 @@
 """How a request proves who sends it: basic, bearer, an API key, or a fetched token.
 
-Read once per definition. What it adds is never shown: no message, log or answer repeats it.
+Read once per definition. The proof is never shown: no message, log or answer repeats it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Caller:
         self._tokens = TokenSource(client)
 
     def call(self, plan: Plan, request: Request, tenant: str) -> Coroutine[Any, Any, Response]:
-        """Give the last answer; DeliveryError and ValueError as the client raises them.
+        """Return the last answer; DeliveryError and ValueError as the client raises them.
 
         The phases of its timings are those of the last request; first_byte and total count from
         the beginning of all.

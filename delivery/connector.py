@@ -35,7 +35,7 @@ _LOCAL_ERRNOS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """What the steps of one opening share."""
+    """The facts that the steps of one opening share."""
 
     url: TargetUrl
     route: Route | None
@@ -67,7 +67,7 @@ class Connector:
     ) -> Connection:
         """Return an open connection and note dns, connect and tls in ``timings`` (ms).
 
-        ``timeout_connect`` is raised at the deadline (loop time), else what failed last.
+        Raise ``timeout_connect`` at the deadline (loop time), else the last failure.
         """
         try:
             async with asyncio.timeout_at(deadline):
@@ -128,7 +128,7 @@ class Connector:
 
 
 def key_of(url: TargetUrl, route: Route | None) -> Key:
-    """Return what kept connections are known by: only equal keys may share one."""
+    """Return the key of a kept connection: only calls with equal keys may share one."""
     return (url.scheme, url.host, url.port, "" if route is None else route.identity)
 
 
@@ -158,7 +158,7 @@ async def _start_tls(
 
 
 async def _reach(key: Key, shown: Address, address: Address, port: int) -> Connection:
-    """Return a TCP connection to exactly this address, which stands for the ``shown`` one."""
+    """Return a TCP connection to exactly ``address``; as its address it reports ``shown``."""
     loop = asyncio.get_running_loop()
     connection = Connection(loop, key, str(shown))
     try:

@@ -1,8 +1,8 @@
-"""Undoes the compression of an answer that came compressed although nobody asked for it.
+"""Undoes the compression of an answer that came compressed although the request asked for none.
 
-Called by the HTTP client on the captured part of a body. Memory is bounded by the capture limit
-whatever the body claims; what cannot be undone (another encoding, several, damage) stays as it
-came and says so. A word that names no encoding means nothing over plain text.
+Called by the HTTP client on the captured part of a body. The capture limit bounds the memory, also
+where the body claims more. A body that cannot be decompressed (another encoding, several, damage)
+stays as it came, and the response names its encoding. An unknown name over plain text is ignored.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from delivery.http_messages import Response
 _GZIP, _ZLIB, _RAW = 31, 15, -15
 #: Window bits to try, by encoding: many servers send deflate without its zlib wrapper.
 _WINDOWS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _RAW)}
-#: What else is registered as a content coding; nobody sends plain text under these names.
+#: The other registered content codings; no receiver sends plain text under these names.
 _OTHERS = frozenset("aes128gcm br compress dcb dcz exi pack200-gzip x-compress zstd".split())
 _LONGEST_NAME = 100
-#: Text has none of these, and what an encoding made of it hardly ever none.
+#: Text has none of these bytes; encoded text nearly always has some.
 _NOT_IN_TEXT = bytes({*range(32)} - set(b"\a\b\t\n\v\f\r\x1b"))
 
 

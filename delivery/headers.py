@@ -22,7 +22,7 @@ TEXT = "text/plain; charset=utf-8"
 # Made for every attempt: a frozen one takes three times as long.
 @dataclass(slots=True)
 class AttemptFacts:
-    """What the headers of one attempt say."""
+    """The facts that the headers of one attempt carry."""
 
     execution_id: str
     task_id: str
@@ -35,11 +35,11 @@ class AttemptFacts:
     #: These three only with ``completion: callback``.
     execution_token: str | None = None
     callback_url: str | None = None
-    #: What the job said last, as ASCII JSON.
+    #: The job's last progress, as ASCII JSON.
     progress: str | None = None
-    #: What other tracers say of the trace, where the execution continues one.
+    #: The state that other tracers added, where the execution continues a trace.
     tracestate: str = ""
-    #: Of a body whose definition names none.
+    #: The type of a body whose definition names none.
     content_type: str = JSON
 
 

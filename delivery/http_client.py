@@ -2,7 +2,7 @@
 
 Called by the run stage, one client per event loop. It promises: no address that the guard has
 not approved, no redirect, no cookie, a bounded amount of memory per answer, decompressed or not,
-and an end within the time-out whatever the receiver does.
+and an end within the time-out, also with a hostile receiver.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ class HttpClient:
         self._closed = False
 
     async def send(self, request: Request, data: bytes | None = None) -> Response:
-        """Make one call and return the answer, whatever its status.
+        """Make one call and return the answer, of any status.
 
         ``data`` is the request as it goes over the wire, where it was encoded before.
         DeliveryError when there is no complete answer; ValueError, before anything is sent,
         when a header would break the framing. A request is written once: when a kept
-        connection dies under it, nobody knows whether it was processed, and the caller's
-        retry policy decides.
+        connection dies under it, it is unknown whether the receiver processed it, and the
+        caller's retry policy decides.
         """
         if data is None:
             data = encode_request(request)
         capture_bytes, expects_body = request.capture_bytes, request.method != "HEAD"
         loop = asyncio.get_running_loop()
         # Deadlines are loop time, as timers are; uvloop keeps that to the millisecond only, so
-        # what is measured is measured by another clock.
+        # durations are measured by another clock.
         deadline = loop.time() + request.timeout
         started = perf_counter()
         timings: dict[str, float] = {}

@@ -97,22 +97,22 @@ class Connection(asyncio.Protocol):
         return waiter
 
     def is_quiet(self) -> bool:
-        """Say whether nothing has arrived since the last answer, not even the end.
+        """Return whether nothing has arrived since the last answer, not even the end.
 
         Asked right before a kept connection is used again: an end that the loop has not seen
         yet proves that the next request was never processed, so another connection may take
-        it; and bytes that nobody asked for must not become its answer.
+        it. Unrequested bytes must not become its answer.
         """
         if not self.usable or self._poll is None:
             return False
         return not self._poll.poll(0)
 
     def is_drained(self) -> bool:
-        """Say whether the whole request has left; an early answer may come before that."""
+        """Return whether the whole request has left; an early answer may come before that."""
         return self._transport is not None and self._transport.get_write_buffer_size() == 0
 
     def forget_answer(self) -> None:
-        """Make what arrives next a conversation of its own: that with a proxy is over."""
+        """Treat the next bytes as a new answer: the exchange with the proxy is over."""
         self.first_byte_at = 0.0
         if self._reader is not None:
             self._reader.detach()
@@ -166,12 +166,12 @@ class Connection(asyncio.Protocol):
         self.close()
 
     def _discard_unsent(self) -> None:
-        """Let the kernel forget what has not left, and tell the receiver at once.
+        """Make the kernel drop unsent bytes, and reset the connection at once.
 
         It would go on sending for minutes: a request that was given up would arrive after the one
         that was made in its place.
         """
-        # One that is closing may have no descriptor any more, or somebody else's.
+        # A transport that is closing may have no descriptor any more, or one of another socket.
         if self._transport is None or self._transport.is_closing():
             return
         raw = self._transport.get_extra_info("socket")
@@ -188,12 +188,12 @@ class Connection(asyncio.Protocol):
             self._poll.register(raw.fileno(), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the response; bytes that nobody asked for end the connection."""
+        """Feed the response; unrequested bytes end the connection."""
         if self._waiter is None:
             self.close()
             return
         reader = self._reader if self.first_byte_at else self._begin()
-        assert reader is not None  # noqa: S101 - only close() lets go of it, and of the waiter
+        assert reader is not None  # noqa: S101 - only close() drops it, with the waiter
         try:
             complete = reader.feed(data)
         except DeliveryError as error:
@@ -211,7 +211,7 @@ class Connection(asyncio.Protocol):
         return reader
 
     def eof_received(self) -> None:
-        """Judge a receiver that has closed its side: it will say no more."""
+        """Judge a receiver that has closed its side: it will send nothing further."""
         self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -95,7 +95,7 @@ def encode_head(method: str, url: TargetUrl) -> str:
 
 
 def needs_length(method: str, body: bytes) -> bool:
-    """Return whether the request says how long its body is."""
+    """Return whether the request needs a Content-Length."""
     return bool(body) or method not in _BODILESS_METHODS
 
 

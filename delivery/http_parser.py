@@ -2,8 +2,8 @@
 
 Fed by a connection. Everything is bounded: bytes and number of headers, informational answers,
 captured body, and the overhead of chunks around it. llhttp, in its strict mode, refuses
-ambiguous framing; this module refuses what llhttp leaves to its caller. What llhttp refuses and a
-client may read is read again by the lenient reader.
+ambiguous framing; this module refuses what llhttp leaves to its caller. The lenient reader reads
+again what llhttp refuses and a client may read.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ResponseReader:
         self.begin(0, expects_body=True)
 
     def begin(self, capture_bytes: int, *, expects_body: bool) -> None:
-        """Forget the last response; HEAD expects no body whatever the headers say."""
+        """Forget the last response; HEAD expects no body, even where headers announce one."""
         self._capture_bytes = capture_bytes
         self._expects_body = expects_body
         self._max_received = MAX_HEADER_BYTES * 2 + capture_bytes * _MAX_CHUNK_OVERHEAD
@@ -91,7 +91,7 @@ class ResponseReader:
         return self._body[0] if len(self._body) == 1 else b"".join(self._body)
 
     def feed(self, data: bytes) -> bool:
-        """Take bytes and say whether the response is complete; response_invalid is raised."""
+        """Take bytes and return whether the response is complete; raise response_invalid."""
         # llhttp also speaks RTSP and ICE, and skips empty lines before the status line.
         if self._received == 0 and data[:1] != b"H":
             raise invalid("The answer is not HTTP/1.1.")
@@ -142,7 +142,7 @@ class ResponseReader:
             self.complete = self.complete or lenient.complete
 
     def finish_at_eof(self) -> bool:
-        """Say whether the end of the connection completes the response."""
+        """Return whether the end of the connection completes the response."""
         if self.complete:
             return True
         if self._lenient is not None:
@@ -173,7 +173,7 @@ class ResponseReader:
         raise ValueError(problem)
 
     def on_message_begin(self) -> None:
-        """Note a second answer: nobody asked for it, so the connection cannot be trusted."""
+        """Note a second answer: it is unrequested, so the connection cannot be trusted."""
         if self.complete:
             self.reusable = False
 

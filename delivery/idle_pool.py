@@ -13,17 +13,17 @@ from delivery.http_connection import Connection, Key
 
 
 def room_for(descriptors: int) -> int:
-    """Return how many connections may idle in a process that may open so many files.
+    """Return how many connections may idle in a process that may open ``descriptors`` files.
 
-    Half of them at most: the other half is for what is at work. Negative: no limit.
+    Half of them at most: the other half is for connections at work. Negative: no limit.
     """
     return 2048 if descriptors < 0 else min(2048, descriptors // 2)
 
 
 #: All hosts together: a thousand that are called in turn keep their connections.
 MAX_IDLE_CONNECTIONS = room_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-#: Seconds between two sweeps at least: each looks at every connection. Not more, since what is
-#: closed in one sweep holds up the loop.
+#: Seconds between two sweeps at least: each checks every connection. Not more, since connections
+#: that are closed in one sweep hold up the loop.
 _SWEEP_PAUSE = 0.1
 
 
@@ -86,7 +86,7 @@ class IdlePool:
         connection.close()
 
     def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Drop what is too old or was closed by its receiver; come back for the next."""
+        """Drop connections that are too old or that receivers closed; arm the next sweep."""
         self._sweeper = None
         limit = loop.time() - self._idle_seconds
         for connection in list(self._in_order):

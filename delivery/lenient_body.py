@@ -1,7 +1,7 @@
-"""Reads the body of an answer whose head was read leniently, in whatever pieces it arrives.
+"""Reads the body of an answer whose head was read leniently, in pieces of any size.
 
-Sizes of chunks are strict: hexadecimal digits, CRLF after them and after the data. What extensions
-and trailers say is left out.
+Sizes of chunks are strict: hexadecimal digits, CRLF after them and after the data. Extensions and
+trailers are left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from delivery.lenient_head import CHUNKED, UNTIL_CLOSE, end_of_head, invalid
 
-#: Of at most 64 bits; what stands behind a semicolon is an extension.
+#: A size of at most 64 bits; a semicolon begins an extension.
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 #: Longer lines are an attack: no extension is known to anyone.
 _MAX_LINE_BYTES = 16 * 1024
@@ -35,7 +35,7 @@ class BodyReader:
         self._in_trailers = False
 
     def feed(self, data: bytes) -> None:
-        """Hand over what the data has of the body."""
+        """Hand over the part of the body that the data has."""
         if self.chunked:
             self._feed_chunks(data)
         elif self.until_close:

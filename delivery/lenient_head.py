@@ -14,7 +14,7 @@ from delivery.errors import DeliveryError
 #: Status line and headers, those of informational answers included.
 MAX_HEADER_BYTES = 64 * 1024
 MAX_HEADERS = 256
-#: Framing of a body whose length the head does not say.
+#: Framing of a body whose length the head does not give.
 CHUNKED, UNTIL_CLOSE = -1, -2
 
 #: More digits than any body has that is read.
@@ -104,7 +104,7 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _framing(headers: list[tuple[bytes, bytes]]) -> int:
-    """Return what the headers say of the body (RFC 9112, 6.3)."""
+    """Return the framing of the body that the headers announce (RFC 9112, 6.3)."""
     lengths = [value for name, value in headers if name.lower() == b"content-length"]
     codings = [value for name, value in headers if name.lower() == b"transfer-encoding"]
     if lengths and codings:

@@ -15,10 +15,10 @@ from delivery.lenient_head import (
     read_head,
 )
 
-#: Some receivers say 102 Processing every few seconds while they work; more is a flood.
+#: Some receivers send 102 Processing every few seconds while they work; more is a flood.
 MAX_INFORMATIONAL = 100
 _BEGIN = b"HTTP/"
-#: Statuses without a body, whatever their headers say.
+#: Statuses without a body, even where their headers announce one.
 _BODILESS = (204, 304)
 
 
@@ -47,7 +47,7 @@ class LenientReader:
             self.complete = self._body.ended
 
     def finish_at_eof(self) -> bool:
-        """Say whether the end of the connection completes the answer."""
+        """Return whether the end of the connection completes the answer."""
         return self.complete or (self._body is not None and self._body.until_close)
 
     def _read_heads(self, data: bytes) -> bytes:

@@ -1,8 +1,8 @@
 """Access tokens of OAuth 2 client credentials: fetched, kept until shortly before they expire.
 
 One per event loop. The token endpoint is a target like any other: called by the same client,
-behind the same address guard. Many who need the same token share one call. Nothing said about a
-failure holds a secret.
+behind the same address guard. All callers that need the same token share one call. No message
+about a failure holds a secret.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from delivery.headers import USER_AGENT
 from delivery.http_client import HttpClient
 from delivery.http_messages import Request, Response
 
-#: A call serves many, whatever the time-out of whoever asked first.
+#: A call serves many callers, so the time-out of the first one does not bound it.
 FETCH_SECONDS = 30.0
 CONNECT_SECONDS = 10.0
 MAX_TOKENS = 1024
 #: For an endpoint that does not say how long its tokens live.
 DEFAULT_LIFETIME_SECONDS = 300.0
 _MAX_LIFETIME_SECONDS = 86_400.0
-#: A token is left alone this long before its end, or in the last fifth of a short life.
+#: A token is not used for this long before its end, or in the last fifth of a short life.
 _MARGIN_SECONDS = 60.0
 _TOKEN = re.compile(r"[!-~]{1,16384}")
-#: What RFC 6749, 5.2, lets an endpoint say; other words are not repeated.
+#: The error words of RFC 6749, 5.2; others are not repeated.
 _ERRORS = frozenset(
     "invalid_request invalid_client invalid_grant unauthorized_client unsupported_grant_type "
     "invalid_scope".split()

@@ -1,4 +1,4 @@
-"""Decides what an attempt's answer or error means: success, try again, or give up; and when.
+"""Decides what an attempt's answer or error means: success, retry after some time, or failure.
 
 Pure. Called after each call; the engine turns the result into a transition.
 """
@@ -45,7 +45,7 @@ _NOT_STOPPED = frozenset({"false", "0"})
 # Made for every attempt: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Outcome:
-    """What one attempt came to."""
+    """The outcome of one attempt."""
 
     kind: Kind
     outcome: Literal["SUCCEEDED", "FAILED", "TIMED_OUT"]
@@ -53,24 +53,24 @@ class Outcome:
     error_message: str | None = None
     #: The HTTP status, when there was an answer.
     status: int | None = None
-    #: The receiver's wish, 0 to a day; only for retryable outcomes.
+    #: The wait that the receiver asked for, 0 to a day; only for retryable outcomes.
     retry_after_seconds: float | None = None
 
 
 # Made with every plan: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Terms:
-    """What a definition says of answers, read once."""
+    """How a definition judges answers, read once."""
 
     success: frozenset[int]
     retry_statuses: frozenset[int]
     retry_words: frozenset[str]
-    #: Statuses that are never retried, whatever ``retry_statuses`` say.
+    #: Statuses that are never retried, even those of ``retry_statuses``.
     stop: frozenset[int]
     #: Lower case; a header whose presence forbids a retry.
     stop_header: str | None
     criteria: Criteria | None
-    #: Whether 202 says that the job goes on and is ended by a call.
+    #: Whether 202 means that the job goes on until the receiver ends it by a call.
     callback: bool
 
 
@@ -92,8 +92,8 @@ def read_terms(target: Mapping[str, Any], policy: Mapping[str, Any]) -> Terms:
 def classify(result: Response | DeliveryError, terms: Terms, now: datetime) -> Outcome:
     """Return the outcome.
 
-    A redirect, 410 and a forbidden address are final whatever ``retry_on`` says. An answer that
-    misses the criteria is taken for a passing state of the receiver, and retried.
+    A redirect, 410 and a forbidden address are final, even where ``retry_on`` covers them. An
+    answer that misses the criteria counts as a passing state of the receiver and is retried.
     """
     if isinstance(result, DeliveryError):
         return _classify_error(result, terms)

@@ -28,7 +28,7 @@ from shared.templates import render_header, render_json, render_url
 # Made for every message: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Shape:
-    """What a target says beside its secret parts, read once for all that share it."""
+    """A target without its secret parts, read once for all that share it."""
 
     #: At least without the secret parts.
     target: Mapping[str, Any] = field(repr=False)
@@ -40,7 +40,7 @@ class Shape:
     allow: AllowList
     #: Whether without a proof one request, whose headers nothing adds to, is the whole call.
     plain: bool
-    #: The last plain call, which many may make; kept by who writes them.
+    #: The last plain call, which many may make; ``delivery.plain_request`` keeps it here.
     call: Call | None = None
 
 
@@ -78,7 +78,7 @@ class Plan:
 
     @property
     def terms(self) -> Terms:
-        """What the definition says of answers."""
+        """How the definition judges answers."""
         return self.shape.terms
 
     @property
@@ -102,7 +102,7 @@ class Plan:
 
 
 def read_shape(target: Mapping[str, Any], policy: Mapping[str, Any], *, allow: AllowList) -> Shape:
-    """Return what a target in normal form says beside its URL and its secret parts.
+    """Return the shape of a target in normal form, without its URL and its secret parts.
 
     ValueError for what validation would have refused.
     """
@@ -166,7 +166,7 @@ def _body(method: str, payload: Any, *, raw: bool) -> bytes:
 # Made for every attempt: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Moment:
-    """What one attempt adds to the plan."""
+    """The facts that one attempt adds to the plan."""
 
     #: With the plan's headers, as they are written, and its content type.
     facts: AttemptFacts

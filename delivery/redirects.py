@@ -1,7 +1,7 @@
-"""What a redirect makes of a request; pure, the caller sends what comes of it.
+"""Turns a request and its redirect into the next request; pure, the caller sends it.
 
 Every hop is parsed and judged like a URL that a user named, and connected to through the guard.
-What proves who sends never leaves the target's origin.
+The proof of the sender never leaves the target's origin.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _resolve(
 
     try:
         here = f"{base.scheme}://{base.authority}{base.path_and_query}"
-        # In a query the URL standard lets it stand, and RFC 3986 does not.
+        # In a query the URL standard allows a backslash, and RFC 3986 does not.
         found = join_url(here, location).replace("\\", "%5C")
         return parse_target_url(found, allow, allowed_ports)
     except UrlError as error:

@@ -19,7 +19,7 @@ from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Whom to trust and who to be; PEM texts."""
+    """The authorities to trust and the certificate to show; PEM texts."""
 
     verify: bool = True
     #: In place of the system's authorities.
@@ -29,11 +29,11 @@ class Tls:
 
     @property
     def is_default(self) -> bool:
-        """Whether every server is judged by the system's authorities, and told nothing."""
+        """Whether the system's authorities judge every server, and no certificate is shown."""
         return self == _DEFAULT_TLS
 
     def digest(self) -> str:
-        """Return what is the same only for the same settings."""
+        """Return a text that only the same settings have."""
         return _digest(
             [self.verify, self.ca_certificates, self.client_certificate, self.client_key]
         )

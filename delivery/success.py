@@ -18,7 +18,7 @@ from shared.patterns import Pattern, compile_pattern
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """Criteria in their parsed form; None for one that is not asked for."""
+    """Criteria in their parsed form; None for each that the definition does not have."""
 
     header: tuple[str, Pattern] | None
     body: Pattern | None

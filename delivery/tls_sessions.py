@@ -24,14 +24,14 @@ from delivery.tls import MAX_CONTEXTS
 #: All hosts together. Most of a session is the receiver's certificates: 7 KiB with one of them
 #: (measured), a few times that with a chain.
 MAX_SESSIONS = 2048
-#: What a receiver may send up to its first words; a session holds certificates and ticket of it.
+#: Bytes that a receiver may send up to its answer; a session holds its certificates and ticket.
 MAX_BYTES = 16_384
 #: Seconds for which a certificate is believed without being shown again.
 MAX_AGE_SECONDS = 7200.0
 
 
 def reading_leaks(version: tuple[int, ...]) -> bool:
-    """Say whether this version of CPython loses a copy of each session that is read."""
+    """Return whether this version of CPython loses a copy of each session that is read."""
     return (3, 10) <= version < (3, 12, 7) or (3, 13) <= version < (3, 13, 1)
 
 
@@ -68,7 +68,7 @@ class TlsSessions:
         return len(self._kept)
 
     def handshake(self, context: ssl.SSLContext, key: Key) -> Handshake:
-        """Return what to give to the event loop in place of the context, for one connection."""
+        """Return the object to give to the event loop instead of the context, per connection."""
         if context.sslobject_class is ssl.SSLObject:
             context.sslobject_class = _Tls
         return Handshake(self, context, key)
@@ -109,7 +109,7 @@ class TlsSessions:
 
 
 class Handshake:
-    """Stands for a context during one handshake: an event loop passes no session on by itself."""
+    """Replaces a context during one handshake: an event loop passes no session on by itself."""
 
     def __init__(self, sessions: TlsSessions, context: ssl.SSLContext, key: Key) -> None:
         self._sessions = sessions
@@ -122,7 +122,7 @@ class Handshake:
         return ssl.SSLContext
 
     def as_context(self) -> ssl.SSLContext:
-        """Return itself, as the type it stands for; the context where no session is kept."""
+        """Return itself, typed as a context; the real context where no session is kept."""
         return cast(ssl.SSLContext, self) if self._sessions.enabled else self._context
 
     def wrap_bio(
@@ -154,16 +154,16 @@ class Handshake:
 class _Tls(ssl.SSLObject):
     """The TLS of one connection; hands its session over with the first bytes of an answer.
 
-    Since TLS 1.3 a session comes after the handshake, in front of what the receiver says first.
+    Since TLS 1.3 a session comes after the handshake, before the first bytes of the answer.
     """
 
     incoming: ssl.MemoryBIO | None = None
     on_answer: Callable[[_Tls], None] | None = None
-    #: Bytes that had come when they were last looked at.
+    #: Bytes that had arrived, counted before each step.
     heard = 0
 
     def getpeercert(self, binary_form: bool = False) -> None:
-        """Return nothing: event loops decode and hold what nobody asks them for."""
+        """Return nothing: event loops would decode and hold a certificate that no code reads."""
 
     def do_handshake(self) -> None:
         """Go on with the handshake."""
@@ -171,7 +171,7 @@ class _Tls(ssl.SSLObject):
         super().do_handshake()
 
     def read(self, len: int = 1024, buffer: Any = None) -> Any:
-        """Read what the receiver says."""
+        """Read what the receiver sends."""
         if self.on_answer is None:
             return super().read(len, buffer)
         self._listen()

@@ -1,7 +1,7 @@
 """Opens a tunnel through an HTTP proxy, to an address that the guard has approved.
 
 Called by the connector on a fresh connection to the proxy. The proxy is never given the target's
-name: it would resolve it by itself, to an address that nobody has checked.
+name: it would resolve it by itself, to an address that the guard has not checked.
 """
 
 from __future__ import annotations

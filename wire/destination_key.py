@@ -1,6 +1,7 @@
-"""What a destination is called in Redis and in messages: its tenant and its host.
+"""Names of destinations in Redis and in messages: the tenant and the host.
 
-The tenant is part of it, so that nobody's calls open the circuit of another tenant's destination.
+The tenant is part of the name, so that one tenant's calls never open the circuit of another
+tenant's destination.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-#: Why an execution is parked; the words stand in its ``reason`` while it is.
+#: Why an execution is parked; its ``reason`` holds one of these words while it is.
 CIRCUIT_OPEN = "circuit_open"
 RATE = "destination_rate"
 IN_FLIGHT = "destination_in_flight"

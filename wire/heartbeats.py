@@ -1,6 +1,6 @@
 """The live workers, by their heartbeats in Redis.
 
-A worker knows no database, so it says in Redis that it lives and what it can take; schedulers
+A worker knows no database, so it reports to Redis that it lives and what it can take. Schedulers
 and operators read it here. Redis' own clock stamps and judges the heartbeats.
 """
 
@@ -39,13 +39,13 @@ class WorkerInfo:
 
     @property
     def live(self) -> bool:
-        """Whether its heartbeat is fresh; who leases over the API beats only as it calls."""
+        """Whether its heartbeat is fresh; a pull worker beats only when it calls."""
         patience = float(self.details.get("patience", conf().worker_lost_seconds))
         return self.silent_seconds < patience
 
     @property
     def tenant(self) -> str | None:
-        """Whose it is: a tenant's id for who leases over the API, None for our own."""
+        """The tenant's id of a pull worker, None for our own workers."""
         return self.details.get("tenant")
 
     @property
@@ -55,17 +55,17 @@ class WorkerInfo:
 
 
 def workers(tenant_id: UUID | None = None) -> list[WorkerInfo]:
-    """Return our own workers, also lost ones of the last day, and with a tenant those of it.
+    """Return our own workers, also lost ones of the last day, and the pull workers of a tenant.
 
-    A tenant's workers lease over the API; nobody else is to know of them.
+    No other tenant may see a tenant's pull workers.
     """
     shown = (None, str(tenant_id)) if tenant_id is not None else (None,)
     return [worker for worker in everyone() if worker.tenant in shown]
 
 
 def everyone() -> list[WorkerInfo]:
-    """Return every worker that Redis knows, also lost ones of the last day, of whatever tenant."""
-    # On one way: schedulers and recorders ask every other second.
+    """Return every worker that Redis knows, also lost ones of the last day, of all tenants."""
+    # In one round trip: schedulers and recorders ask every other second.
     asked = client().pipeline(transaction=False)
     asked.time()
     asked.zrange(WORKERS_KEY, 0, -1, withscores=True)
@@ -95,12 +95,12 @@ def beat(worker: str, details: Mapping[str, Any]) -> None:
 
 
 def touch(worker: str) -> None:
-    """Note that a worker which has described itself lives; nothing for one that has not."""
+    """Note that a worker lives, if it has described itself before."""
     client().eval(lua("touch"), 1, WORKERS_KEY, worker)
 
 
 def pull_worker_id(tenant_id: UUID, pool: str, name: str) -> str:
-    """Return the id of a pull worker: readable, one path segment of a URL, and its alone.
+    """Return the id of a pull worker: readable, one path segment of a URL, and unique.
 
     ``pool`` is the name in the ledger. Names of workers may hold any character; the digest keeps
     apart those that read the same.
@@ -111,7 +111,7 @@ def pull_worker_id(tenant_id: UUID, pool: str, name: str) -> str:
 
 
 def count_ended(worker: str) -> None:
-    """Count an attempt that a pull worker ended in this minute of Redis' clock; it lives."""
+    """Count an attempt that a pull worker ended in this minute of Redis' clock; note its life."""
     client().eval(
         lua("ended"), 2, WORKERS_KEY, ENDED_PREFIX, worker, int(ENDED_KEPT.total_seconds())
     )

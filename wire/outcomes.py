@@ -1,4 +1,4 @@
-"""What workers say, as bytes: one encoder and one decoder, for the outcome stream and pipes.
+"""Outcomes of workers as bytes: one encoder and one decoder, for the outcome stream and pipes.
 
 A row is JSON with its sealed blobs behind it, as they are: base64 would make them a third longer
 and be undone at once. An entry of the stream is a version and frames, each behind its lengths.

@@ -1,14 +1,14 @@
-"""Work that ends its worker does not go round for ever (D8).
+"""Bounds for work that ends its worker, so that it is not retried for ever.
 
-Asked by the rescue stage, when a worker fell silent, and by workers, when a process of theirs died
-of what it ran: both count the same losses against the same bounds.
+Used by the rescue stage, when a worker fell silent, and by workers, when one of their processes
+died of its run: both count the same losses against the same bounds.
 """
 
 from __future__ import annotations
 
-#: After so many losses an execution runs in a process of its own.
+#: After this many losses an execution runs in a process of its own.
 ALONE_AFTER = 2
-#: After so many losses it goes to the dead letters, whatever its attempts.
+#: After this many losses it becomes a dead letter, even with attempts left.
 POISONED_AFTER = 3
 
 

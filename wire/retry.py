@@ -1,8 +1,8 @@
-"""Whether an attempt that ended is followed by another one, and after how long.
+"""Decides whether another attempt follows one that ended, and after how long.
 
-The one place that decides it: for answers of receivers and ends of runs in workers, for lost
+The only place that decides it: for answers of receivers and ends of runs in workers, for lost
 workers in rescue, and for leases over the API. Pure, and free of Django's models, since workers
-ask it too; what the end means is the callers' to say.
+use it, too. The callers decide what the end means.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Known:
     refusal: str = ""
     #: The policy's rule for the answer: it lowers the attempts and sets the delay.
     rule: Mapping[str, Any] = field(default_factory=dict)
-    #: Seconds that stand for the rule's and the policy's delay.
+    #: Seconds that replace the rule's and the policy's delay.
     delay: float | None = None
     #: The shortest wait, in seconds, that the receiver asked for.
     at_least: float = 0.0
-    #: Noted with another attempt.
+    #: Why there is another attempt, where there is one.
     reason: str = ""
 
 
@@ -55,7 +55,7 @@ class Verdict:
     retry_in: float = 0.0
 
     def said(self) -> dict[str, Any]:
-        """Return it as a worker says it in the outcome stream."""
+        """Return it as a worker writes it to the outcome stream."""
         verb = {"verb": self.status.lower(), "reason": self.reason}
         return {**verb, "retry_in": self.retry_in} if self.status == "RETRYING" else verb
 
@@ -69,11 +69,11 @@ def judge(
     rand: Callable[[], float],
     known: Known = _NOTHING,
 ) -> Verdict:
-    """Return what follows: another attempt, unless something stands against it.
+    """Return the verdict: another attempt, unless something forbids it.
 
-    In this order: it is to be cancelled, the caller's refusal, the limit of attempts, and the
-    age: no retry would begin later than ``max_age_seconds`` after the nominal time, not one that
-    a receiver asked to wait for either. ``rand`` gives evenly spread numbers in [0, 1).
+    In this order: a requested cancel, the caller's refusal, the limit of attempts, and the age.
+    No retry begins later than ``max_age_seconds`` after the nominal time, not even one that a
+    receiver asked to wait for. ``rand`` gives evenly spread numbers in [0, 1).
     """
     if ended.cancel_requested:
         return Verdict("CANCELLED", "cancelled")

@@ -1,6 +1,6 @@
-"""What is sealed to an execution, and under which context, on both sides: worker and reader.
+"""The contexts under which data of an execution is sealed, for both sides: worker and reader.
 
-Knows no database, because workers know none (C11).
+Knows no database, because workers know none.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from shared.encryption import seal_json
 
 
 def progress_context(execution_id: UUID | str) -> bytes:
-    """Return what an execution's progress is bound to."""
+    """Return the context of an execution's progress."""
     return f"progress:{execution_id}".encode()
 
 
 def result_context(execution_id: UUID | str) -> bytes:
-    """Return what an execution's result is bound to."""
+    """Return the context of an execution's result."""
     return f"result:{execution_id}".encode()
 
 
 def response_context(execution_id: UUID | str) -> bytes:
-    """Return what the captured answer or log of an attempt is bound to."""
+    """Return the context of the captured answer or log of an attempt."""
     return f"response:{execution_id}".encode()
 
 

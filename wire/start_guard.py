@@ -1,7 +1,7 @@
-"""The start guard: what may start, and what has started, decided in Redis atomically.
+"""The start guard: decides in Redis, atomically, which work may start and which has started.
 
-Whoever takes released work back (edit, pause, cancel, rescue) asks :func:`void` first; only what
-is voided may change in the database as unstarted. Workers ask ``start`` through their own
+Code that takes released work back (edit, pause, cancel, rescue) calls :func:`void` first; only
+voided work may change in the database as unstarted. Workers ask ``start`` through their own
 connection. Silence is never consent: work sent under another incarnation of Redis never starts.
 """
 
@@ -23,7 +23,7 @@ PLACED = 3
 VOID = 0
 STALE = -1
 LATE = -2
-#: Its destination has no room; these come with the moment (ms) until which that stands.
+#: Its destination has no room; these come with the moment (ms) until which that holds.
 CIRCUIT_OPEN = -3
 NO_SLOT = -4
 NO_PLACE = -5
@@ -48,8 +48,8 @@ def void(tokens: Sequence[int]) -> list[str]:
 def mark_started(tokens: Sequence[int], worker: str, incarnation: str, seconds: float) -> None:
     """Mark leased work as started by a worker outside, for as long as its first lease may last.
 
-    Raise Unavailable when Redis cannot be asked or has become another one: then nobody may be
-    given the work, since an edit or a cancel could take it back unnoticed.
+    Raise Unavailable when Redis cannot be asked or its incarnation has changed: then no worker may
+    get the work, since an edit or a cancel could take it back unnoticed.
     """
     if not tokens:
         return
@@ -64,7 +64,7 @@ def mark_started(tokens: Sequence[int], worker: str, incarnation: str, seconds: 
 
 
 def settle(tokens: Sequence[int]) -> None:
-    """Let the marks of recorded tokens go soon, so that Redis stays small."""
+    """Let the marks of recorded tokens expire soon, so that Redis stays small."""
     if tokens:
         client().eval(lua("settle"), 0, *tokens)
 
@@ -93,6 +93,6 @@ def current_incarnation() -> str:
 
 
 def renew_incarnation() -> str:
-    """Make Redis another one to whoever asks: everything that was sent before is void."""
+    """Give Redis a new incarnation: everything that was sent before is void."""
     client().delete(INCARNATION_KEY)
     return current_incarnation()

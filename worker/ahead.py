@@ -1,4 +1,4 @@
-"""Does ahead of its time what an attempt needs, so that little is left to do at its millisecond."""
+"""Prepares attempts ahead of their time, so that little is left to do at their millisecond."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 Entry = dict[str, Any]
 
-#: A start takes several turns of the loop, and what is prepared in each of them adds up in it; so
-#: few at a time, so far apart. One more for each so many that wait: a burst that is handed out
+#: A start takes several turns of the loop, and preparing delays each of them. So a turn prepares
+#: one entry, and one more for each _MORE_FOR that wait, up to _AT_MOST. A burst that is handed out
 #: moments before its time is prepared twice as fast as a worker delivers.
 _MORE_FOR, _AT_MOST, _APART_SECONDS = 400, 4, 0.001
 
@@ -18,7 +18,7 @@ _MORE_FOR, _AT_MOST, _APART_SECONDS = 400, 4, 0.001
 class Ahead:
     """Prepares the entries of batches, in their order, a few at a time.
 
-    What is due by then is left to its attempt, which does without.
+    An entry that is due before its turn is skipped: its attempt runs unprepared.
     """
 
     def __init__(self, prepare: Callable[[Entry, Entry], None], now: Callable[[], float]) -> None:
@@ -29,7 +29,7 @@ class Ahead:
     def take(self, batch: Entry) -> None:
         """Prepare a batch's entries, beginning with the next turn."""
         idle, now = not self._waiting, self._now()
-        # Of a backlog, which is due already, none is kept.
+        # Entries of a backlog are due already, and none of them is kept.
         self._waiting.extend((entry, batch) for entry in batch["executions"] if entry["due"] > now)
         if idle and self._waiting:
             asyncio.get_running_loop().call_soon(self._some)

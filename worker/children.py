@@ -1,4 +1,4 @@
-"""What the child processes of a worker need: environment, standard input, and to end with it."""
+"""Equips a worker's child processes: environment, standard input, and an end with their parent."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def end_leader(process: asyncio.subprocess.Process) -> None:
 def in_memory(data: bytes) -> int:
     """Return a new descriptor from which the data is read; the caller closes it.
 
-    As standard input: nothing is on disk, and nobody has to feed it.
+    It serves as standard input: nothing is on disk, and no task has to feed a pipe.
     """
     descriptor = os.memfd_create("stdin")
     try:

@@ -1,6 +1,6 @@
-"""What came of a run in a process of its own, in the words of the outcome stream.
+"""Turns the end of a run in a process of its own into a row of the outcome stream.
 
-Handlers, commands and webhooks that run alone end here. Pure; knows no database.
+For handlers, commands, and webhooks that run alone. Pure; knows no database.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from wire.sealing import result_context, sealed_log
 from worker.head_tail import HeadTail
 from worker.interruption import Why
 
-#: The largest result and log that are kept (C6).
+#: The largest result and log that are kept.
 RESULT_BYTES = 64 * 1024
 LOG_BYTES = 64 * 1024
 
 
 class Kind(Enum):
-    """How a run ended. FAILED is tried again by the policy, REFUSED never."""
+    """How a run ended. The retry policy decides about FAILED; REFUSED is never retried."""
 
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -53,7 +53,7 @@ _OF_INTERRUPTION = {
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What came of a run; ``result`` is a JSON document, ``log`` what it wrote."""
+    """The end of a run; ``result`` is a JSON document, ``log`` the run's output."""
 
     kind: Kind
     error_code: str = ""
@@ -68,7 +68,7 @@ def interrupted(
 ) -> Ending:
     """Return the ending of a run that was ended from outside."""
     code, message = {
-        Why.TIME_IS_UP: ("timeout_total", f"It had not ended after {limit_seconds:g} s."),
+        Why.TIME_IS_UP: ("timeout_total", f"The run had not ended after {limit_seconds:g} s."),
         Why.CANCELLED: ("", ""),
         Why.STOPPING: ("worker_lost", "The worker stopped before the run had ended."),
     }[why]
@@ -76,7 +76,7 @@ def interrupted(
 
 
 def outcome_of(entry: dict[str, Any], ending: Ending, now: datetime) -> dict[str, Any]:
-    """Return what the worker says of the attempt: verb, outcome, error, log and result.
+    """Return the attempt's row for the outcome stream: verb, outcome, error, log and result.
 
     ``now`` is the database's time.
     """
@@ -114,7 +114,7 @@ def _decided(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]
 
 def _known(entry: dict[str, Any], kind: Kind, policy: dict[str, Any]) -> Known:
     if kind is Kind.STOPPED:
-        # No fault of the run: nothing counts towards poison, and nothing is waited for.
+        # Not the run's fault: it does not count towards poison, and the retry does not wait.
         return Known(delay=0.0, reason="worker_lost")
     if kind is Kind.LOST:
         return Known(refusal=refusal_after_loss(entry.get("lost", 0)), reason="worker_lost")

@@ -1,4 +1,4 @@
-"""What a worker holds and what it has in flight; plain records of the runner."""
+"""Plain records of the runner: the executions that a worker holds or has in flight."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from wire.destination_key import key_of_entry
 from wire.retry import Ended, Known, judge
 
 _INTERNAL_RETRY_SECONDS = 10.0
-#: How long a target runs that says nothing else.
+#: Time-out of a target that sets none.
 _RUNTIME_SECONDS = 60.0
-#: Event loops round to milliseconds; half of one more keeps a timer from firing before its time
-#: and going round again.
+#: Event loops round to milliseconds; half a millisecond more keeps a timer from firing before its
+#: time and being set again.
 ROUNDING_SECONDS = 0.0005
 
 
 class Question(NamedTuple):
     """What a worker asks the start guard about one execution.
 
-    ``nonce`` tells this copy of the message from others. ``limits`` are those of the destination;
-    ``runtime_ms`` is for how long it may run at most.
+    ``nonce`` distinguishes this copy of the message from others. ``limits`` are those of the
+    destination; ``runtime_ms`` is how long the execution may run at most.
     """
 
     token: int
@@ -37,7 +37,7 @@ class Question(NamedTuple):
     runtime_ms: int = 0
 
 
-#: Due time, priority, token and nonce order what is held; a tuple compares faster than an object.
+#: Due time, priority, token and nonce order held work; a tuple compares faster than an object.
 Place = tuple[float, int, int, int, "Held"]
 
 
@@ -56,7 +56,7 @@ class Held:
     size: int = 0
     nonce: int = field(default_factory=itertools.count(1).__next__)
     lane: str = field(init=False)
-    #: Of its destination, as the start guard reads them.
+    #: The limits of its destination, as the start guard reads them.
     limits: str = field(init=False)
     #: Whether the start guard is asked at ``due`` and not a moment before.
     exact: bool = field(init=False)
@@ -68,11 +68,11 @@ class Held:
 
     @property
     def place(self) -> Place:
-        """Where it stands among what waits for its time."""
+        """Its position among the work that waits for its time."""
         return self.due, self.priority, self.token, self.nonce, self
 
     def question(self) -> Question:
-        """Return what the start guard is asked about it."""
+        """Return the question to the start guard about it."""
         start_by = self.entry["start_by"]
         if not self.lane:
             return Question(self.token, start_by, self.nonce)
@@ -84,7 +84,7 @@ class Held:
 
 @dataclass(slots=True)
 class Flying:
-    """One request in flight, as the start guard let it go."""
+    """One request in flight, with the verdict under which the start guard allowed it."""
 
     held: Held
     started: float
@@ -94,11 +94,11 @@ class Flying:
 
     @property
     def probe(self) -> bool:
-        """Whether it finds out if its destination works again."""
+        """Whether it probes if its destination, whose circuit was open, works again."""
         return self.verdict == start_guard.PROBE
 
     async def until_due(self, now: Callable[[], float]) -> None:
-        """Wait for the due time; ``started`` is not before it (B1).
+        """Wait for the due time; ``started`` is not before it.
 
         The start guard may answer early. A busy loop may reach this after the due time.
         """
@@ -110,10 +110,10 @@ class Flying:
 
 
 class Reports(Protocol):
-    """Where the runner says how a destination does."""
+    """Receives the runner's notes about destinations."""
 
     def ended(self, flight: Flying, outcome: dict[str, Any]) -> None:
-        """Note what came of a request."""
+        """Note the outcome of a request."""
 
     def waited(self, held: Held) -> None:
         """Note that work has waited too long for a slot."""
@@ -142,7 +142,7 @@ def internal_failure(entry: dict[str, Any], now: float) -> dict[str, Any]:
 
     ``now`` is the database's time, in seconds since 1970.
     """
-    # What broke may be the entry itself.
+    # The entry itself may be what broke.
     ended = Ended(
         number=entry["attempt"],
         max_attempts=entry["max_attempts"],

@@ -21,7 +21,7 @@ class HeadTail:
             self._head += data[:room]
             data = data[room:]
         self._tail += data
-        # Now and then at twice the size: cutting at every byte would copy it every time.
+        # Cut at twice the size only: to cut at every call would copy the tail every time.
         if len(self._tail) > 2 * self._tail_limit:
             self._cut()
 
@@ -31,7 +31,7 @@ class HeadTail:
         return self.seen > self._head_limit + self._tail_limit
 
     def kept(self) -> bytes:
-        """Return what is kept; a line of its own says how much is left out."""
+        """Return the kept output; a line between its halves gives the bytes that are left out."""
         if not self.truncated:
             return bytes(self._head + self._tail)
         self._cut()

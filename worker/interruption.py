@@ -1,7 +1,7 @@
-"""How a run in a process of its own is ended from outside: asked, given its grace, then killed.
+"""Interrupts a run in a process of its own: asks it to end, waits for its grace, then kills it.
 
-Used by handlers and commands. A run is interrupted when its time is up, when somebody cancels it,
-or when its worker stops; the first of these decides what is said of it.
+Used by handlers and commands. A run is interrupted when its time is up, when it is cancelled, or
+when its worker stops. The first of these decides its outcome.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Limits:
 
 
 class Stopping:
-    """Says to every run that the worker stops, and how long each may take to end."""
+    """Announces to every run that the worker stops, and how long each may take to end."""
 
     def __init__(self) -> None:
         self.grace_seconds: float | None = None
@@ -46,11 +46,11 @@ class Stopping:
 
     @property
     def said(self) -> bool:
-        """Whether it has been said; what has not begun then does not begin."""
+        """Whether the stop is announced; from then on no run begins."""
         return self._said.is_set()
 
     async def wait(self) -> None:
-        """Wait until it is said."""
+        """Wait until the stop is announced."""
         await self._said.wait()
 
 
@@ -98,7 +98,7 @@ async def first_of(running: asyncio.Task[Any], seconds: float, stopping: Stoppin
 
 
 async def _patiently(running: asyncio.Task[Any], seconds: float) -> None:
-    """Wait so long for the run's end, whoever cancels once more."""
+    """Wait for the run's end, at most ``seconds``; a further cancel does not end the wait."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while not running.done() and (left := deadline - loop.time()) > 0:
@@ -109,7 +109,7 @@ async def _patiently(running: asyncio.Task[Any], seconds: float) -> None:
 
 
 def _go_on() -> None:
-    """Take the cancel as said: this task still has to tell what came of the run."""
+    """Take the cancel as handled: this task still has to report the run's outcome."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()

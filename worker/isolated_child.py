@@ -1,7 +1,7 @@
 """The process in which one webhook runs alone: ``python -m worker.isolated_child PARENT``.
 
-Reads the question on standard input, writes the outcome to standard output. Whatever kills it
-takes nothing else with it. Knows no database.
+Reads the question on standard input, writes the outcome to standard output. A webhook that kills
+this process takes no other run with it. Knows no database.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs one webhook in a process of its own: for work that has ended its workers before (D8)."""
+"""Runs one webhook in a process of its own: for work that has ended its workers before."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from worker.output_pipe import OutputPipe
 _PROGRAM = (sys.executable, "-m", "worker.isolated_child")
 #: Starting Python and Django, beside the request's own time-out.
 _MARGIN_SECONDS = 20.0
-#: What an outcome with a captured answer takes at most.
+#: The largest outcome with a captured answer.
 _ANSWER_BYTES = 4 * 1024 * 1024
 
 
@@ -44,13 +44,13 @@ async def deliver_alone(
         async with asyncio.timeout(entry["target"]["timeout_seconds"] + _MARGIN_SECONDS):
             code = await process.wait()
     except TimeoutError:
-        return Ending(Kind.LOST, "worker_lost", "The process it ran alone in did not end.")
+        return Ending(Kind.LOST, "worker_lost", "The attempt's own process did not end in time.")
     finally:
         await end_leader(process)
         output.drain()
         output.close()
     if code != 0:
-        message = f"The process it ran alone in ended with code {code}."
+        message = f"The attempt's own process ended with code {code}."
         return Ending(Kind.LOST, "worker_lost", message)
     return outcomes.decode(bytes(answer))
 

@@ -1,7 +1,7 @@
 """Runs an attempt by the kind of its target: webhook, handler or command.
 
-The worker's runner calls :meth:`Kinds.deliver` for all that starts. Work that has ended its
-workers before runs in a process of its own, so that it takes nothing else with it (D8).
+The worker's runner calls :meth:`Kinds.deliver` for each start. Work that has ended its workers
+before runs in a process of its own, so that it takes no other work with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from worker.webhooks import webhook_delivery
 
 
 class Kinds:
-    """What one worker can run; ``say`` puts a row into the outcome stream.
+    """Runs attempts of every kind in one worker; ``say`` puts a row into the outcome stream.
 
     ``ended`` counts the attempts that have ended here; ``now`` is Redis' clock.
     """
@@ -62,7 +62,7 @@ class Kinds:
         return outcome_of(entry, found, at + timedelta(seconds=loop.time() - began))
 
     def prepare(self, entry: dict[str, Any], batch: dict[str, Any]) -> None:
-        """Do what can be done of an attempt before its time."""
+        """Prepare an attempt before its time."""
         if entry["target"].get("kind", "webhook") == "webhook":
             self._webhooks.prepare(entry, batch)
 
@@ -84,5 +84,5 @@ class Kinds:
                 return await self._commands.run(entry)
         finally:
             self._in_process -= 1
-        # A later version's: another worker may know it.
+        # A kind of a later version: another worker may know it.
         return Ending(Kind.FAILED, "internal", f"This worker knows no target of kind {kind}.")

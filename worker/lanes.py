@@ -1,9 +1,9 @@
-"""What is due in a worker and waits for a slot: by priority, but each destination in a lane.
+"""Due work of a worker that waits for a slot: by priority, and each destination in a lane.
 
-A destination may take as many slots as it leaves free. So one that hangs takes half of them at
-most, several take a part each, and slots for others are free at any time. What it may not start
-waits in its lane and holds up nothing behind it; waiting too long there, it is handed back, unless
-its destination is quick and there is only much of it.
+A destination may take as many slots as it leaves free. So a destination that hangs takes half of
+them at most, several take a part each, and slots for others are free at any time. Its further work
+waits in its lane and delays no other work. Work that waits too long there is handed back, unless
+its destination is quick and merely has much work.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from shared.conf import conf
 from worker.entries import Held
 from worker.start_order import Row, StartOrder
 
-#: How long work waits in its lane before it is handed back, to make room for what can start.
+#: How long work waits in its lane before it is handed back, to make room for work that can start.
 PATIENCE_SECONDS = 2.0
-#: How often lanes are looked at in which something waits.
+#: Interval between checks of blocked lanes.
 LOOK_SECONDS = 0.25
-#: So many of a lane are let out at a time.
+#: Maximum entries that one pass moves from a lane to the ready work.
 _AT_ONCE = 64
-#: A look at all that waits costs by its number: not at every end of a request.
+#: A check of all waiting work costs by its number, so not every end of a request triggers one.
 _OVERDUE_EVERY_SECONDS = 0.05
-#: Over how long it is measured how many requests of a lane end.
+#: Interval over which the ended requests of a lane are counted for its pace.
 _PACE_SECONDS = 0.5
 
 
@@ -35,15 +35,16 @@ class Lanes:
         self._blocked: dict[str, StartOrder] = {}
         self._blocked_count = 0
         self._taken: Counter[str] = Counter()
-        #: Lanes that the start guard has no place for until a moment, but for those that left.
+        #: Lanes to which the start guard refused a place, and until when; ``_left`` counts their
+        #: requests that have ended since, each of which freed a place.
         self._refused: dict[str, float] = {}
         self._left: Counter[str] = Counter()
-        #: The moment before which nothing that waits in a lane has waited too long.
+        #: Before this moment no work in a lane is overdue.
         self._overdue_from = math.inf
         self._look_from = 0.0
         # The margin of a start counts from when it could begin.
         self._patience = 1.0 - conf().start_margin_seconds + PATIENCE_SECONDS
-        #: Requests of each lane that have ended since a moment; how many do in a second.
+        #: Ended requests of each lane since ``_measured_at``; ``_pace`` is how many end a second.
         self._ended: Counter[str] = Counter()
         self._measured_at = 0.0
         self._pace: dict[str, float] = {}
@@ -64,7 +65,7 @@ class Lanes:
             self._ready.push(self._row(held))
 
     def take(self, free: int, now: float) -> list[Held]:
-        """Return what may start with so many slots free, in order; each takes its slot."""
+        """Return the work that may start with ``free`` slots, in order; each takes its slot."""
         self._measure(now)
         self._let_out(free, now)
         starting: list[Held] = []
@@ -80,27 +81,27 @@ class Lanes:
         return starting
 
     def give_back(self, lane: str) -> None:
-        """Note that what was taken needs its slot no longer."""
+        """Note that taken work needs its slot no longer."""
         self._taken[lane] -= 1
         if self._taken[lane] <= 0:
             del self._taken[lane]
 
     def ended(self, lane: str) -> None:
-        """Note that a request has ended: another of its destination may go."""
+        """Note that a request has ended: another one of its destination may start."""
         self.give_back(lane)
         self._ended[lane] += 1
         if lane in self._refused:
             self._left[lane] += 1
 
     def refuse(self, held: Held, until: float) -> None:
-        """Take back what the start guard has no place for before a moment."""
+        """Put work back into its lane: the start guard has no place for it before ``until``."""
         self._refused[held.lane] = until
         self._block(self._row(held))
 
     def overdue(self, now: float) -> list[Held]:
-        """Remove and return what has waited in its lane for too long, once in a while.
+        """Remove and return work that has waited in its lane for too long, once in a while.
 
-        What the lane gets to in time at its pace stays: it is not the destination that is slow.
+        Work that the lane starts in time at its pace stays: its destination is not slow.
         """
         found: list[Held] = []
         if now <= self._overdue_from or now < self._look_from:
@@ -136,12 +137,12 @@ class Lanes:
             self._measured_at = now
 
     def _through_in(self, lane: str, count: int) -> float:
-        """Return in how many seconds the last of so many of a lane begins, at its pace."""
+        """Return in how many seconds the last of ``count`` in a lane starts, at the lane's pace."""
         pace = 0.0 if lane in self._refused else self._pace.get(lane, 0.0)
         return count / pace if pace else math.inf
 
     def _let_out(self, free: int, now: float) -> None:
-        """Move what may go by its destination's share back to what is ready."""
+        """Move work from the lanes to the ready work, as far as its destination's share allows."""
         for lane, rows in list(self._blocked.items()):
             count = min(_AT_ONCE, max(1, free) - self._taken[lane])
             if now < self._refused.get(lane, 0.0):

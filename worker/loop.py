@@ -45,12 +45,12 @@ from worker.watchdog import Watchdog, end_at_once, stop_process
 
 log = logging.getLogger("executions.workers.loop")
 
-#: Redis away, or unable to do what it is asked: both are waited for.
+#: Redis is away, or cannot do what it is asked; the loop waits for the end of both.
 _REDIS_FAULTS = (redis.RedisError, OSError)
-#: Often enough to tell again what was lost before rescue takes it for unstarted.
+#: Often enough to send lost outcomes again before rescue takes the work for unstarted.
 _LOOK_SECONDS = 0.5
 _CALIBRATE_SECONDS = 2.0
-#: A control connection that is silent this long is asked whether it lives.
+#: A control connection that is silent this long gets a ping.
 _SILENCE_SECONDS = 15.0
 _FLUSH_SECONDS = 5.0
 #: Handlers and commands that outlast the drain get this long to end when asked.
@@ -79,7 +79,7 @@ class WorkerLoop:
         self._run_id = ""
 
     def start(self) -> None:
-        """Start the thread and wait until the loop takes work; raise what keeps it from that."""
+        """Start the thread and wait until the loop takes work; raise the error that prevents it."""
         self._thread.start()
         self._ready.wait()
         if self._failure is not None:
@@ -97,7 +97,7 @@ class WorkerLoop:
         asyncio.run_coroutine_threadsafe(self._stop_taking(), self._loop)
 
     def drain(self, timeout_seconds: float) -> None:
-        """Hand back, finish what flies, flush the outcomes, say goodbye, end the thread."""
+        """Hand back held work, finish requests, flush outcomes, deregister, end the thread."""
         asyncio.run_coroutine_threadsafe(self._drain(timeout_seconds), self._loop).result(
             timeout_seconds + 2 * _FLUSH_SECONDS
         )
@@ -178,7 +178,7 @@ class WorkerLoop:
 
     async def _ask_guard(self, incarnation: str, asked: Sequence[Question]) -> Sequence[Verdict]:
         if self._reports.leaving:
-            # The next of a limited destination finds the place that the last has left.
+            # The next request of a limited destination finds the place that the last one left.
             await self._reports.flush(self._guard_redis)
         destinations, arguments = ask_arguments(incarnation, self.worker, asked)
         verdicts = cast(
@@ -188,7 +188,7 @@ class WorkerLoop:
         # A server that restarted may have lost marks of its last second although the value
         # came back from its log: work that was sent under another run of it may not start.
         if not incarnation.startswith(f"{self._run_id}:"):
-            # Its clock may be another one, too.
+            # The server's clock may be another one, too.
             await self._calibrate()
             return [start_guard.STALE] * len(asked)
         return verdicts
@@ -240,7 +240,7 @@ class WorkerLoop:
         )
 
     async def _listen(self) -> None:
-        """Abort what is cancelled; after a lost connection the lease's end still does."""
+        """Abort cancelled requests; where the connection was lost, the end of the lease does."""
         while True:
             connection = async_client()
             try:
@@ -271,7 +271,7 @@ class WorkerLoop:
                     log.warning("control_message_refused")
 
     async def _stop_taking(self) -> None:
-        # Said before anything is handed back, or schedulers would send it here again.
+        # Sent before anything is handed back, or schedulers would dispatch it here again.
         self._runner.draining = True
         await self._tell(self._beat())
         self._runner.stop_taking()
@@ -281,13 +281,13 @@ class WorkerLoop:
         await self._stop_taking()
         if await self._runner.drain(timeout_seconds) and self._kinds.interruptible:
             self._kinds.interrupt(_INTERRUPT_SECONDS)
-            # Killed at the end of that; what is left after it cannot be ended.
+            # Runs are killed after that grace; a run that is left then cannot be ended.
             await self._runner.drain(2 * _INTERRUPT_SECONDS)
         left = max(_FLUSH_SECONDS, deadline - self._loop.time())
         await self._tell(self._flushed(left))
         await self._tell(self._reports.flush())
         await cancelling.end(*self._tasks)
-        # Behind the last beat: one in between would put its name back.
+        # After the last beat, which would put the worker's name back.
         await self._tell(self._redis.zrem(WORKERS_KEY, self.worker))
         await self._tell(self._redis.hdel(WORKER_INFO_KEY, self.worker))
         await self._kinds.close()
@@ -300,7 +300,7 @@ class WorkerLoop:
 
     @staticmethod
     async def _tell(saying: Awaitable[Any]) -> None:
-        """Say something that Redis need not hear: what is not said is found by the lease."""
+        """Make a call that Redis may miss: the end of a lease then shows what it would say."""
         try:
             await saying
         except _REDIS_FAULTS as error:

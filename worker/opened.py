@@ -1,4 +1,4 @@
-"""What an entry of a message carries sealed, opened for a run in a process of its own."""
+"""Opens the sealed parts of a message's entry, for a run in a process of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Opened:
 
 
 def open_entry(entry: dict[str, Any]) -> Opened:
-    """Return what is sealed in the entry; raise DecryptionFailed where a key is missing."""
+    """Return the entry's sealed parts, opened; raise DecryptionFailed where a key is missing."""
     context = f"revision:{entry['task']}:{entry['revision']}".encode()
     target = open_json(base64.b64decode(entry["sealed"]), context)
     payload = target.pop("payload", None)

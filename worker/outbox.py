@@ -1,7 +1,7 @@
 """Outcomes on their way to the recorders: gathered for a few milliseconds, kept until accepted.
 
-While Redis is away nothing is lost from a live worker: outcomes wait here and are sent again.
-So are those of the last seconds when it comes back without its data.
+A live worker loses no outcome while Redis is away: outcomes wait here and are sent again. When
+Redis comes back without its data, the outcomes of the last seconds are sent again, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger("executions.workers.outbox")
 _RETRY_SECONDS = 0.2
 #: Captured answers make outcomes large; recorders read many entries at once.
 _ENTRY_BYTES = 1024 * 1024
-#: How long, and how much of, what Redis has accepted is kept: recorders are behind by less.
+#: How long accepted outcomes are kept, and how many bytes of them: recorders lag by less.
 _KEPT_SECONDS = 5.0
 _KEPT_BYTES = 16 * _ENTRY_BYTES
 
@@ -38,7 +38,7 @@ class Outbox:
         self._wake = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
-        #: When it was accepted, and what.
+        #: Accepted outcomes, each with the moment of its acceptance.
         self._accepted: deque[tuple[float, bytes]] = deque()
         self._accepted_bytes = 0
         self._incarnation: object = self
@@ -53,7 +53,7 @@ class Outbox:
         return len(self._waiting)
 
     async def run(self) -> None:
-        """Send what comes, until cancelled."""
+        """Send the outcomes that are put, until cancelled."""
         while True:
             await self._wake.wait()
             await asyncio.sleep(conf().outcome_flush_seconds)
@@ -63,9 +63,9 @@ class Outbox:
             self._empty.set()
 
     async def look(self) -> None:
-        """Send again what Redis may have lost, if it has become another one since the last look.
+        """Send again what Redis may have lost, if its incarnation has changed since the last look.
 
-        What had been recorded is refused by its token.
+        The token refuses outcomes that had been recorded.
         """
         found = await self._connection.get(INCARNATION_KEY)
         known, self._incarnation = self._incarnation, found
@@ -75,7 +75,7 @@ class Outbox:
         repeated = [outcome for _, outcome in self._accepted]
         if repeated:
             log.warning("outcomes_sent_again", extra={"count": len(repeated)})
-            # Behind what waits: the first of that may be on its way.
+            # Behind the waiting outcomes: the first of them may be on their way.
             self._waiting += repeated
             self._empty.clear()
             self._wake.set()
@@ -90,11 +90,11 @@ class Outbox:
         try:
             await self._connection.xadd(OUTCOME_STREAM, {"d": entry})
         except (redis.RedisError, OSError) as error:
-            # Also what is no loss of the connection: a full or read-only server may recover.
+            # Not only a lost connection: a full or read-only server may recover as well.
             log.warning("outcomes_wait_for_redis", extra={"reason": type(error).__name__})
             await asyncio.sleep(_RETRY_SECONDS)
             return
-        # Only what was accepted leaves; a repeat after a lost answer is refused by its token.
+        # Only accepted outcomes leave; the token refuses a repeat after a lost answer.
         self._keep(self._waiting[:count])
         del self._waiting[:count]
 

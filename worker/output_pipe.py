@@ -1,7 +1,7 @@
 """The output of a child process, read as it comes, on the worker's event loop.
 
-A pipe of our own: asyncio's would let a grandchild that keeps it open hide the child's exit. What
-is read is handed on and never held back, so that no child waits for its reader.
+A pipe of our own: asyncio's would let a grandchild that keeps it open hide the child's exit. The
+pipe hands on at once what it reads, so that no child waits for its reader.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable
 
 _READ_BYTES = 64 * 1024
-#: More than a pipe can hold: whoever writes on while it is emptied is not waited for.
+#: More than a pipe can hold: the drain does not wait for a process that goes on writing.
 _DRAIN_READS = 32
 
 
 class OutputPipe:
-    """One pipe; give ``writable`` to the child, then say :meth:`child_has_it`."""
+    """One pipe; give ``writable`` to the child, then call :meth:`child_has_it`."""
 
     def __init__(self, take: Callable[[bytes], None]) -> None:
         self._take = take
@@ -25,7 +25,7 @@ class OutputPipe:
         os.set_blocking(self._readable, False)
         self._loop.add_reader(self._readable, self._read)
         self._closed = False
-        #: Set when nobody can write any more.
+        #: Set when no process can write any more, or by :meth:`close`.
         self.ended = asyncio.Event()
 
     def child_has_it(self) -> None:
@@ -41,7 +41,7 @@ class OutputPipe:
                 return
 
     def close(self) -> None:
-        """Read no more; a writer that is left gets a broken pipe."""
+        """Stop reading; a writer that is left gets a broken pipe."""
         self.child_has_it()
         if not self._closed:
             self._closed = True

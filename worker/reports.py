@@ -1,7 +1,7 @@
-"""How calls went, on its way to Redis: gathered per destination, a few times a second.
+"""Reports to Redis how calls ended: gathered per destination, sent a few times a second.
 
-Lives on the worker's event loop. Counts move circuits, and places of limited destinations become
-free by it. While Redis is away it is kept and sent later.
+Lives on the worker's event loop. The counts move circuits, and the reports free places of limited
+destinations. While Redis is away they are kept and sent later.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from worker.entries import Flying, Held
 log = logging.getLogger("executions.workers.reports")
 
 _GATHER_SECONDS = 0.25
-#: What others wait for: a place, or a circuit that changes.
+#: Delay of a report that others wait for: a place, or a circuit that changes.
 _SOON_SECONDS = 0.02
 _RETRY_SECONDS = 0.5
-#: Errors that speak of the destination, whoever calls it and with what.
+#: Errors of the destination itself, independent of the caller and the request.
 _FAULTS = frozenset(
     {
         "timeout_connect",
@@ -41,7 +41,7 @@ _FAULTS = frozenset(
 
 @dataclass(slots=True)
 class _Told:
-    """What is to be said of one destination."""
+    """The unsent report about one destination."""
 
     breaker: bool = True
     calls: int = 0
@@ -72,7 +72,7 @@ class Reports:
         self.leaving = False
 
     def ended(self, flight: Flying, outcome: Mapping[str, Any]) -> None:
-        """Note what came of a request; work without a destination says nothing."""
+        """Note the outcome of a request; work without a destination is not reported."""
         held = flight.held
         if not held.lane:
             return
@@ -96,7 +96,7 @@ class Reports:
             self._of(held).waited = True
 
     async def run(self) -> None:
-        """Send what is noted, until cancelled."""
+        """Send the reports, until cancelled."""
         while True:
             await self._wake.wait()
             await self._gather()
@@ -108,7 +108,7 @@ class Reports:
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def flush(self, connection: redis.asyncio.Redis | None = None) -> None:
-        """Send what is noted now; what cannot be sent is kept, and the error raised."""
+        """Send all reports now; keep them and raise the error when they cannot be sent."""
         if not self._told:
             return
         sending, self._told, self.leaving = self._told, {}, False
@@ -128,7 +128,7 @@ class Reports:
                 await self._hurry.wait()
             await asyncio.sleep(_SOON_SECONDS)
         except TimeoutError:
-            pass  # nothing came that somebody waits for
+            pass  # no report came that others wait for
         self._hurry.clear()
 
     def _of(self, held: Held) -> _Told:
@@ -141,9 +141,9 @@ class Reports:
 
 
 def speaks_well(outcome: Mapping[str, Any]) -> bool | None:
-    """Return whether an outcome says that its destination works; None: it says nothing.
+    """Return whether an outcome shows that its destination works; None where it shows neither.
 
-    An answer below 500 does, whatever it means for the attempt: a bad request is the caller's.
+    An answer below 500 does, also where the attempt fails: a bad request is the caller's fault.
     """
     status = outcome.get("status")
     if outcome["verb"] in ("succeeded", "accepted"):

@@ -1,9 +1,9 @@
-"""Stage 3, in the worker: start each execution at its millisecond, deliver it, say what came of it.
+"""Stage 3, in the worker: start each execution at its millisecond, deliver it, report its outcome.
 
 Lives on one event loop and never blocks it; knows Redis and the broker, no database. Work waits
-in a heap by due time, then by priority for a free slot (``lanes``); the start guard decides
-in one call for all that starts in a tick, by the limits of its destinations, too. What cannot
-start in time, or not now, is handed back, nothing is dropped.
+in a heap by due time, then by priority for a free slot (``lanes``). The start guard decides in one
+call about all starts of a tick, also by the limits of their destinations. The worker hands back
+work that cannot start in time, or not now, and drops nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ log = logging.getLogger("executions.engine.run")
 #: A start is announced only when the request takes longer; a quick one reports its end alone.
 _ANNOUNCE_AFTER_SECONDS = 0.1
 _GUARD_RETRY_SECONDS = 0.2
-#: Slots that come free within so long, or so many, are given out together: a question to the
-#: guard costs as much as starting several executions.
+#: Freed slots are gathered for this long, or until there are this many, and given out together: a
+#: question to the guard costs as much as starting several executions.
 _GATHER_SECONDS = 0.01
 _GATHER_SLOTS = 64
 
@@ -50,7 +50,7 @@ class Runner:
     """The worker's heap and slots.
 
     ``deliver(entry, batch, started)`` runs one attempt and returns its outcome;
-    ``ask_guard(incarnation, questions)`` answers the start guard's verdicts.
+    ``ask_guard(incarnation, questions)`` returns the start guard's verdicts.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Runner:
         self._timer: asyncio.TimerHandle | None = None
         self._gathering: asyncio.TimerHandle | None = None
         self._freed = 0
-        #: What flies and may have to be announced, in order of start.
+        #: Requests in flight that may have to be announced, in order of start.
         self._unannounced: deque[Flying] = deque()
         self._announcer: asyncio.TimerHandle | None = None
         self._idle = asyncio.Event()
@@ -91,7 +91,7 @@ class Runner:
         return len(self._waiting) + len(self._lanes)
 
     def accept(self, batch: dict[str, Any], size: int) -> None:
-        """Take what fits of a batch into the heap, and hand back at once what does not."""
+        """Take the entries of a batch that fit into the heap, and hand back the rest at once."""
         entries = batch["executions"]
         # As dispatch counts: one destination leaves half of the slots free, and more is held then.
         in_hand = self.held_count + len(self.flying) + self._asking
@@ -99,7 +99,7 @@ class Runner:
         if self.draining or self._bytes + size > conf().worker_hold_bytes:
             room = 0
         share = size // max(1, len(entries))
-        # It was made for all workers of the pool: another one may have room for the rest.
+        # The batch was made for all workers of the pool: another one may have room for the rest.
         for entry in entries[room:]:
             self._hand_back(entry)
         entries, now = entries[:room], self._clock.now()
@@ -108,7 +108,7 @@ class Runner:
             Held(entry["due"], entry["priority"], entry["token"], entry, batch, share)
             for entry in entries
         ]:
-            # Of a backlog, which is due already, nothing waits for its time.
+            # Work of a backlog is due already and does not wait for its time.
             (self._lanes if held.due <= now else self._waiting).put(held)
             self._bytes += share
         self._tick()
@@ -139,7 +139,7 @@ class Runner:
         self._arm_announcer()
 
     def _arm_announcer(self) -> None:
-        """Look again while something flies; an idle worker has no timer."""
+        """Check again while requests are to be announced; an idle worker has no timer."""
         if self._announcer:
             self._announcer.cancel()
         self._announcer = None
@@ -149,13 +149,13 @@ class Runner:
             )
 
     def stop_taking(self) -> None:
-        """Hand back what is held, and from now on whatever still arrives."""
+        """Hand back all held work, and from now on all work that still arrives."""
         self.draining = True
         for held in [*self._waiting.clear(), *self._lanes.clear()]:
             self._hand_back(held.entry)
 
     async def drain(self, timeout_seconds: float) -> int:
-        """Hand back what is held, wait for what is in flight; return what had to be left."""
+        """Hand back held work, wait for requests in flight; return how many had to be left."""
         self.stop_taking()
         if self.flying or self._asking:
             try:
@@ -166,7 +166,7 @@ class Runner:
         return len(self.flying)
 
     def _tick(self) -> None:
-        """Move what is due to the lanes, start what fits, sleep until the next is due."""
+        """Move due work to the lanes, start as much as fits, sleep until the next is due."""
         if self._gathering:
             self._gathering.cancel()
             self._gathering = None
@@ -199,7 +199,7 @@ class Runner:
             self._timer = asyncio.get_running_loop().call_later(min(delays), self._tick)
 
     async def _start(self, starting: list[Held]) -> None:
-        """Ask the guard for all that starts in this tick, then deliver what may go."""
+        """Ask the guard about all starts of this tick, then deliver the work that it allows."""
         by_incarnation: dict[str, list[Held]] = {}
         for held in starting:
             by_incarnation.setdefault(held.batch["incarnation"], []).append(held)
@@ -241,10 +241,10 @@ class Runner:
         self._lanes.give_back(held.lane)
         if verdict in (start_guard.STALE, start_guard.LATE):
             self._hand_back(held.entry)
-        # VOID: whoever voided it has changed the ledger already.
+        # VOID: the process that voided it also changes the ledger.
 
     def _no_room(self, held: Held, verdict: int, until: float) -> None:
-        """Its destination has no room: keep it for a moment that is near, or hand it back."""
+        """Keep work whose destination has no room for a near moment, or hand it back."""
         self._lanes.give_back(held.lane)
         if verdict in _DEFERRED:
             self._bytes -= held.size

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from wire.priorities import BAND_NAMES, PRIORITIES, SHARE, band_of
 from worker.entries import Held
 
-#: Due time, token and nonce order what has the same priority; the last is until when it waits in
-#: its lane.
+#: Due time, token and nonce order work of the same priority; the last field is until when it waits
+#: in its lane.
 Row = tuple[float, int, int, Held, float]
 
 _BAND = tuple(band_of(priority) for priority in PRIORITIES)
@@ -41,7 +41,7 @@ class StartOrder:
             yield from self._heaps[priority]
 
     def push(self, row: Row) -> None:
-        """Add what is due."""
+        """Add due work."""
         priority = row[3].priority
         heap = self._heaps.get(priority)
         if heap is None:
@@ -52,7 +52,7 @@ class StartOrder:
         self._count += 1
 
     def pop(self) -> Row:
-        """Remove and return what is to start next."""
+        """Remove and return the work to start next."""
         priority = self._present[0]
         band = _BAND[priority]
         if self._since[band] >= SHARE - 1:
@@ -66,12 +66,12 @@ class StartOrder:
         return row
 
     def started(self, held: Held) -> None:
-        """Note that what was removed starts: after nine of its band the oldest has its turn."""
+        """Note that removed work starts: after nine of its band the oldest has its turn."""
         band = _BAND[held.priority]
         self._since[band] = (self._since[band] + 1) % SHARE
 
     def remove(self, leaves: Callable[[Row], bool]) -> list[Row]:
-        """Remove and return what leaves."""
+        """Remove and return the rows for which ``leaves`` holds."""
         gone = [row for row in self if leaves(row)]
         if gone:
             stay = [row for row in self if not leaves(row)]

@@ -1,7 +1,7 @@
-"""What a worker holds until its time: soonest first, then by priority.
+"""Holds a worker's executions until their time: soonest first, then by priority.
 
-The start guard is asked a little ahead, so that its answer is there when the time comes, and for
-all that is due a moment later too: a question costs as much as starting several executions.
+The start guard is asked a little ahead, so that its answer is there when the time comes, and also
+about all work that is due a moment later: a question costs as much as starting several executions.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from worker.entries import ROUNDING_SECONDS, Held, Place
 #: A question and its answer take a millisecond where Redis is near, and ten of them while the
 #: processors have other things to do.
 _AHEAD_SECONDS = 0.015
-#: What is due so much later is asked about together with it. A cancel in that time finds it
-#: started, and ends it before it is sent.
+#: Work that is due this much later is asked about in the same question. A cancel in that time finds
+#: it started, and ends it before it is sent.
 _TOGETHER_SECONDS = 0.02
 
 
 class Waiting:
     """Work that is not due yet.
 
-    Work whose destination has limits asks at its time and no sooner: its place or slot would be
-    kept for nobody, or it would be refused and ask again.
+    Work whose destination has limits asks at its time, not earlier: its place or slot would stay
+    unused until then, or it would be refused and ask again.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Waiting:
         heapq.heappush(self._heap, held.place)
 
     def take(self, now: float) -> list[Held]:
-        """Remove and return what is to ask the start guard now; some of it is due in a moment."""
+        """Remove and return the work to ask the start guard about; some is due in a moment."""
         taken: list[Held] = []
         while self._heap:
             due, held = self._heap[0][0], self._heap[0][-1]

@@ -1,4 +1,4 @@
-"""How a worker process does: its version, processor and memory, for its heartbeat."""
+"""Measures a worker process for its heartbeat: version, processor and memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Vitals:
 
 
 def resident_bytes() -> int | None:
-    """Return the resident memory, or None where the system does not say."""
+    """Return the resident memory, or None where the system does not report it."""
     try:
         pages = int(_STATM.read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

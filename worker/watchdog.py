@@ -1,7 +1,7 @@
 """Ends a worker process whose event loop has stopped turning: never a silent half-dead worker.
 
-Used by the worker's loop. A thread of its own looks a few times a minute whether the loop has
-answered since the last looks; a process that was suspended as a whole is not mistaken for one.
+Used by the worker's loop. A thread of its own checks a few times a minute whether the loop has
+answered since the last checks. A process that was suspended as a whole is not mistaken for stuck.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FAULT = 70
 
 
 def end_at_once() -> None:
-    """End the process without any goodbye; leases and heartbeats tell the rest."""
+    """End the process at once; leases and heartbeats show its loss."""
     os._exit(_FAULT)
 
 
@@ -49,15 +49,15 @@ class Watchdog:
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the checks."""
         self._thread.start()
 
     def answer(self) -> None:
-        """Say that the loop turns; called from the loop."""
+        """Note that the loop turns; called from the loop."""
         self._unanswered = 0
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop the checks."""
         self._stopped.set()
 
     def _watch(self) -> None:

@@ -1,4 +1,4 @@
-"""How a process gets its webhook delivery; a worker and a process that runs one alone are equal."""
+"""Makes the webhook delivery of a process; a worker and an isolated process get the same."""
 
 from __future__ import annotations
 

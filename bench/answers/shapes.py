@@ -43,7 +43,7 @@ class Shape:
     started: timedelta | None = None
     finished: timedelta | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
-    #: Instants that a row stands for, 0 for a row of one.
+    #: Instants that a span row covers, 0 for a row of one.
     span: int = 0
 
     def columns(self, at: datetime) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def environment(library: Path, clock: Path) -> dict[str, str]:
 
 
 def write(clock: Path, offset_seconds: float = 0.0, gain: float = 0.0) -> None:
-    """Set a clock so many seconds ahead, gaining so many a second from now on; in place."""
+    """Set a clock ``offset_seconds`` ahead, gaining ``gain`` a second from now on; in place."""
     said = _FORM.pack(offset_seconds, gain, time.time())
     with clock.open("r+b" if clock.exists() else "wb") as handle:
         handle.write(said)

@@ -173,7 +173,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         _locked,
         allowed=AS_EVER,
         id="database-rows-locked",
-        fault="somebody forgets a transaction that holds a task's rows",
+        fault="a forgotten transaction holds a task's rows",
         how="SELECT ... FOR UPDATE of one task and its executions, open for 15 s",
         invariant="only that task waits",
         check=_others_in_time,

@@ -1,8 +1,8 @@
 """One fault, how it is injected, and what has to hold: run under load and judged.
 
-Whatever the fault: nothing lost, skipped, early or surplus; doubled only what was in flight at it,
-under the same key; what the product tells agrees with the receiver's ledger; and the ledger's own
-invariants hold. An experiment may ask for more.
+After every fault no execution is lost, skipped, early or surplus, and only requests in flight at it
+are doubled, under the same key. The product's records agree with the receiver's ledger, and the
+ledger's own invariants hold. An experiment may ask for more.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Experiment:
     seconds: float = 25.0
     #: Share of the webhooks that are slow, so that requests are in flight at the fault.
     slow_share: float = 0.2
-    #: No first attempt may begin later than so many seconds after its time.
+    #: Every first attempt has to begin within this many seconds of its time.
     latest_start_seconds: float = 15.0
     #: Whether the short selection has it.
     quick: bool = False

@@ -1,8 +1,8 @@
 """Hosts as network namespaces on one bridge: each process of an installation on one of its own.
 
-Needs root and ``ip``. A cut gives the neighbour a hardware address that nobody has, so that packets
-vanish without a word, in one direction or both; nothing is refused and nothing reset. Everything
-carries one prefix: what a killed bench has left is removed at the next start.
+Needs root and ``ip``. A cut gives the neighbour a hardware address that no host has, so that
+packets vanish silently, in one direction or both; nothing is refused and nothing reset. Everything
+carries one prefix: the next start removes what a killed bench has left.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ from launcher.supervisor import Stage, Supervisor
 from launcher.up import Runtime
 
 LINKS, CLOCKS = "HOSTS_LINKS", "HOSTS_CLOCKS"
-#: Twelve processes begin at once, on whatever machine.
+#: Twelve processes begin at once, on any machine.
 _START_SECONDS = 150.0
 POSTGRESQL_PORT, VALKEY_PORT = 5432, 6379
 _HBA = f"""\

@@ -21,7 +21,7 @@ INVARIANTS = {
         WHERE e.name IN ('execution.succeeded', 'execution.failed', 'execution.cancelled')
         GROUP BY s.id HAVING count(*) > 1
     """,
-    "I3 attempts are numbered one by one, and no more than allowed": """
+    "I3 attempts are numbered one by one, up to the number allowed": """
         SELECT a.execution_id, array_agg(a.number ORDER BY a.number)
         FROM attempts a JOIN executions e ON e.id = a.execution_id
         GROUP BY a.execution_id, e.max_attempts

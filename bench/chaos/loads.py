@@ -35,7 +35,7 @@ _PILE_UP_SECONDS = 3.0
 _OLD_COPIES_AFTER_SECONDS = 12.0
 #: Shorter than five attempts of one execution take, even where the jitter is small.
 _FEW_FILES_SECONDS = 0.7
-#: So many files more than are open may be opened.
+#: How many files more than are open may be opened.
 _SPARE_FILES = 1
 
 
@@ -116,7 +116,7 @@ class Starved:
         return (fault("busy loops", seconds=_STARVED_SECONDS),)
 
     def check(self, site: Site, outcome: Outcome) -> list[str]:
-        """Ask that nobody was given up, and nothing doubled, for being slow."""
+        """Check that no worker was given up, and no execution doubled, for being slow."""
         found = []
         lost = _lost(site) - self.lost_before
         if lost:
@@ -226,14 +226,14 @@ EXPERIMENTS = (
         id="processor-starved",
         fault="the machine is busy with something else",
         how="eight busy loops for ten seconds",
-        invariant="starts are late, but nobody live is given up, and nothing is doubled",
+        invariant="starts are late, but no live worker is given up, and nothing is doubled",
         inject=_STARVED.inject,
         check=_STARVED.check,
         seconds=20.0,
     ),
     Experiment(
         id="few-open-files",
-        fault="workers can open no more files",
+        fault="workers cannot open further files",
         how="the receiver closes its connections; prlimit of both workers to one more open file "
         "for 0.7 seconds",
         invariant="attempts that could not connect are made again; no worker ends",

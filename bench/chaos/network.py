@@ -112,7 +112,7 @@ async def _web_from_postgresql(watch: Watch) -> tuple[Fault, ...]:
 
 @asynccontextmanager
 async def _vanished(watch: Watch, server: Host) -> AsyncIterator[None]:
-    """Kill a server whose last words nobody hears; its successor is let in at the end."""
+    """Cut a server off and kill it; its successor is connected again at the end."""
     others = [host for host in (*INSIDE, hosts.PROXIES) if host != server]
     for other in others:
         hosts.cut(server, other)
@@ -204,7 +204,7 @@ def _epochs(site: Site) -> dict[int, int]:
 
 
 def _complain_of_epochs(watch: Watch, before: dict[int, int]) -> None:
-    """Taken over once and given back once: nobody fought for a partition."""
+    """Complain of a partition that was not just taken over once and given back once."""
     rises = {p: epoch - before[p] for p, epoch in _epochs(watch.site).items()}
     watch.notes.append(f"partitions changed hands {max(rises.values())} times at most")
     if max(rises.values()) > 2:
@@ -220,7 +220,7 @@ def _held_by(site: Site, name: str) -> bool:
     return bool(held == total)
 
 
-_NETNS = "a namespace per host; the neighbour gets a hardware address that nobody has"
+_NETNS = "a namespace per host; the neighbour gets a hardware address that no host has"
 
 EXPERIMENTS = (
     watched(

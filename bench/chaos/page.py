@@ -18,9 +18,9 @@ Written by `python -m bench.chaos --page` from the stored runs; the figures are 
 receiver that writes down every request before it answers, each fault is injected and healed; then
 what arrived is matched one to one with what had to.
 
-Whatever the fault, nothing may be lost, early or surplus; doubled may be only what was in flight at
-it, under the same idempotency key; what Punctual tells agrees with the receiver; and no invariant
-of the ledger is broken.
+After every fault no execution may be lost, early or surplus. Only requests in flight at it may be
+doubled, under the same idempotency key. Punctual's records agree with the receiver, and no
+invariant of the ledger is broken.
 
 | fault | how | beyond that | runs | expected | missed | doubled (in flight) | latest | result |
 |---|---|---|---|---|---|---|---|---|
@@ -31,7 +31,7 @@ _STORMS = """
 ## Storms
 
 `manage.py storm`: two schedulers, workers and recorders under load, and something dies every ten to
-twenty seconds, for as long as it is told. Stored by its `--json`; the slowest is the
+twenty seconds, for the time that it is given. Stored by its `--json`; the slowest is the
 takeover after any strike.
 
 | day | min | rate | strikes | expected | missed | early | doubled (in flight) | slowest | result |

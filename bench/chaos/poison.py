@@ -1,4 +1,4 @@
-"""Poison: work that ends whoever runs it, and receivers whose answers are broken."""
+"""Poison: work that ends the process that runs it, and receivers whose answers are broken."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Sent:
     async def create(
         self, site: Site, name: str, target: Mapping[str, Any], allowed: int, end: End
     ) -> None:
-        """Create a task that is due in a second, with so many attempts allowed."""
+        """Create a task that is due in a second, with ``allowed`` attempts."""
         definition = {
             "name": f"poison: {name}",
             "type": "ONE_TIME",
@@ -210,7 +210,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         id="poison",
-        fault="payloads end whoever runs them",
+        fault="payloads end the processes that run them",
         how="handlers that exit, crash, are killed for memory, kill their worker, exhaust memory "
         "and recurse without end",
         invariant="after three losses each is a dead letter that says so; the others go on",

@@ -20,7 +20,7 @@ from typing import Any
 from bench.chaos.site import Site
 from operations.proof.client import Answer, ApiClient
 
-#: What stands for an answer where none came: the connection was refused or broke, or it hung.
+#: The status of a call without an answer: the connection was refused or broke, or it hung.
 BROKEN, HUNG = 0, -1
 _PAUSE_SECONDS = 0.2
 #: How long a creation is repeated after the fault.

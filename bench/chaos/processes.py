@@ -116,7 +116,7 @@ def late_but_run(site: Site, outcome: Outcome) -> list[str]:
 
 
 async def until_true(what: str, holds: Callable[[], bool], seconds: float = _BACK_SECONDS) -> float:
-    """Wait until it holds; return how long that took. InstallationError after so many seconds."""
+    """Wait until it holds; return how long that took. InstallationError after ``seconds``."""
     began = time.monotonic()
     if not await within(seconds, holds):
         raise InstallationError(f"not within {seconds:g} s: {what}")
@@ -124,7 +124,7 @@ async def until_true(what: str, holds: Callable[[], bool], seconds: float = _BAC
 
 
 async def within(seconds: float, holds: Callable[[], bool]) -> bool:
-    """Wait until it holds, at most so long; return whether it does."""
+    """Wait until it holds, at most ``seconds``; return whether it does."""
     deadline = time.monotonic() + seconds
     while not await asyncio.to_thread(holds):
         if time.monotonic() > deadline:

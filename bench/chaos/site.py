@@ -70,7 +70,7 @@ class Site:
             os.kill(pid, signal.SIGCONT)
 
     async def until_running(self, kind: str, count: int = 2) -> None:
-        """Wait until so many processes of the kind run again."""
+        """Wait until ``count`` processes of the kind run again."""
         deadline = time.monotonic() + _RESTART_SECONDS
         while len(await self.pids(kind)) < count:
             if time.monotonic() > deadline:
@@ -106,11 +106,11 @@ def pair() -> Iterator[Site]:
 
 
 def fault(what: str, *, seconds: float = 0.0, doubt: float = DOUBT_SECONDS) -> Fault:
-    """Return a fault that ends now and began so many seconds ago, with its time of doubt."""
+    """Return a fault that ends now and began ``seconds`` ago, with its time of doubt."""
     before = round((seconds + doubt) * 1e9)
     return Fault(what, time.time_ns(), before, round(doubt * 1e9))
 
 
 async def into(window: Any, seconds: float) -> None:
-    """Wait until so many seconds of the window have passed."""
+    """Wait until ``seconds`` of the window have passed."""
     await until(window.begin_ms + round(seconds * 1000))

@@ -38,7 +38,7 @@ from operations.proof.matcher import Fault
 from operations.proof.workload import Window
 
 _STOP_SECONDS = 30.0
-#: Between the end of the primary and the promotion: somebody has to find out and decide.
+#: Between the end of the primary and the promotion: an operator has to find out and decide.
 _DECISION_SECONDS = 3.0
 
 

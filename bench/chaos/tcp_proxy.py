@@ -69,7 +69,7 @@ class Link:
         self.port = int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        """Listen no more, break what there is, and return when it has ended."""
+        """Stop listening, break all connections, and return when they have ended."""
         if self._server is not None:
             self._server.close()
         for task in list(self._tasks):

@@ -40,9 +40,9 @@ AskedSoon = Callable[[Site, int, float], bool]
 class Zombie:
     """A process of a kind that is stopped and continued, and what was refused of it.
 
-    ``in_hand`` says whether it was stopped with something in hand; until it is, it is let go and
-    stopped again. ``seconds`` is how long it stays so at least, ``taken_over`` whether the others
-    have what it had, ``refused`` the kind of write of which some has to be refused.
+    ``in_hand`` tells whether it was stopped with something in hand; until it is, it is continued
+    and stopped again. ``seconds`` is how long it stays so at least, ``taken_over`` whether the
+    others have what it had, ``refused`` the kind of write of which some has to be refused.
     """
 
     kind: str

@@ -2,10 +2,10 @@
 
 Each contender is started afresh for each turn, as its own documentation advises, with PostgreSQL
 and Valkey from the same wheels; turns of a round follow each other, so that a change of the
-machine meets all of them, and each round begins with another, so that nobody always follows the
-same. Told are the medians over the rounds, what a webhook costs by kind of process, and Punctual
-beside each peer; of Punctual also what its ledger has recorded a second. Most peers delete a job
-that has succeeded, and none signs its calls: that is less work than Punctual's.
+machine meets all of them, and each round begins with another, so that none always follows the
+same. The report gives the medians over the rounds, the cost of a webhook by kind of process, and
+Punctual beside each peer; of Punctual also what its ledger has recorded a second. Most peers delete
+a job that has succeeded, and none signs its calls: that is less work than Punctual's.
 Run: ``python -m bench.peers burst`` (``steady``, ``throughput``).
 """
 
@@ -130,7 +130,7 @@ def _take_one(
         return
     outcome.turns.append(turn)
     if turn.received < turn.count:
-        # Its figures are of a part: they are told, and nobody takes them for those of the whole.
+        # Its figures are of a part: they are shown, and marked as not run to the end.
         outcome.not_run.append(f"{name}: {turn.received} of {turn.count} webhooks arrived")
     recorded = turn.recorded_per_second
     told = [

@@ -1,4 +1,4 @@
-"""What every contender does: start, take a plan, let it go, stop; told by its processes' ids."""
+"""The steps of every contender: start, take a plan, release it, stop; known by its processes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Contender(ABC):
     needs: ClassVar[str] = ""
     #: Items that it is handed a second, at least; decides how far ahead the due time is chosen.
     pace: ClassVar[float] = 1000.0
-    #: Whether its calls have due times; without them a plan begins when it is let go.
+    #: Whether its calls have due times; without them a plan begins when it is released.
     timed: ClassVar[bool] = True
     #: How long before a due time work on it may begin: processor time counts from then.
     ahead_seconds: ClassVar[float] = 1.0
@@ -54,7 +54,7 @@ class Contender(ABC):
         """Hand the whole plan over; return when the contender has everything."""
 
     def release(self) -> None:  # noqa: B027 - most have nothing to do
-        """Let a plan without due times go; does nothing where time alone does that."""
+        """Start a plan without due times; does nothing where time alone does that."""
 
     def recorded(self, plan: Plan) -> Recorded | None:
         """Wait until the plan is written down; None where nothing is kept of a call.

@@ -21,7 +21,7 @@ _FRAME_BYTES = len('{"number":,"text":""}')
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """So many calls, numbered from 0; each is due ``step_ms`` after the one before it."""
+    """``count`` calls, numbered from 0; each is due ``step_ms`` after the one before it."""
 
     #: Of the receiver, without a path.
     url: str
@@ -40,7 +40,7 @@ class Plan:
         return f"{self.url}/hook/{number}"
 
     def batches(self, size: int) -> Iterator[range]:
-        """Yield all numbers in order, at most so many at a time."""
+        """Yield all numbers in order, at most ``size`` at a time."""
         for begin in range(0, self.count, size):
             yield range(begin, min(begin + size, self.count))
 

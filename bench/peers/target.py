@@ -69,7 +69,7 @@ def parse_arrivals(text: str) -> list[Arrival]:
 def await_calls(
     target: Target, count: int, *, stall_seconds: float, look_seconds: float = 0.05
 ) -> int:
-    """Return how many calls came, when all have, or none has for so many seconds."""
+    """Return how many calls came, when all have, or none has for ``stall_seconds``."""
     pause = threading.Event()
     seen, changed = -1, time.monotonic()
     while seen < count and time.monotonic() - changed < stall_seconds:

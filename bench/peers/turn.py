@@ -26,15 +26,15 @@ _START_MS = 5000
 #: How often a later due time is tried where scheduling took longer than was allowed for.
 _TRIES = 3
 _WARM_UP = 200
-#: Duplicates and acknowledgements may still come for so long.
+#: Duplicates and acknowledgements may still come for this long.
 _SETTLE_SECONDS = 1.0
-#: So long without any arrival is the end of a turn.
+#: This long without any arrival is the end of a turn.
 _STALL_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What every contender of a scenario gets: so many calls, so far apart."""
+    """The load of every contender of a scenario: ``count`` calls, ``step_ms`` apart."""
 
     count: int
     step_ms: float = 0.0

@@ -50,7 +50,7 @@ def test_a_message_that_nobody_sent_is_a_fault():
 
     faults = faults_of(GOOD, [MAIL, stranger], 3, all_told=True)
 
-    assert faults == ["<2@x> arrived and nobody sent it"]
+    assert faults == ["<2@x> arrived and is not recorded as sent"]
 
 
 def test_a_message_left_waiting_is_a_fault_and_not_settled():

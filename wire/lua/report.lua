@@ -1,10 +1,11 @@
--- Counts what came of calls, per destination, and moves circuits: the only place that opens and
--- closes them, but for a reset by hand.
+-- Counts how calls ended, per destination, and moves circuits: the only place that opens and
+-- closes them, except for a reset by hand.
 -- ARGV, per destination: name, whether its breaker is on ("1"), calls, failures among them, token
--- of the probe that has ended ('' none), what it says ("1" good, "0" bad, '' nothing), whether
--- work waited too long for a worker's slots ("1"), how many tokens have left it, the tokens.
--- Limits that have just changed stand in Redis and go before what is given of the breaker.
--- Answers the names of those whose circuit has opened and, behind '', closed.
+-- of the probe that has ended ('' none), its result ("1" good, "0" bad, '' none), whether work
+-- waited too long for a worker's slots ("1"), how many tokens have left it, the tokens.
+-- Limits in Redis that have just changed override the given breaker.
+-- Answers the names of destinations whose circuit has opened and, after '', of those whose circuit
+-- has closed.
 local BUCKET, BUCKETS, LEAST, OPEN, FULL = 10000, 6, 20, 30000, 30000
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -1,4 +1,4 @@
--- Lets the marks of recorded tokens go after a minute: long enough for a doubled message to find
+-- Expires the marks of recorded tokens after a minute: long enough for a doubled message to find
 -- them, short enough to bound memory.
 -- ARGV: tokens.
 for i = 1, #ARGV do

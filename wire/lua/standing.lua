@@ -1,5 +1,5 @@
--- How destinations stand: those that are named, and those that something is known of lately.
--- ARGV: "1" for the latter too, names.
+-- Returns the state of the named destinations and, on request, of those that were noted lately.
+-- ARGV: "1" to include the latter, names.
 -- Answers the time (ms), then of each destination a list: name, until when its circuit is open
 -- (ms, 0 closed), until when a probe is under way (0 none), whether work has waited too long for
 -- workers' slots, when its rate has the next slot (ms), calls that ended in the last ten to twenty

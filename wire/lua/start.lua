@@ -4,9 +4,9 @@
 -- "1,5,2.5"), then of each execution token, start-by (ms) and nonce, and where destinations are
 -- named also the number of its own (0: none) and for how long it may run (ms). The nonce tells a
 -- question that is asked again, because its answer was lost, from a second copy of the message.
--- Limits that have just changed stand in Redis and go before those that are given. What is refused
--- for good is counted. Asking is a sign of life: a worker that was away and starts at once, before
--- its next beat, would be taken for lost and have its work run again.
+-- Limits in Redis that have just changed override the given ones. Final refusals are counted.
+-- Asking is a sign of life: a worker that was away and starts at once, before its next beat, would
+-- be taken for lost and have its work run again.
 -- Answers one each: 1 go, 2 go as the probe of a half-open circuit, 3 go in a place of its
 -- destination that is to be given back, as that of a probe, 0 void or started already, -1
 -- other incarnation, -2 too late; or a pair with a moment (ms): -3 its circuit is open until then,
@@ -14,11 +14,11 @@
 -- its rate is kept for it, ask again then.
 local GO, PROBE, PLACED, VOID, STALE, LATE = 1, 2, 3, 0, -1, -2
 local CIRCUIT_OPEN, NO_SLOT, NO_PLACE, SLOT_KEPT = -3, -4, -5, -6
--- A slot is kept so far ahead, and stays good so long after its moment: in any second no more
--- start than the rate and a quarter of it. In milliseconds, as everything here.
+-- How far ahead a slot is kept, and how long it stays good after its moment: at most 125 % of the
+-- rate starts within any second. In milliseconds, as everything here.
 local KEEP_AHEAD, SLOT_GOOD = 2000, 250
--- Slots so near are taken at once, a hundredth of a second's: a high rate would have nearly each of
--- a tick's work ask twice.
+-- Slots within this hundredth of a second are taken at once: with a high rate nearly all work of a
+-- tick would have to ask twice.
 local TOGETHER = 10
 local ASK_AGAIN, MARGIN, HOT = 250, 5000, 10000
 local MARKED = 86400
@@ -30,7 +30,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local places = #KEYS - 1
 local changed = places > 0 and redis.call('EXISTS', 'punctual:limits_changed') == 1
 
--- Only destinations with limits, or whose circuit is not closed, are looked at further.
+-- Only destinations with limits, or whose circuit is not closed, are checked further.
 local special = {}
 for first = 1, places, 1000 do
   local keys = {}
@@ -118,8 +118,8 @@ local function refused(destination, token, start_by)
   end
 end
 
--- Notes what starts; answers whether it is the probe. What a worker that dies leaves behind ends
--- when its time to run is over.
+-- Notes a start; answers PROBE, PLACED or GO. The places of a worker that dies expire when their
+-- time to run is over.
 local function started(destination, token, runtime)
   local over = string.format('%d', now + runtime + MARGIN)
   if destination.most then
@@ -139,7 +139,7 @@ local function started(destination, token, runtime)
   return destination.most and PLACED or GO
 end
 
--- Writes what has been taken of a destination, once for all of the tick.
+-- Writes the places and slots that a tick has taken of a destination, all at once.
 local function keep(destination)
   local key, taken = 'punctual:flying:' .. destination.name, destination.taken
   for first = 1, #taken, 2000 do

@@ -1,7 +1,7 @@
 """The process that runs handlers, one at a time: ``python -m worker.handlers.child FD PARENT``.
 
 Started by a worker's handler host, which feeds it over a socket and reads its output. The main
-thread runs the handlers; another hears cancels and ends the process when the worker has gone.
+thread runs the handlers; another receives cancels and ends the process when the worker has ended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from worker.vitals import resident_bytes
 
 
 class Jobs:
-    """Hears what the worker says and runs its jobs, each in the main thread."""
+    """Receives the worker's messages and runs its jobs, each in the main thread."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -55,7 +55,7 @@ class Jobs:
                 self._waiting.put(said)
             elif said["verb"] == "cancel":
                 self._cancel(said["token"])
-        # Without its worker nobody knows of this run; another attempt takes its place.
+        # The worker has ended, so no process waits for this run; another attempt replaces it.
         os._exit(0)
 
     def _cancel(self, token: int) -> None:
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
         django.setup()
         for module in hello["modules"]:
             importlib.import_module(module)
-    except Exception as error:  # noqa: BLE001 - whatever a module raises is told, not only logged
+    except Exception as error:  # noqa: BLE001 - a module's error is reported, not only logged
         traceback.print_exc()
         _flush()
         channel.send({"verb": "broken", "message": _raised(error, permanent=False)["message"]})

@@ -1,4 +1,4 @@
-"""What a handler is told about its run, and what it can say while it runs."""
+"""The first argument of a handler: the facts of its run, its cancel, its progress and its log."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PROGRESS_BYTES = 16 * 1024
 class Context:
     """One run of an execution; the first argument of a handler.
 
-    ``scheduled_for`` is the nominal time in UTC. ``last_progress`` is what the attempt before
-    said last, None when there is none. ``log`` writes to the captured log.
+    ``scheduled_for`` is the nominal time in UTC. ``last_progress`` is the last progress of the
+    attempt before, None when there is none. ``log`` writes to the captured log.
     """
 
     def __init__(self, job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
@@ -37,11 +37,11 @@ class Context:
         return self._cancelled.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or until the run is asked to end; return whether it is."""
+        """Wait for ``seconds``, or until the run is asked to end; return whether it is."""
         return self._cancelled.wait(seconds)
 
     def progress(self, value: Any) -> None:
-        """Keep a checkpoint: shown while it runs, and given to the next attempt.
+        """Store a checkpoint: shown while the run lasts, and given to the next attempt.
 
         TypeError when the value is no JSON, ValueError when it takes more than 16 KiB.
         """

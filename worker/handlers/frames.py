@@ -1,4 +1,4 @@
-"""How a worker and its handlers' processes talk: JSON documents, each after its length.
+"""The protocol between a worker and its handlers' processes: JSON documents after their lengths.
 
 One socket per process. A frame is bounded, because the other side runs code of users.
 """
@@ -13,15 +13,15 @@ from typing import Any
 
 import orjson
 
-#: What a worker may be sent: a result of 64 KiB, progress of 16 KiB, and room around them.
+#: Bound of a frame to the worker: a result of 64 KiB, progress of 16 KiB, and a margin.
 TO_WORKER_BYTES = 256 * 1024
-#: What a process is sent: a payload, which the deployment bounds at no more than a megabyte.
+#: Bound of a frame to a process: a payload, which the deployment bounds at a megabyte or less.
 TO_PROCESS_BYTES = 8 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
 
 
 class BrokenFrame(Exception):
-    """The other side does not speak as agreed."""
+    """The other side broke the protocol."""
 
 
 def frame(document: dict[str, Any], limit: int) -> bytes:
@@ -33,7 +33,7 @@ def frame(document: dict[str, Any], limit: int) -> bytes:
 
 
 async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any]:
-    """Return what a process says next; EOFError when it has gone, BrokenFrame for nonsense."""
+    """Return the next document of a process; EOFError after its end, BrokenFrame for nonsense."""
     try:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > TO_WORKER_BYTES:
@@ -62,7 +62,7 @@ class Channel:
             self._connection.sendall(data)
 
     def receive(self) -> dict[str, Any] | None:
-        """Return what the worker says next, or None when it has gone."""
+        """Return the worker's next document, or None when the worker has ended."""
         head = self._exactly(_LENGTH.size)
         if head is None:
             return None

@@ -1,8 +1,8 @@
 """Runs handlers for a worker: keeps child processes, gives each one run at a time.
 
 Lives on the worker's event loop; knows no database. A process that dies takes exactly its own run
-with it. Processes start when they are first wanted, and are renewed after many runs or when they
-have grown.
+with it. Processes start on demand, and are replaced after many runs or when their memory has
+grown.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class HandlerHost:
             ask=lambda: process.ask_to_cancel(entry["token"]),
             kill=process.kill,
         )
-        # Said before the outcome: the next attempt goes on from it.
+        # Sent before the outcome: the next attempt continues from it.
         report.flush()
         if why is not None:
             return interrupted(why, limits.seconds, log)

@@ -63,15 +63,15 @@ class HandlerProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether it lives and may run something more."""
+        """Whether it lives and can take another run."""
         return self._process is not None and self._process.returncode is None and not self._killed
 
     async def run(
         self, job: dict[str, Any], log: HeadTail, progress: Callable[[Any], None]
     ) -> dict[str, Any]:
-        """Run a job; return the process' answer, or the verb ``died`` when it has gone.
+        """Run a job; return the process' answer, or the verb ``died`` when it has ended.
 
-        What it writes meanwhile goes to the log.
+        Its output meanwhile goes to the log.
         """
         self._log = log
         self.runs += 1
@@ -155,4 +155,4 @@ class HandlerProcess:
 
     def _last_words(self) -> str:
         lines = self._log.kept().decode("utf-8", "replace").strip().splitlines()
-        return lines[-1] if lines else "it ended without a word"
+        return lines[-1] if lines else "the process ended without output"

@@ -17,8 +17,8 @@ class Permanent(Exception):
 def handler(name: str) -> Callable[[F], F]:
     """Register a function ``f(context, payload)``, sync or async, under a name.
 
-    What it returns is the execution's result: JSON of at most 64 KiB. ValueError when the name
-    is taken by another function.
+    Its return value is the execution's result: JSON of at most 64 KiB. ValueError when another
+    function has the name.
     """
 
     def register(function: F) -> F:

@@ -16,7 +16,7 @@ _EVERY_SECONDS = 0.5
 
 
 class ProgressReport:
-    """Says the progress of one run; what is overtaken before its turn is not said."""
+    """Sends the progress of one run; a newer value replaces one that still waits."""
 
     def __init__(self, entry: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
         self._entry = entry
@@ -26,13 +26,13 @@ class ProgressReport:
         self._timer: asyncio.TimerHandle | None = None
 
     def put(self, value: Any) -> None:
-        """Take a checkpoint; the first is said at once."""
+        """Take a checkpoint; the first is sent at once."""
         self._newest = orjson.dumps(value)
         if self._timer is None:
             self._tell()
 
     def flush(self) -> None:
-        """Say what is left, at the end of the run."""
+        """Send the value that still waits, at the end of the run."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,6 +1,6 @@
 """The account that programs run as, which is not the worker's own where the worker may choose.
 
-Only root may become another account, and a worker that root has started and that kept the right to.
+Only root may become another account, or a worker that root has started and that kept the right.
 A worker of another account runs programs as itself; a setting that asks for more than that is
 refused, never ignored.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from shared import rights
 
-#: What COMMAND_USER is unless given, for workers that root starts: an id that owns nothing.
+#: Default of COMMAND_USER for workers that root starts: an id that owns nothing.
 DEFAULT = "65532"
 _HIGHEST_ID = 2**32 - 2
 
@@ -32,7 +32,7 @@ class Account:
 
 
 def default_name() -> str:
-    """Return what COMMAND_USER is unless given."""
+    """Return the default of COMMAND_USER."""
     return DEFAULT if _may_become_another() else ""
 
 

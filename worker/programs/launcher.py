@@ -3,8 +3,8 @@
 Arguments: descriptor of the status pipe, bytes of memory or 0, pid of the worker, where it runs as
 another account ``--account=UID:GID:GROUP,...``, the program, and its arguments. Account and limits
 are set in the process that becomes the program, so there is no moment at which it runs without
-them. What keeps it from starting is written to the status pipe, which closes by itself when the
-program starts.
+them. An error that keeps the program from starting is written to the status pipe, which closes by
+itself when the program starts.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _become(account: str) -> None:
 def _give_up_rights() -> None:
     """Give up the capabilities of a worker that is not root: no change of account takes them."""
     libc = ctypes.CDLL(None, use_errno=True)
-    # Ambient ones are passed on to programs; the kernel clears them with the others, which is
-    # said all the same. Version 3 of the call, for this process: nothing effective, permitted or
+    # Programs inherit ambient ones; the kernel clears them with the others, but we ask for it
+    # anyway. Version 3 of the call, for this process: nothing effective, permitted or
     # inheritable, in each of its two parts.
     libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)

@@ -21,7 +21,7 @@ from worker.programs.account import Account
 from worker.programs.launcher import ACCOUNT
 
 _LAUNCHER = str(Path(__file__).with_name("launcher.py"))
-#: How long the output of a process that left the group is waited for.
+#: How long to wait for the output of a process that left the group.
 _OUTPUT_SECONDS = 1.0
 
 
@@ -65,7 +65,7 @@ class Program:
             self._hand_over(directory, out.writable, err.writable)
             process = await self._spawn(directory, out, err)
             code = await process.wait()
-            # What it left behind would run on without limits.
+            # Processes that it left behind would run on without limits.
             self._signal(signal.SIGKILL)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_OUTPUT_SECONDS):
@@ -134,7 +134,7 @@ class Program:
 
     def _take_stdout(self, data: bytes) -> None:
         self.log.add(data)
-        # One byte more than is kept tells that there was more.
+        # One byte more than is kept shows that there was more.
         self.stdout += data[: max(0, RESULT_BYTES + 1 - len(self.stdout))]
 
     def _signal(self, number: signal.Signals) -> None:

@@ -1,7 +1,7 @@
 """Runs allow-listed programs for a worker: no shell, own process group, bounded in every way.
 
-Lives on the worker's event loop; knows no database. A program gets those variables of its task that
-the deployment lets it get, a short PATH and what it is run for, nothing of the worker's own; its
+Lives on the worker's event loop; knows no database. A program gets the variables of its task that
+the deployment allows, a short PATH and the facts of its run, but no variable of the worker. Its
 payload is on standard input.
 """
 
@@ -77,8 +77,8 @@ class CommandRunner:
 def _refusal(entry: dict[str, Any], environment: Mapping[str, str]) -> str:
     """Return why this worker does not run the command, '' where it does.
 
-    Asked again here: the settings of a worker may be stricter than those under which the task was
-    made, or newer.
+    Checked again here: the settings of a worker may be stricter than those under which the task
+    was made, or newer.
     """
     knobs, name = conf(), entry["target"]["command"]
     if not knobs.allowed_commands:

@@ -17,7 +17,7 @@ const boss = new PgBoss({
   user: process.env.PGUSER,
   password: process.env.PGPASSWORD,
   database: process.env.PGDATABASE,
-  // Maintenance is the worker's; cron is used by nobody here.
+  // Maintenance is the worker's; no program here uses cron.
   supervise: working,
   schedule: false,
 });

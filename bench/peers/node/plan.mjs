@@ -1,4 +1,4 @@
-// The plan that every peer gets, on standard input, and the items that it stands for.
+// The plan that every peer gets, on standard input, and the items that it describes.
 
 import { readFileSync } from "node:fs";
 

@@ -18,7 +18,7 @@ from celery import Celery, signals
 from bench.peers.plan import READY, Plan, body
 
 _QUEUE = "celery"
-#: One worker runs, and its answer is waited for so many seconds.
+#: One worker runs, and its answer is awaited for ``timeout`` seconds.
 _REPLY: dict[str, Any] = {"reply": True, "timeout": 10.0, "limit": 1}
 
 # Not the current application: tests load this module beside that of the product.
@@ -73,7 +73,7 @@ def release() -> list[Any]:
 
 
 def _answers(replies: list[Any] | None) -> list[Any]:
-    """Return the answers; RuntimeError without one: nobody knows what the worker does then."""
+    """Return the answers; RuntimeError without one: it is unknown then what the worker does."""
     if not replies:
         raise RuntimeError("no worker answers")
     return replies

@@ -76,7 +76,7 @@ async def schedule(plan: Plan) -> None:
 
 
 def batches(plan: Plan) -> Iterator[tuple[int, list[int]]]:
-    """Yield due times with the numbers that are due then, so many at a time."""
+    """Yield due times with the numbers that are due then, ``_BATCH`` at a time."""
     for due_ms, numbers in itertools.groupby(range(plan.count), key=plan.due_ms):
         while batch := list(itertools.islice(numbers, _BATCH)):
             yield due_ms, batch
