@@ -1,4 +1,4 @@
-"""Events, reading positions and the audit log in the admin: to look at, never to change."""
+"""Events, cursors and the audit log in the admin, read-only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AuditEntryAdmin(ProductAdmin):
     list_scopes = {"tenant_id": "tenant_id"}
     search_fields = ("=id", "=object_id", "=actor", "^action")
     noun = ("audit entry", "audit entries")
-    # Its object's id is in no index alone.
+    # No index begins with the object's id.
     search_by_key = False
     search_help_text = "Id of the entry or of its object, the actor, or how the action begins."
     fields = (
@@ -31,12 +31,12 @@ class AuditEntryAdmin(ProductAdmin):
 
     @admin.display(description="Before")
     def changed_from(self, entry: AuditEntry) -> Any:
-        """Return what was there."""
+        """Return the values before the change."""
         return _pretty(entry.before)
 
     @admin.display(description="After")
     def changed_to(self, entry: AuditEntry) -> Any:
-        """Return what is there since."""
+        """Return the values after the change."""
         return _pretty(entry.after)
 
 

@@ -1,9 +1,9 @@
-"""The audit log of every change (F5): append in the change's transaction, verify the chain.
+"""The audit log of every change: append in the change's transaction, verify the chain.
 
-Services call :func:`record` last, because it holds the tenant's chain until the transaction
-ends. Each entry's hash covers the one before, so that an altered, removed or cut-off entry is
-found by :func:`verify`. Payloads and secrets do not belong here and are masked. What people
-watch on the console gets an event ``<kind>.changed`` with its entry.
+Services call :func:`record` last, because it locks the tenant's chain until the transaction
+ends. Each entry's hash covers the entry before it, so :func:`verify` finds an entry that was
+altered, removed or cut off. Payloads and secrets do not belong here and are masked. A change
+that people watch on the console also appends an event ``<kind>.changed``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shared.sql import Asked, Done, at_last
 from shared.sql_arrays import of_moments, of_texts, of_uuids
 
 _START = bytes(32)
-#: In place of a tenant: the chain of what concerns the installation, such as accounts of people.
+#: Takes the place of a tenant for the chain of the installation, such as accounts of people.
 INSTALLATION = UUID(int=0)
 #: Kinds of objects whose changes are events too.
 _TOLD = ("task", "dead_letter", "pause")
@@ -47,16 +47,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The statements that record changes, for who runs others with them.
+    """The statements that record changes, for a caller that runs others with them.
 
-    What they have done is to be handed to :meth:`note`.
+    The caller passes their results to :meth:`note`.
     """
 
     asked: tuple[Asked, ...]
     _told: tuple[str, ...]
 
     def note(self, done: Sequence[Done]) -> None:
-        """Log what was lost."""
+        """Log the events that were lost."""
         for name, told in zip(self._told, done, strict=False):
             outbox.note_lost(name, told.number)
 
@@ -75,17 +75,17 @@ def record(
     record_many(tenant_id, actor, [change])
 
 
-# No savepoint: nobody goes on behind a change that could not be recorded.
+# No savepoint: no caller continues after a change that could not be recorded.
 @transaction.atomic(savepoint=False)
 def record_many(tenant_id: UUID, actor: Actor | str, changes: Sequence[Change]) -> None:
-    """Append many entries at the price of one: with the COMMIT, where that is held back for it."""
+    """Append many entries at the price of one; within ``sent_with_commit``, with the COMMIT."""
     if changes:
         made = recording(tenant_id, [_as_actor(actor)] * len(changes), changes)
         at_last(*made.asked, then=made.note)
 
 
 def recording(tenant_id: UUID, actors: Sequence[Actor], changes: Sequence[Change]) -> Recording:
-    """Return the statements that append an entry for each change, by the actor in its place."""
+    """Return the statements that append an entry for each change; ``actors`` has their order."""
     entries = [
         _entry(tenant_id, actor, change) for actor, change in zip(actors, changes, strict=True)
     ]
@@ -97,7 +97,7 @@ def recording(tenant_id: UUID, actors: Sequence[Actor], changes: Sequence[Change
 
 
 def verify(tenant_id: UUID) -> tuple[int, int | None]:
-    """Return how many entries hold, and the sequence number of the first one that does not."""
+    """Return how many entries are valid, and the sequence number of the first that is not."""
     previous, count = _START, 0
     entries = AuditEntry.objects.filter(tenant_id=tenant_id).order_by("sequence")
     for entry in entries.iterator(chunk_size=2000):
@@ -144,7 +144,7 @@ def _appending(tenant_id: UUID, entries: Sequence[AuditEntry]) -> Asked:
 
 
 def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
-    # In the order of the columns: by name, a model takes three times as long.
+    # Positional, in the order of the columns: keywords take three times as long.
     return AuditEntry(
         new_id(),
         tenant_id,
@@ -163,7 +163,7 @@ def _entry(tenant_id: UUID, actor: Actor, change: Change) -> AuditEntry:
 
 
 def _hash(previous: bytes, entry: AuditEntry) -> bytes:
-    """Return what the statement that appends makes of the entry."""
+    """Return the hash that the appending statement computes for the entry."""
     content = f"{_head(entry)}{entry.sequence}{_tail(entry.tenant_id, entry.trace_id)}"
     return hashlib.sha256(previous + content.encode()).digest()
 

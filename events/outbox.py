@@ -1,11 +1,11 @@
 """The outbox: services append events in their own transaction, consumers read them by cursor.
 
 A row is an event of one subject, or a batch: an event of each of its subjects, in their order.
-Rows are what limits and cursors count, so a cursor never lies within a batch.
+Limits and cursors count rows, so a cursor never lies within a batch.
 
 A consumer gets every committed event, in the order of transactions, and none twice unless its
-own transaction rolls back. It reads only below the oldest running transaction, so that nothing
-is skipped that commits late; a transaction that stays open holds all consumers up.
+own transaction rolls back. It reads only below the oldest running transaction, so that it skips
+no event that commits late. A transaction that stays open therefore delays all consumers.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 _NO_EVENT = UUID(int=0)
 #: Longer than any transaction, and than any step of the database's clock.
 _LONGEST = timedelta(days=1)
-#: A consumer without news notes so often that there is none; more often would only write.
+#: How often a consumer without news moves its cursor; more often would only add writes.
 _NOTED_EVERY = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event of one subject as consumers see it; (``id``, ``place``) tells it from all others.
+    """An event of one subject as consumers see it; (``id``, ``place``) is unique.
 
     ``place`` counts the subjects of a batch, whose events have one ``id``; others have 0.
     """
@@ -52,7 +52,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a consumer stands, and what holds in the database at that moment."""
+    """A consumer's cursor, and the state of the database when it was read."""
 
     xid: int
     event_id: UUID
@@ -63,7 +63,7 @@ class _Place:
 
     @property
     def is_foreign(self) -> bool:
-        """Tell whether it comes from another server: the database was restored from a dump."""
+        """Return whether another server wrote it: the database was restored from a dump."""
         return self.xid > self.newest
 
     @property
@@ -80,7 +80,7 @@ class _Place:
         }
 
     def at_the_end(self) -> _Place:
-        """Return the place after everything that this moment allows to read."""
+        """Return the place after every event that can be read at this moment."""
         xid, event_id = max((self.xid, self.event_id), (self.horizon, _NO_EVENT))
         return _Place(xid, event_id, self.now, self.horizon, self.newest, self.now)
 
@@ -108,8 +108,8 @@ def append_many(
 ) -> None:
     """Append an event of the same name for each (subject, task), in one statement.
 
-    Without a table for today, which a scheduler makes days ahead, the events are lost and the
-    caller's change stands.
+    A scheduler makes the tables days ahead. Without a table for today the events are lost, and
+    the caller's change is kept.
     """
     if subjects:
         note_lost(name, run(*appending(tenant_id, name, subjects, data)))
@@ -121,9 +121,9 @@ def appending(
     subjects: Sequence[tuple[UUID, UUID | None]],
     data: Mapping[str, Any] | None = None,
 ) -> Asked:
-    """Return the statement that appends events, for who runs others with it.
+    """Return the statement that appends events, for a caller that runs others with it.
 
-    What it has appended is to be handed to :func:`note_lost`.
+    The caller passes the number of appended rows to :func:`note_lost`.
     """
     parameters = {
         "tenant": tenant_id,
@@ -151,9 +151,9 @@ def consume(
     """Hand the events of the next rows to ``handle`` and move the cursor, in one transaction.
 
     ``limit`` counts rows; a batch is handed over whole. Return how many rows there were: 0 also
-    when another process is reading as this consumer. An error of ``handle`` leaves them to the
-    next call. The first call begins with what happens from then on. With ``names`` the others are
-    passed over in the database, which is cheap, and counted all the same.
+    when another process is reading as this consumer. When ``handle`` raises, the next call reads
+    the rows again. A consumer's first call starts at the current end. With ``names`` the database
+    skips events of other names, which is cheap, but counts their rows.
     """
     if names is not None:
         return _consume_named(consumer, limit, handle, names)
@@ -219,7 +219,7 @@ def _consume(
 
 
 def _is_worthwhile(consumer: str) -> bool:
-    """Look for news without a lock: taking one writes to the disk, every second if idle."""
+    """Return whether to read. Takes no lock: an idle consumer would write one every second."""
     place = _place("outbox/place", consumer)
     if place is None:
         run("outbox/begin", {"consumer": consumer})
@@ -235,7 +235,7 @@ def _place(statement: str, consumer: str) -> _Place | None:
 
 
 def _move(consumer: str, place: _Place, last: tuple[Any, ...] | None) -> None:
-    """Note the last event, or, when there was no more, the moment itself."""
+    """Move the cursor to the last event read, or to this moment when every event was read."""
     end = place.at_the_end()
     position = {"xid": end.xid, "event": end.event_id, "read_at": end.read_at}
     if last is not None:

@@ -1,4 +1,4 @@
-"""Who changes something, and from where: what services hand on to the audit log.
+"""Who makes a change, and from where; services pass it to the audit log.
 
 Every door (view, command, Celery task) makes one; nothing in it is secret.
 """
@@ -15,7 +15,7 @@ class Actor:
     name: str
     address: str = ""
     trace_id: str = ""
-    #: The trace that what the call makes run continues, as :mod:`shared.trace_context` keeps it.
+    #: The trace that executions made by the call continue, as :mod:`shared.trace_context` keeps it.
     trace: str = ""
     #: The same where the caller named it; None where it began with the call.
     callers_trace: str | None = None
@@ -23,5 +23,5 @@ class Actor:
 
 #: The scheduler itself: automatic pauses, housekeeping.
 SYSTEM = Actor("system")
-#: Somebody with a shell on the machine.
+#: A person with a shell on the machine.
 COMMAND = Actor("command")

@@ -124,14 +124,14 @@ class AllowList:
         self._rules = tuple(_parse_allow_word(word) for word in words)
 
     def allows(self, ip: Address, port: int) -> bool:
-        """Say whether the operator lists this address for this port."""
+        """Return whether the operator lists this address for this port."""
         return any(
             allowed in (None, port) and ip.version == network.version and ip in network
             for network, allowed in self._rules
         )
 
     def names_port(self, ip: Address, port: int) -> bool:
-        """Say whether a rule lists this address together with exactly this port."""
+        """Return whether a rule lists this address together with exactly this port."""
         return any(
             allowed == port and ip.version == network.version and ip in network
             for network, allowed in self._rules
@@ -174,7 +174,7 @@ class TargetUrl:
     #: The value of the Host header.
     authority: str
     path_and_query: str
-    #: The address when the host was written as one, in whatever spelling.
+    #: The address when the host was written as one, in any spelling.
     literal: Address | None
 
 
@@ -187,7 +187,7 @@ def parse_target_url(
 
 _URL = re.compile(r"(https?)://([^/?#]*)([^?#]*)((?:\?[^#]*)?)(?:#.*)?", re.IGNORECASE)
 _FORBIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp"})
-#: What joins letters and emoji, and the tags of flags: without them they are other ones.
+#: Joiners of letters and emoji, and the tags of flags: without them the text means another one.
 _JOINERS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xE0020, 0xE0080))))
 #: The same, and the backslash, in ASCII.
 _BAD_ASCII = re.compile(r"[\x00-\x20\x7f\\]")
@@ -210,7 +210,7 @@ def _parse_target_url(url: str, allow: AllowList, allowed_low_ports: tuple[int, 
 def _parse_origin(
     scheme: str, written: str, allow: AllowList, allowed_low_ports: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Return what a target's URL says before its path; not to be changed."""
+    """Return the parts of a target's URL before its path; callers must not change the dict."""
     try:
         literal, host, port = read_host_port(written)
     except HostError as error:
@@ -234,9 +234,9 @@ def _authority(scheme: str, host: str, port: int) -> str:
 
 
 def origin_of(url: str) -> tuple[str, str, int] | None:
-    """Return scheme, host and port that the URL is sent to, whatever their spelling.
+    """Return scheme, host and port that the URL is sent to, each in its one spelling.
 
-    None where it has none. Whether they may be called is not judged.
+    None where it has none. This does not check whether they may be called.
     """
     match = _URL.fullmatch(url)
     if match is None:

@@ -12,7 +12,7 @@ class SharedConfig(AppConfig):
     name = "shared"
 
     def ready(self) -> None:
-        """Let every session of the database read timestamps the fast way."""
+        """Make every session of the database read timestamps by the fast loader."""
         from shared.moments import read_fast
 
         connection_created.connect(read_fast)

@@ -1,8 +1,8 @@
 """How long to wait before the next attempt, from a retry policy. Pure; called by the engine.
 
 The policy is the API's `retry_policy`. `attempt_failed` is the number of the attempt that just
-failed, from 1. Jitter `full` spreads the wait evenly from zero to the bound, so that failures
-that came together do not come back together.
+failed, from 1. Jitter `full` spreads the wait evenly from zero to the bound, so that simultaneous
+failures are not retried at the same time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where a request came from: the one reading of it, for audit entries, limits and logs.
+"""The address that a request came from, read in one way for audit entries, limits and logs.
 
 Behind a proxy the peer is the proxy. The web server replaces it by the address of
-``X-Forwarded-For`` only where the peer is one of TRUSTED_PROXIES (``run_web``); from anybody else
-the header means nothing.
+``X-Forwarded-For`` only where the peer is one of TRUSTED_PROXIES (``run_web``); from any other
+peer it ignores the header.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class _HasMeta(Protocol):
 
 
 def client_address(request: _HasMeta) -> str:
-    """Return the caller's IP address; empty where there is none, or what a proxy gave is none."""
+    """Return the caller's IP address; empty where there is none, or a proxy gave no valid one."""
     found = _parsed(request.META.get("REMOTE_ADDR"))
     return "" if found is None else str(found)
 
 
 def counted_address(request: _HasMeta) -> str:
-    """Return what limits count a caller by: its IPv4 address, or the /64 of its IPv6 address."""
+    """Return the address that limits count: the caller's IPv4 address, or the /64 of its IPv6."""
     found = _parsed(request.META.get("REMOTE_ADDR"))
     if isinstance(found, IPv6Address):
         return str(ip_network((int(found), _IPV6_PREFIX), strict=False))

@@ -1,8 +1,8 @@
 """Writes times for people: on the reader's clock, always with the name of its zone.
 
 The reader's zone is Django's current one: the console and messages set it, the API and commands
-speak UTC. Where the task's clock shows something else, its time stands beside it. Pages, pictures,
-explanations and messages write times by this module alone.
+use UTC. Where the task's clock shows another time, that time follows. Pages, pictures, explanations
+and messages write times by this module alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def zone_of(name: str | None) -> tzinfo:
 
 @contextmanager
 def beside(zone: tzinfo) -> Iterator[None]:
-    """Let every time within also be told on this clock, where it shows another time."""
+    """Show every time within on this clock, too, where it shows another time."""
     token = _beside.set(zone)
     try:
         yield
@@ -62,7 +62,7 @@ def beside_text(moment: datetime, zone: tzinfo | None, precision: str = "seconds
 
 
 def digits(moment: datetime, precision: str = "seconds", zone: tzinfo | None = None) -> str:
-    """Return date and time without a zone, for where the label stands apart.
+    """Return date and time without a zone, for places that show the label elsewhere.
 
     Precision is ``ms``, ``seconds``, ``minutes``, ``weekday`` (seconds, behind the day's name), or
     ``auto``: milliseconds where there are any.
@@ -82,7 +82,7 @@ def zone_label(moment: datetime, zone: tzinfo | None = None) -> str:
 
 
 def minute_text(moment: datetime, precision: str = "minutes") -> str:
-    """Return ``08:05 CET``, for what belongs to a day that is named elsewhere."""
+    """Return ``08:05 CET``, for times of a day that is named elsewhere."""
     form = "%H:%M:%S" if precision == "seconds" else "%H:%M"
     return f"{local_time(moment).strftime(form)} {zone_label(moment)}"
 
@@ -103,5 +103,5 @@ def field_text(moment: datetime, zone: tzinfo | None = None) -> str:
 
 
 def local_time(moment: datetime, zone: tzinfo | None = None) -> datetime:
-    """Return a moment on the reader's clock or another one, to reckon with, not to print."""
+    """Return a moment on the reader's clock or another one, for arithmetic, not for print."""
     return timezone.localtime(moment, zone)

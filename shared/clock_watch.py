@@ -1,8 +1,8 @@
-"""How far each process's clock is from Redis': measured by a thread of its own, told by every host.
+"""How far each process's clock is from Redis': each process measures and reports it in a thread.
 
-No decision rests on a process's clock, but logs, tokens and certificates do: a clock that is off is
-shown by ``doctor`` and ``status`` and said in the log. Only what is proven counts: an answer that
-took long proves little.
+No decision rests on a process's clock, but logs, tokens and certificates do. ``doctor``,
+``status`` and the log report a clock that is off. Only a proven offset counts: a slow answer
+proves little.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ log = logging.getLogger(__name__)
 TOLERATED_SECONDS = 0.1
 _EVERY_SECONDS = 5.0
 _SAMPLES = 3
-#: What was measured longer ago says nothing of now.
+#: An older measurement does not count.
 _FRESH_SECONDS = 30.0
 _FORGOTTEN_SECONDS = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """A process whose clock is off: at least so many seconds ahead, or behind when negative."""
+    """A process whose clock is off by at least ``seconds``: ahead, or behind when negative."""
 
     process: str
     seconds: float
@@ -53,7 +53,7 @@ def proven(before: float, there: float, after: float) -> float:
 def measure() -> float:
     """Return by how much this process's clock is proven to be ahead of Redis'.
 
-    One quick answer that proves nothing is enough; of several the quickest counts.
+    One quick answer that proves no offset is enough. Of several answers the quickest counts.
     """
     best = _sample()
     for _ in range(_SAMPLES - 1):
@@ -97,7 +97,7 @@ class ClockWatch:
         self._thread.start()
 
     def look(self) -> None:
-        """Measure once, tell Redis, and log when the clock begins or ceases to be off."""
+        """Measure once, store it in Redis, and log when the clock goes off or agrees again."""
         seconds = measure()
         client().hset(CLOCKS_KEY, self._name, orjson.dumps([seconds, _now()]).decode())
         off = abs(seconds) > TOLERATED_SECONDS

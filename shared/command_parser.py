@@ -1,7 +1,7 @@
 """How operators' commands read their words: verbs, common options, help with examples, typos.
 
-``shared.commands`` builds on it. A wrong word is answered with the nearest right one; what a
-command prints for ``--help`` ends with examples that can be pasted.
+``shared.commands`` builds on it. The error for a wrong word suggests the nearest right one; the
+text of ``--help`` ends with examples that can be pasted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 
 
 class HelpFormatter(RawDescriptionHelpFormatter, DjangoHelpFormatter):
-    """Leaves the lines of a description and its examples as they were written."""
+    """Keeps the lines of a description and its examples as they were written."""
 
 
 def no_options(parser: CommandParser) -> None:
@@ -68,7 +68,7 @@ def add_verbs(parser: CommandParser, verbs: Iterable[Verb]) -> None:
 
 
 def add_common_options(parser: CommandParser, *, yes: bool = False, stream: bool = False) -> None:
-    """Add what every verb takes: ``--json``, ``--quiet``, ``--no-color`` and so on."""
+    """Add the options that every verb takes: ``--json``, ``--quiet``, ``--no-color`` and so on."""
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     if stream:
         parser.add_argument("--jsonl", action="store_true", help="print one JSON object per line")
@@ -76,7 +76,7 @@ def add_common_options(parser: CommandParser, *, yes: bool = False, stream: bool
         parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--quiet", action="store_true", help="no hints, no progress")
     if parser.get_default("no_color") is None:
-        # Absent, the verb's default must not undo what stood before the verb.
+        # When absent, the verb's default must not undo an option before the verb.
         parser.add_argument("--no-color", action="store_true", default=SUPPRESS, help="no colours")
 
 
@@ -86,7 +86,7 @@ def examples_text(examples: Iterable[str]) -> str:
 
 
 def suggest_on_error(parser: CommandParser, others: Iterable[CommandParser]) -> None:
-    """Let the parser's complaints name the nearest word that the others know."""
+    """Make the parser's errors suggest the nearest word that the others know."""
     complain = parser.error
 
     def error(message: str) -> NoReturn:
@@ -98,7 +98,7 @@ def suggest_on_error(parser: CommandParser, others: Iterable[CommandParser]) -> 
 
 
 def meant(complaint: str, options: Iterable[str]) -> str:
-    """Return `` Did you mean …?`` for a complaint of argparse, or nothing."""
+    """Return ``. Did you mean …?`` for an error of argparse, or ''."""
     if found := _CHOICE.search(complaint):
         wrong, right = found[1], [word.strip("' ") for word in found[2].split(",")]
     elif found := _UNKNOWN.search(complaint):

@@ -1,7 +1,7 @@
 """The base of operators' commands: data on stdout, ``--json``, exit codes, confirmation.
 
 Exit codes: 0 done, 1 failed or unhealthy, 2 wrong use, 3 not found, 4 conflict, 5 a server is
-away, 6 done in part, 7 not done in time, 130 interrupted. What is not data goes to stderr.
+away, 6 done in part, 7 not done in time, 130 interrupted. All other text goes to stderr.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Error(CommandError):
 
 
 class PunctualCommand(BaseCommand):
-    """A command that calls a service and prints what came of it.
+    """A command that calls a service and prints the result.
 
     Subclasses define ``add_options`` and ``run``; product errors become exit codes here.
     """
@@ -93,7 +93,7 @@ class PunctualCommand(BaseCommand):
         raise NotImplementedError
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, and turn what went wrong into a message and an exit code."""
+        """Run, and turn an error into a message and an exit code."""
         self._quiet = bool(options.get("quiet"))
         self._colours = _wants_colours(self.stdout, options)
         try:
@@ -107,7 +107,7 @@ class PunctualCommand(BaseCommand):
             message = f"The database cannot be reached. {first_line(error)}".rstrip()
             raise Error(message, returncode=UNREACHABLE) from error
         except ImproperlyConfigured as error:
-            # What the settings read without a database leaves a backend that refuses all.
+            # Without a database the settings choose a backend that refuses every use.
             message = (
                 f"No database is known: Punctual is not running on the data directory "
                 f"{settings.DATA_DIR}. Start `manage.py up`, name another data directory "
@@ -123,7 +123,7 @@ class PunctualCommand(BaseCommand):
         except KeyboardInterrupt as error:
             raise Error("Interrupted.", returncode=INTERRUPTED) from error
         except BrokenPipeError:
-            # `| head` has seen enough; what Python would still flush has nowhere to go.
+            # `| head` has closed the pipe: /dev/null takes the output that Python still flushes.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def emit(
@@ -142,7 +142,7 @@ class PunctualCommand(BaseCommand):
         self.stdout.flush()
 
     def note(self, text: str) -> None:
-        """Say something that is not data: a hint, a warning, a next step; not with ``--quiet``."""
+        """Print a hint, a warning or a next step on stderr; nothing with ``--quiet``."""
         if not self._quiet:
             self.stderr.write(text, style_func=str)
 
@@ -158,7 +158,7 @@ class PunctualCommand(BaseCommand):
             yield shown_progress
 
     def leave(self, code: int) -> NoReturn:
-        """End with an exit code; what there is to say has been said."""
+        """End with an exit code; the command has printed its output already."""
         self.stdout.flush()
         sys.exit(code)
 
@@ -190,7 +190,7 @@ class VerbCommand(PunctualCommand):
 
 
 def exit_code_of(error: PunctualError) -> int:
-    """Return the exit code that says what kind of error this is."""
+    """Return the exit code of this kind of error."""
     return _EXIT_CODES.get(error.status, FAILED)
 
 
@@ -200,7 +200,7 @@ def wrong_use(option: str, message: str) -> InvalidInput:
 
 
 def add_json_option(parser: CommandParser) -> None:
-    """Add ``--json`` and what goes with it everywhere: ``--quiet`` and ``--no-color``."""
+    """Add ``--json`` and the options that always go with it: ``--quiet`` and ``--no-color``."""
     add_common_options(parser)
 
 
@@ -230,20 +230,20 @@ def table(
 
 
 def shown(text: str, width: int | None = None) -> str:
-    """Return somebody's text for a terminal: it cannot steer it, and is cut to the width."""
+    """Return untrusted text for a terminal: no control characters, and cut to the width."""
     safe = "".join(letter if letter.isprintable() else "?" for letter in text)
     return safe if width is None or len(safe) <= width else f"{safe[: width - 1]}…"
 
 
 def shown_id(text: str, width: int) -> str:
-    """Return an id for a terminal, cut in its middle: what tells ids apart stands at their ends."""
+    """Return an id for a terminal, cut in its middle: ids differ at their ends."""
     safe = shown(text)
     head = (width - 1) // 2
     return safe if len(safe) <= width else f"{safe[:head]}…{safe[head + 1 - width :]}"
 
 
 def first_line(error: Exception) -> str:
-    """Return what a server said, in one line."""
+    """Return the first line of a server's error."""
     return shown(next(iter(str(error).strip().splitlines()), ""))
 
 

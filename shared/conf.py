@@ -22,7 +22,7 @@ class Conf:
     release_seconds: float = 3.0
     #: An instant that waited this long for a scheduler is missed: the misfire policy applies.
     missed_after_seconds: float = 15.0
-    #: How late a worker may still start what it was handed; then the work is taken back.
+    #: How late a worker may still start an execution; after that it is taken back.
     start_margin_seconds: float = 10.0
     #: Added to start and timeout before a running execution counts as lost: longer than a process
     #: of its own may take to start.
@@ -33,15 +33,15 @@ class Conf:
     partition_renew_seconds: float = 2.0
     #: Number of partitions; fixed for the life of a database.
     partition_count: int = 256
-    #: How often a worker says that it lives.
+    #: How often a worker sends a heartbeat.
     worker_heartbeat_seconds: float = 2.0
-    #: A worker silent this long is lost; what it had is with others within ten seconds.
+    #: A worker silent this long is lost; other workers have its executions within ten seconds.
     worker_lost_seconds: float = 6.0
     #: Longest sleep of an idle scheduler; a nearer creation wakes it by notification.
     scheduler_sleep_seconds: float = 5.0
     #: Tasks read per materialize batch.
     materialize_batch: int = 1000
-    #: Ledger rows written per task and batch; a longer backlog goes on in the next batch.
+    #: Ledger rows written per task and batch; a longer backlog continues in the next batch.
     occurrences_per_task: int = 200
     #: Executions claimed per dispatch statement.
     dispatch_batch: int = 1000
@@ -67,9 +67,9 @@ class Conf:
     handler_modules: tuple[str, ...] = ()
     #: Handlers at a time per worker, each in a process of its own.
     handler_slots: int = 8
-    #: After so many runs a handlers' process is renewed.
+    #: Runs after which a worker replaces a handler process.
     handler_process_runs: int = 500
-    #: After a run that left it with more memory than this a handlers' process is renewed.
+    #: Memory after a run above which a worker replaces a handler process.
     handler_process_bytes: int = 512 * 1024 * 1024
     #: Commands at a time per worker.
     command_slots: int = 8
@@ -87,7 +87,7 @@ class Conf:
     webhook_allowed_networks: tuple[str, ...] = ()
     #: Ports below 1024, besides 80 and 443, that webhooks may use.
     webhook_allowed_ports: tuple[int, ...] = ()
-    #: Whether a webhook may say that its receiver's certificate is not checked.
+    #: Whether a webhook may turn off the check of its receiver's certificate.
     webhook_allow_unverified_tls: bool = False
     #: Name -> absolute path of the programs that command targets may start; none: no commands.
     allowed_commands: dict[str, str] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Conf:
         return tenants is None or tenant_id in tenants
 
 
-# Where Django keeps the settings that have been asked for; asking it costs ten times as much.
+# Django's cache of settings that were read; a read through Django takes ten times as long.
 _ASKED: dict[str, Any] = object.__getattribute__(settings, "__dict__")
 
 

@@ -1,4 +1,4 @@
-"""An index on a table of days, built without holding up who writes: for migrations."""
+"""An index on a table of days, built without blocking writers: for migrations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AddIndexDayByDay(AddIndexConcurrently):
     """Adds an index to a partitioned table: each day's part is built on its own, concurrently.
 
     PostgreSQL does not build an index of a partitioned table concurrently. A run that was cut off
-    goes on where it was. The migration has to be ``atomic = False``.
+    continues where it was. The migration has to be ``atomic = False``.
     """
 
     def database_forwards(
@@ -33,7 +33,7 @@ class AddIndexDayByDay(AddIndexConcurrently):
         if not self.allow_migrate_model(schema_editor.connection.alias, model):
             return
         table, name = model._meta.db_table, self.index.name
-        # First the whole, of nothing: a day that is made from now on has its part from the start.
+        # First the parent index, without parts: each new day then gets its part when it is made.
         whole = self._statement(model, schema_editor, f'ONLY "{table}"', name)
         schema_editor.execute(whole.replace("CREATE INDEX", "CREATE INDEX IF NOT EXISTS", 1))
         with schema_editor.connection.cursor() as cursor:
@@ -41,7 +41,7 @@ class AddIndexDayByDay(AddIndexConcurrently):
             days = [row[0] for row in cursor.fetchall()]
         for day in days:
             part = f"{name}_{day.rpartition('_')[2]}"
-            # What a run that was cut off has left is of no use to anybody.
+            # An index from a run that was cut off is invalid and useless.
             schema_editor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{part}"')
             statement = self._statement(model, schema_editor, f'"{day}"', part)
             schema_editor.execute(statement.replace("CREATE INDEX", "CREATE INDEX CONCURRENTLY", 1))

@@ -1,7 +1,7 @@
 """Durations in few words, for labels and tables: ``4.2 ms``, ``1.25 s``, ``2 m 5 s``, ``10 d``.
 
-Pages, pictures and commands use it, so that one duration reads the same everywhere. What is below
-zero, as two clocks may make it, is 0.
+Pages, pictures and commands use it, so that one duration reads the same everywhere. A negative
+duration, which two clocks may cause, becomes 0.
 """
 
 from __future__ import annotations

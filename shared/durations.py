@@ -50,7 +50,7 @@ def format_iso(duration: timedelta) -> str:
 
 
 def parse_moment(text: str, now: datetime, *, ahead: bool = False) -> datetime:
-    """Return the instant that is given as such, as ``now``, or as a duration before now.
+    """Return the instant of an RFC 3339 text, of ``now``, or of a duration before now.
 
     With ``ahead`` a duration counts from now on. Raise ValueError with a sentence.
     """

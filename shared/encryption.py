@@ -25,7 +25,7 @@ _NONCE_BYTES = 12
 _TAG_BYTES = 16
 
 
-#: What an answer says in place of what it cannot show.
+#: The message of an answer that cannot show payload and secrets.
 CANNOT_BE_OPENED = (
     "The payload and the secrets cannot be opened: ENCRYPTION_KEYS does not have their key, or "
     "they were altered."
@@ -87,7 +87,7 @@ def open_json(blob: bytes, context: bytes) -> Any:
 
 
 def key_id_of(blob: bytes) -> str:
-    """Return the id of the key that sealed the blob, to find what an old key still holds."""
+    """Return the id of the key that sealed the blob, to find blobs that still need an old key."""
     return bytes(blob[2 : 2 + blob[1]]).decode("utf-8", "replace")
 
 

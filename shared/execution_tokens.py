@@ -1,8 +1,8 @@
 """Tokens with which a receiver or a leasing worker ends the execution that it was handed.
 
-A token proves that Punctual handed out this execution under this fencing token; it names nobody
-and is stored nowhere. Made with a key derived from the active encryption key, verified with those
-of all known keys, so that a rotation ends no job.
+A token proves that Punctual handed out this execution under this fencing token. It names no
+holder and is stored nowhere. It is made with a key derived from the active encryption key and
+verified with the derived keys of all known ones, so that a rotation ends no job.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _FORM = re.compile(r"(0|[1-9][0-9]{0,18})\.([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 def make(execution_id: str, fencing_token: int) -> str:
-    """Return the token: ``<fencing token>.<base64url>``; DecryptionFailed without any key."""
+    """Return the token: ``<fencing token>.<base64url>``; raise DecryptionFailed without a key."""
     for key in conf().encryption_keys.values():
         return f"{fencing_token}.{_proof(key, execution_id, fencing_token)}"
     raise DecryptionFailed("ENCRYPTION_KEYS is empty: no execution token can be made.")
 
 
 def verify(token: str, execution_id: str) -> int | None:
-    """Return the fencing token that the token was made for, or None when it is none of ours."""
+    """Return the fencing token that the token was made for, or None when it is not valid."""
     found = _FORM.fullmatch(token)
     if found is None:
         return None

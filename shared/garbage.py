@@ -1,8 +1,8 @@
-"""How often a process looks for circles in memory.
+"""How often Python's garbage collector runs in a process.
 
-Python looks after every 700 new containers. The loops make a hundred for each execution, hardly
-any in a circle, and spent a tenth of their time in looking. Called once, when a process has
-started.
+By default it runs after every 700 new containers. The loops make a hundred for each execution,
+hardly any in a reference cycle, and spent a tenth of their time in the collector. Called once,
+when a process has started.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _GENERATIONS = 20
 
 
 def collect_seldom() -> None:
-    """Leave out what the start has made, and look after twenty thousand new containers."""
+    """Exempt the objects made so far, and collect after twenty thousand new containers."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, _GENERATIONS, _GENERATIONS)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 Address = IPv4Address | IPv6Address
 
-#: Of each scheme; a URL that says it and one that says none are the same.
+#: Default port of each scheme; a URL is the same with it and without a port.
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{0,16}))?")
@@ -47,7 +47,7 @@ class HostPort(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def read_host_port(written: str) -> HostPort:
-    """Return host and port of ``host``, ``host:`` or ``host:port``; HostError when it has none."""
+    """Return host and port of ``host``, ``host:`` or ``host:port``; raise HostError without."""
     if "@" in written:
         raise HostError("The URL must not hold credentials.")
     parts = _AUTHORITY.fullmatch(written)
@@ -61,7 +61,7 @@ def read_host_port(written: str) -> HostPort:
 
 
 def bracketed(host: str) -> str:
-    """Return the host as it stands before a port."""
+    """Return the host as it is written before a port."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -115,9 +115,9 @@ def _codepoint(error: Exception) -> str:
 
 
 def _check_encoded(host: str) -> None:
-    """Refuse labels that begin with ``xn--`` and are no encoding of anything.
+    """Refuse labels that begin with ``xn--`` and encode no text.
 
-    More is let through than a name in Unicode may hold: registries have sold names with emoji.
+    This allows more than a name in Unicode may hold: registries have sold names with emoji.
     """
     import idna
 

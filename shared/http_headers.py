@@ -1,8 +1,8 @@
 """Which request headers a user may set on an outgoing call, and which ones carry secrets.
 
-Validation of targets asks on creation; the delivery side sets the reserved ones itself and so
-may rely on their absence. The HTTP client still refuses CR, LF and NUL by itself, because
-templates fill values after validation. Everything that shows, keeps or forwards headers asks
+Validation of targets checks headers on creation; the delivery side sets the reserved ones itself
+and so may rely on their absence. The HTTP client still refuses CR, LF and NUL by itself, because
+templates fill values after validation. All code that shows, keeps or forwards headers calls
 :func:`is_secret_header`, so that a header is secret everywhere or nowhere.
 """
 
@@ -44,8 +44,8 @@ RESERVED_HEADERS = frozenset(
 )
 RESERVED_PREFIXES = ("proxy-",)
 
-#: Words that count wherever they stand in a name, then short ones that count only between
-#: hyphens. ``auth`` is also the begin of ``author``, which proves nothing.
+#: Words that count anywhere in a name, then short ones that count only between hyphens.
+#: ``auth`` is also the start of ``author``, which is no secret.
 _SECRET_NAME = re.compile(
     r"auth(?!or(?!iz))|cookie|token|secret|passw|passphrase|passcode|signature|credential|private|"
     r"session|jwt|bearer|csrf|xsrf|hmac|saml|"
@@ -80,7 +80,7 @@ def check_header(name: str, value: str) -> str | None:
 
 
 def is_token(text: str) -> bool:
-    """Say whether the text may be a header name or a method (RFC 9110 token)."""
+    """Return whether the text may be a header name or a method (RFC 9110 token)."""
     return _TOKEN.fullmatch(text) is not None
 
 

@@ -1,6 +1,6 @@
-"""What the methods of HTTP say about a request's body."""
+"""Which methods of HTTP carry a body."""
 
 from __future__ import annotations
 
-#: Methods whose requests carry no payload: a body of theirs means nothing (RFC 9110, 9.3).
+#: Methods whose requests carry no payload: their body has no meaning (RFC 9110, 9.3).
 BODILESS = ("GET", "HEAD")

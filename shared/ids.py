@@ -1,8 +1,8 @@
 """Ids: derived where an occurrence must be the same row for everyone, random elsewhere.
 
 An execution's id is a UUID of version 8 (RFC 9562): 48 bits of the nominal millisecond, then a
-hash of task, nominal time and series. The same occurrence is the same id on every scheduler
-(A13), and ids sort and partition by time.
+hash of task, nominal time and series. The same occurrence has the same id on every scheduler,
+and ids sort and partition by time.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def execution_id(task_id: UUID, scheduled_for: datetime, series: str = SCHEDULE_
 
 
 def series_id(task_id: UUID, prefix: datetime, scheduled_for: datetime, series: str) -> UUID:
-    """Return the id of an occurrence of a series whose time prefix is its own.
+    """Return the id of a series' occurrence under a time prefix of its own.
 
-    Manual runs, retries and backfills fall into today's day of the ledger, whatever instant
-    they stand for.
+    Manual runs, retries and backfills go into today's day of the ledger, also for an instant
+    of another day.
     """
     microseconds = (scheduled_for - _EPOCH) // timedelta(microseconds=1)
     seed = b"%s|%d|%s" % (task_id.bytes, microseconds, series.encode())

@@ -1,7 +1,7 @@
 """Instants as text: RFC 3339 with an offset in, UTC with milliseconds out.
 
-Everything that reads or answers a time uses this module, so that no door is laxer than
-another: a date alone, a week date, a time without offset or a leap second is refused.
+All code that reads or returns a time uses this module, so that no door is laxer than another. It
+refuses a date alone, a week date, a time without offset and a leap second.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def ceil_millisecond(moment: datetime) -> datetime:
 
 
 def _lost_plus(text: str) -> str:
-    """Return what to do about a blank in place of the plus, which a URL makes of it."""
+    """Return the remedy for a blank in place of the plus, as a URL decodes it."""
     if not _INSTANT.fullmatch(text.replace(" ", "+")):
         return ""
     escaped = text.replace(" ", "%2B")

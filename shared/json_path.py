@@ -28,7 +28,7 @@ _ESCAPED = re.compile(r"\\(.)")
 
 @lru_cache(maxsize=1024)
 def parse_path(text: str) -> tuple[Step, ...]:
-    """Return the steps from the root; ValueError says where the path makes no sense."""
+    """Return the steps from the root; raise ValueError that says where the path is wrong."""
     if not text.startswith("$"):
         raise ValueError("a path begins with $")
     steps: list[Step] = []
@@ -43,7 +43,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
 
 
 def read(document: Any, steps: Sequence[Step]) -> Any:
-    """Return what stands at the place, or MISSING."""
+    """Return the value at the place, or MISSING."""
     for step in steps:
         if isinstance(step, str):
             if not isinstance(document, dict) or step not in document:

@@ -2,8 +2,8 @@
 
 Django calls :func:`configure` through ``LOGGING_CONFIG``. Lines are for people by default and
 one JSON object each with ``json``. Fields bound to structlog's context (``trace_id``,
-``tenant_id``) are on every line; secrets are masked; control characters are escaped, so that
-nobody forges a line.
+``tenant_id``) are on every line. Secrets are masked. Control characters are escaped, so that no
+value can forge a line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from shared.redaction import MASK, is_sensitive, redact
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# Fields whose line breaks are wanted, and which no client writes.
+# Fields that keep their line breaks; no client writes them.
 _MULTILINE = frozenset({"exception", "stack"})
 
 

@@ -1,7 +1,7 @@
-"""The one loop: calls stages when they are due, backs off on errors, stops at once when told.
+"""The agenda of the one loop: calls stages when they are due and backs off on errors.
 
-Stages are functions of no argument that do one bounded batch and return the seconds until they
-want to be called again.
+Stages are functions of no argument that do one bounded batch and return the seconds until their
+next call.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Stage:
 class Agenda:
     """Runs each stage when it is due; a stage that fails is tried again with backoff.
 
-    ``on_error`` is called after a failure, to drop connections that may be broken. An error of
-    one stage does not stop the others: what fails together recovers together.
+    The agenda calls ``on_error`` after a failure, to drop connections that may be broken. An
+    error of one stage does not stop the others.
     """
 
     def __init__(self, stages: list[Stage], on_error: Callable[[], None]) -> None:
@@ -52,7 +52,7 @@ class Agenda:
         return max(0.0, min(stage.next_at for stage in self._stages) - time.monotonic())
 
     def hurry(self, *names: str, within: float = 0.0) -> None:
-        """Make stages due within so many seconds, unless they are backing off."""
+        """Make stages due ``within`` the given seconds, unless they are backing off."""
         for stage in self._stages:
             if stage.name in names and not stage.failures:
                 stage.next_at = min(stage.next_at, time.monotonic() + within)

@@ -14,17 +14,17 @@ from psycopg.abc import Buffer
 
 
 class MomentLoader(BaseTzLoader):  # type: ignore[misc]  # Django has no types
-    """Answers a timestamptz as an aware datetime in UTC; raises as the driver's own does."""
+    """Returns a timestamptz as an aware datetime in UTC; raises as the driver's own does."""
 
     timezone = UTC
 
     def load(self, data: Buffer) -> datetime:
-        """Return the moment that the text says."""
+        """Return the moment of the text."""
         try:
             found = datetime.fromisoformat(str(data, "ascii"))
         except ValueError:
             found = None
-        # What is no date of Python's, or comes from a session in another zone.
+        # The driver's own loader handles dates that Python lacks, and sessions in another zone.
         if found is None or found.tzinfo is not UTC:
             usual: datetime = super().load(data)
             return usual
@@ -32,5 +32,5 @@ class MomentLoader(BaseTzLoader):  # type: ignore[misc]  # Django has no types
 
 
 def read_fast(connection: BaseDatabaseWrapper, **_: Any) -> None:
-    """Let a new session read its timestamps by :class:`MomentLoader`."""
+    """Make a new session read its timestamps by :class:`MomentLoader`."""
     connection.connection.adapters.register_loader("timestamptz", MomentLoader)

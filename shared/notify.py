@@ -1,7 +1,7 @@
 """Wake-ups of schedulers by PostgreSQL notifications.
 
-A commit wakes only when its work is nearer than any scheduler's guaranteed next look, and
-concurrent commits share one notification: one per transaction cost 40 % of the commits
+A commit wakes the schedulers only when their next regular check may be too late for its work.
+Concurrent commits share one notification: one per transaction cost 40 % of the commits
 (measured, docs/decisions).
 """
 
@@ -20,8 +20,8 @@ from django.db import connection, transaction
 from shared.conf import conf
 from shared.sql import run, statement
 
-#: Work that is due later lets the schedulers wait for more of its kind: a pass costs much,
-#: whatever its size. Never so long that it is not handed out well ahead of its time.
+#: For work that is due later than the first, schedulers wait up to the second for more work: a
+#: pass costs much at any size. The wait always leaves time to hand the work out ahead.
 _PATIENT_FROM_SECONDS, _PATIENCE_SECONDS = 1.0, 0.5
 
 _lock = threading.Lock()
@@ -29,9 +29,9 @@ _wanted: list[Wake] = []
 
 
 class Wake(NamedTuple):
-    """Within how many seconds a look is wanted, and when the first of what was written comes.
+    """A wake-up: check ``within`` these seconds; ``first`` is the earliest instant written.
 
-    None where the writer does not know that.
+    ``first`` is None where the writer does not know it.
     """
 
     within: float
@@ -45,7 +45,7 @@ class Wake(NamedTuple):
         return Wake(within, min(self.first, other.first))
 
     def payload(self) -> str:
-        """Return it as it is sent."""
+        """Return the text of the notification."""
         first = "" if self.first is None else f" {self.first.isoformat()}"
         return f"{self.within:.3f}{first}"
 
@@ -57,20 +57,20 @@ def wake_schedulers_on_commit(due_at: datetime | None, now: datetime) -> None:
 
 
 def wake_schedulers_from(first: datetime | None, now: datetime) -> None:
-    """Wake them as above, where nothing that this transaction writes comes before that moment."""
+    """Wake them as above; ``first`` is the earliest instant that this transaction writes."""
     if first is not None:
         _wake_in((first - now).total_seconds(), first)
 
 
 def wake_schedulers_in(seconds: float) -> None:
-    """Wake the schedulers after this transaction commits, for work that is due in so long."""
+    """Wake the schedulers after this transaction commits, for work that is due in ``seconds``."""
     _wake_in(seconds, None)
 
 
 def _wake_in(seconds: float, first: datetime | None) -> None:
     if next_look_is_late(seconds):
         within = min(_PATIENCE_SECONDS, max(0.0, seconds - _PATIENT_FROM_SECONDS) / 4)
-        # The work is committed, and the next regular look finds it: a wake-up that cannot be
+        # The work is committed, and the next regular check finds it: a wake-up that cannot be
         # sent must not turn the caller's success into an error.
         transaction.on_commit(lambda: _send(Wake(within, first)), robust=True)
 
@@ -81,7 +81,7 @@ def wake_schedulers_now() -> None:
 
 
 def next_look_is_late(seconds: float) -> bool:
-    """Return whether a scheduler's next regular look may be too late for work due in so long."""
+    """Return whether a scheduler's next regular check may be too late for work due then."""
     return seconds < conf().scheduler_sleep_seconds + conf().release_seconds + 2.0
 
 
@@ -90,7 +90,7 @@ def _send(wake: Wake) -> None:
     _wanted.append(wake)
     while _wanted and _lock.acquire(blocking=False):
         try:
-            # Whoever asks from here on is in the next one.
+            # A commit that asks from here on is in the next notification.
             taken = [_wanted.pop() for _ in range(len(_wanted))]
             if taken:
                 run("leases/wake", {"within": reduce(or_, taken).payload()})
@@ -99,7 +99,7 @@ def _send(wake: Wake) -> None:
 
 
 class Listener:
-    """A session of its own that hears the wake-ups; its socket can be selected on."""
+    """A session of its own that receives the wake-ups; its socket can be selected on."""
 
     def __init__(self) -> None:
         parameters = connection.get_connection_params()
@@ -115,9 +115,9 @@ class Listener:
         return self._session.fileno()
 
     def drain(self) -> Wake | None:
-        """Return one wake-up for all that have come, None where none has.
+        """Return one wake-up for all that have arrived, None where none has.
 
-        They are forgotten with that. Raise when the session is gone.
+        This discards them. Raise when the session is gone.
         """
         heard = [_read(notified.payload) for notified in self._received()]
         return reduce(or_, heard) if heard else None
@@ -136,7 +136,7 @@ def _read(payload: str) -> Wake:
         within, first = float(said), datetime.fromisoformat(moment) if moment else None
     except ValueError:
         return Wake(0.0)
-    # Anybody with access to the database can say anything here.
+    # Any client of the database can send any text here.
     if not 0.0 <= within <= _PATIENCE_SECONDS or (first and first.tzinfo is None):
         return Wake(0.0)
     return Wake(within, first)

@@ -1,7 +1,7 @@
 """Progress of long work on stderr: a bar on a terminal, a line per tenth of it elsewhere.
 
-Commands use it while they work through many rows; data on stdout is never touched. Nothing is
-drawn more often than somebody can read.
+Commands use it while they work through many rows; data on stdout is never touched. The bar is
+redrawn ten times a second at most.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STEPS = 10
 
 
 class Screen(Protocol):
-    """Where progress is written: stderr, or what stands for it."""
+    """The stream that progress is written to: stderr, or a substitute."""
 
     def write(self, text: str, /) -> object: ...
     def flush(self) -> object: ...
@@ -39,7 +39,7 @@ class Progress:
         self._last = (0, "")
 
     def update(self, done: int, note: str = "") -> None:
-        """Say that so much is done; ``note`` stands behind the numbers."""
+        """Show how much is done; ``note`` follows the numbers."""
         self._last = (done, note)
         if self._bar:
             self._draw(final=done >= self._total)
@@ -47,7 +47,7 @@ class Progress:
             self._tell(done, note)
 
     def close(self) -> None:
-        """Leave what was reached on the screen and go to a new line."""
+        """Draw the last state and go to a new line."""
         if self._bar:
             self._draw(final=True)
             self._stream.write("\n")

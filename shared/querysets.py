@@ -16,8 +16,8 @@ class TenantQuerySet(models.QuerySet[Row]):
     """Rows of a model with ``tenant_id``; ``called`` is the model's word in messages."""
 
     called: ClassVar[str]
-    #: An index holds what lists are filtered and ordered by: it finds the rows of a page by itself,
-    #: and no others need be read.
+    #: An index has every column that lists filter and order by: it alone finds the rows of a page,
+    #: and no others are read.
     found_by_key: ClassVar[bool] = False
 
     def for_tenant(self, tenant_id: UUID) -> Self:

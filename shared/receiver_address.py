@@ -1,8 +1,8 @@
 """The part of the path below which the built-in test receiver answers one tenant alone.
 
-Derived from the deployment's secret and the tenant's id, so that the receiver, which knows no
-database, recognises its own and the web process writes them into examples. A segment lets its
-holder send requests as the tenant's webhooks do; it shows nothing.
+Derived from the deployment's secret and the tenant's id: the receiver recognises segments without
+a database, and the web process writes them into examples. With a segment its holder can send
+requests as the tenant's webhooks do, and can read nothing.
 """
 
 from __future__ import annotations

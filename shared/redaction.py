@@ -1,7 +1,7 @@
-"""Takes secrets out of what is about to be logged or audited.
+"""Masks secrets in values that are about to be logged or audited.
 
-Works on field names and on the recognisable shapes of our own secrets; it is the second
-wall, behind callers that do not pass secrets in the first place.
+Works on field names and on the recognisable shapes of our own secrets. It is the second defence:
+callers must not pass secrets in the first place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SECRET_SHAPES = re.compile(
     re.IGNORECASE,
 )
 _DEPTH = 8
-# The plain ones first: they are told apart sooner.
+# The plain types first: checking them is faster.
 _MAPPINGS = (dict, Mapping)
 _COLLECTIONS = (list, tuple, set, frozenset)
 
@@ -33,7 +33,7 @@ _COLLECTIONS = (list, tuple, set, frozenset)
 def redact_text(text: str) -> str:
     """Return the text with everything that looks like one of our secrets masked."""
     if "_" not in text and "@" not in text and " " not in text:
-        return text  # one of them stands in each of the shapes, and looking for them costs less
+        return text  # each shape has one of these characters, and a search for them is cheaper
     return _SECRET_SHAPES.sub(MASK, text)
 
 

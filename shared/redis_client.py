@@ -23,14 +23,14 @@ from shared import silence
 class WritesRefused(redis.ConnectionError):
     """Redis answers and refuses every write: for want of memory or disk, or as a replica.
 
-    To whoever uses it that is a server that is away for now; Celery's workers, for one, end at
-    any other error of it and would take with them what they have under way.
+    Callers treat this as a server that is away for now. Celery's workers end at any other error
+    of Redis, and would end their running work too.
     """
 
 
 BaseParser.EXCEPTION_CLASSES.update(dict.fromkeys(("OOM", "MISCONF", "READONLY"), WritesRefused))
 
-#: What a call raises when Redis cannot be asked.
+#: Errors that a call raises when Redis does not answer.
 ConnectionFailed = (redis.ConnectionError, redis.TimeoutError, OSError)
 
 OUTCOME_STREAM = "punctual:outcomes"
@@ -42,7 +42,7 @@ WORKER_INFO_KEY = "punctual:worker_info"
 ENDED_PREFIX = "punctual:worker_ended:"
 CONTROL_CHANNEL = "punctual:control"
 CLOCKS_KEY = "punctual:clocks"
-#: Hash: kind of what was refused -> how often.
+#: Hash: kind of refusal -> how often.
 REFUSED_KEY = "punctual:refused"
 
 _LUA = Path(__file__).resolve().parent.parent / "wire" / "lua"
@@ -52,8 +52,8 @@ _LUA = Path(__file__).resolve().parent.parent / "wire" / "lua"
 def client() -> redis.Redis:
     """Return this process's shared, thread-safe client.
 
-    A connection that was lost is made anew once. A server that hangs is not asked again: whoever
-    waits for it, waits seconds in which a scheduler must renew its leases.
+    The client reconnects once after a lost connection. It does not ask a server that hangs
+    again: that wait takes seconds in which a scheduler must renew its leases.
     """
     return redis.Redis.from_url(
         settings.REDIS_URL,
@@ -89,10 +89,10 @@ def async_client(**options: Any) -> redis.asyncio.Redis:
 
 
 def _telling(base: Any) -> Any:
-    """Return a class of connections whose loss is told as one.
+    """Return a class of connections that reports a lost one as ConnectionError.
 
-    The client takes the kernel's ETIMEDOUT for its own timeout, and writes on; uvloop answers a
-    write to a closed transport with RuntimeError, which nobody expects.
+    The client takes the kernel's ETIMEDOUT for its own timeout and writes on. uvloop answers a
+    write to a closed transport with RuntimeError, which no caller handles.
     """
 
     class Telling(base):  # type: ignore[misc]  # the class depends on the URL

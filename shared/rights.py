@@ -1,8 +1,8 @@
 """Capabilities of Linux that a process keeps after it has left root, each for one purpose.
 
 Kept capabilities pass to every program that the process starts, so a process that starts others
-gives up what they are not meant to have. Called before a process starts threads: each thread has
-its own.
+gives up the capabilities that they must not have. Called before a process starts threads: each
+thread has its own.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Right(IntEnum):
     NET_BIND_SERVICE = 10
 
 
-#: What it takes to run a program as another account: give it its files, become it, end it, and
-#: remove what it leaves.
+#: The rights needed to run a program as another account: give it its files, become it, end it, and
+#: remove its leftovers.
 OTHER_ACCOUNTS = frozenset(
     {
         Right.CHOWN,

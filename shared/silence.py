@@ -1,7 +1,7 @@
-"""How soon a network that drops packets without a word is noticed: in twenty seconds, not in hours.
+"""Options that detect a silently broken network within twenty seconds instead of hours.
 
-The kernel's own patience is two hours for a connection that waits, a quarter of an hour for one
-that sends. Unix sockets need none of this, and refuse some of it.
+The kernel's own time-outs are two hours for a connection that waits and a quarter of an hour for
+one that sends. Unix sockets need none of these options, and refuse some of them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 _IDLE, _INTERVAL, _COUNT = 5, 5, 3
 
 _UNANSWERED_MS = 15_000
-#: What the kernel may be told of a socket; each system knows its own of these.
+#: Options of a socket for the kernel; each system knows some of them.
 _KEEPALIVE = {
     "TCP_KEEPIDLE": _IDLE,
     "TCP_KEEPINTVL": _INTERVAL,
     "TCP_KEEPCNT": _COUNT,
-    # For what was sent and not answered: keep-alive asks nothing meanwhile.
+    # For data that was sent and not acknowledged: keep-alive sends no probes meanwhile.
     "TCP_USER_TIMEOUT": _UNANSWERED_MS,
 }
 #: libpq's parameters of a connection; it ignores them on unix sockets.

@@ -1,7 +1,7 @@
 """Loads the named SQL statements of ``<app>/sql``; a stage asks for one by name.
 
 A file holds statements, each below a line ``-- name: claim_due``; the comment lines that follow
-say what the statement guarantees and which index serves it. Names are ``<file>/<name>``; the
+state what the statement guarantees and which index serves it. Names are ``<file>/<name>``; the
 names of files are unique over all apps.
 """
 
@@ -62,24 +62,24 @@ Asked = tuple[str, dict[str, Any]]
 
 
 class Done(NamedTuple):
-    """What came of a statement: its rows, and how many rows it returned or touched."""
+    """The result of a statement: its rows, and how many rows it returned or touched."""
 
     rows: list[tuple[Any, ...]]
     number: int
 
 
 _Held = tuple[Sequence[Asked], Callable[[list[Done]], object]]
-#: What the transaction of this context runs with its COMMIT, where it holds that back.
+#: Statements that this context holds back for a COMMIT; None outside of :func:`sent_with_commit`.
 _held_back: ContextVar[list[_Held] | None] = ContextVar("held_back", default=None)
 
 
 def together(*asked: Asked, meanwhile: Callable[[], object] | None = None) -> list[Done]:
-    """Run statements in their order, on one way to the database and back.
+    """Run statements in their order, in one round trip to the database.
 
-    Each sees what those before it have done and whom they have waited for, as if it had come
-    alone. What one of them raises is raised, and those behind it are not run. ``meanwhile`` runs
-    while the database works; what it asks of the database waits for the statements, and raises
-    their error.
+    Each statement sees the effects of the earlier ones, and of the transactions that they waited
+    for, as if it were sent alone. The first error is raised, and later statements do not run.
+    ``meanwhile`` runs while the database works; its own queries wait for the statements, and
+    raise their error.
     """
     connection.ensure_connection()
     with ExitStack() as open_cursors:
@@ -91,10 +91,10 @@ def together(*asked: Asked, meanwhile: Callable[[], object] | None = None) -> li
 
 
 def at_last(*asked: Asked, then: Callable[[list[Done]], object]) -> None:
-    """Run statements as late in a transaction as can be; tell ``then`` what came of them.
+    """Run statements as late in a transaction as possible; pass their results to ``then``.
 
-    That is with the COMMIT of a transaction of :func:`sent_with_commit`, and else at once. So it is
-    where a savepoint is open: what is undone with that must not be run behind it.
+    Within :func:`sent_with_commit` they run with the COMMIT, otherwise at once. While a savepoint
+    is open they run at once, too: a rollback to it must undo them.
     """
     held = _held_back.get()
     if held is None or any(connection.savepoint_ids):
@@ -105,11 +105,11 @@ def at_last(*asked: Asked, then: Callable[[list[Done]], object]) -> None:
 
 @contextmanager
 def sent_with_commit() -> Iterator[Callable[[str, dict[str, Any]], None]]:
-    """Open a durable transaction whose last statements travel with its COMMIT, on one way.
+    """Open a durable transaction whose last statements share a round trip with its COMMIT.
 
-    Gives what takes one of them; those of :func:`at_last` come behind it, so that what they lock
-    is let go as soon as can be. What they raise is raised by the end of the transaction, which is
-    undone. They are not run where it is undone anyway.
+    Yields a function that adds such a statement. Statements of :func:`at_last` run after it, so
+    that they hold their locks as briefly as possible. The end of the transaction raises their
+    error and rolls back. A transaction that rolls back anyway does not run them.
     """
     with ExitStack() as until_committed:
         with transaction.atomic(durable=True):
@@ -136,7 +136,7 @@ def _holding_back() -> Iterator[list[_Held]]:
 
 
 def _nothing(done: list[Done]) -> None:
-    """Want to know nothing."""
+    """Ignore the results."""
 
 
 def _sent(asked: Sequence[Asked], open_cursors: ExitStack) -> list[CursorWrapper]:
@@ -149,16 +149,16 @@ def _sent(asked: Sequence[Asked], open_cursors: ExitStack) -> list[CursorWrapper
 
 
 def _done(cursor: CursorWrapper) -> Done:
-    # Asking for the description would make an object of each column.
+    # Reading the cursor's description would make an object per column.
     result = cursor.pgresult
     return Done(cursor.fetchall() if result and result.nfields else [], int(cursor.rowcount))
 
 
 def _send_rest() -> None:
-    """Send what a pipeline has not sent yet of a long statement.
+    """Send the rest of a long statement that the pipeline has not sent yet.
 
-    It sends once what the socket takes, then waits for the answer. Behind a statement of which
-    the server has only a part, a COMMIT would wait for ever.
+    The pipeline sends once what the socket takes, then waits for the answer. While the server has
+    only a part of a statement, a COMMIT after it would wait forever.
     """
     connection.connection.wait(_rest_sent(connection.connection.pgconn))
 
@@ -177,13 +177,14 @@ def run(path: str, parameters: dict[str, Any] | None = None) -> int:
 
 @contextmanager
 def _cursor() -> Iterator[CursorWrapper]:
-    """Give a cursor whose parameters go to the server beside the statement.
+    """Yield a cursor that sends parameters apart from the statement.
 
-    Django's own writes them into the text: bytes twice as long, and all of it parsed each time.
-    A session parses a statement once; the loops' plan it each time nevertheless.
+    Django's own cursor writes them into the text: bytes get twice as long, and the server parses
+    all of it each time. A session parses a statement once; the loops' sessions still plan it each
+    time.
     """
     connection.ensure_connection()
-    # The same wrapper as every other cursor has: of errors, and of what is counted in tests.
+    # The wrapper that every other cursor has: it translates errors, and tests count queries by it.
     session: Any = connection
     made = session._prepare_cursor(ServerBindingCursor(session.connection))  # type: ignore[call-arg]  # the stubs know no arguments
     with made as cursor:

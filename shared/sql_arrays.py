@@ -1,9 +1,9 @@
 """Arrays as parameters of batch statements, in the form in which PostgreSQL keeps them.
 
 The driver adapts each element of a list by itself; on the paths that carry thousands of rows a
-second that costs four times as much as what is made of them here. And the server reads texts
-character by character, blobs as twice as many digits: this form it copies. For the named
-statements of ``shared.sql``, whose parameters travel beside their text. None becomes NULL.
+second that costs four times as much as this module. And the server parses texts character by
+character, blobs as twice as many digits; this form it copies. For the named statements of
+``shared.sql``, whose parameters are sent apart from their text. None becomes NULL.
 Form: PostgreSQL's ``array_send`` and the ``send`` functions of the elements' types.
 """
 
@@ -34,7 +34,7 @@ _TRUE, _FALSE = _length(1) + b"\x01", _length(1) + b"\x00"
 
 
 class _Array(bytes):
-    """An array as it is sent."""
+    """An array in the form that is sent."""
 
     __slots__ = ()
     element: ClassVar[str]
@@ -158,6 +158,6 @@ def _register(kind: type[_Array]) -> None:
     psycopg.adapters.register_dumper(kind, ArrayDumper)
 
 
-# Where this is loaded, before the first session: each knows what there was when it was made.
+# At import, before the first session: a session knows only the adapters from before it was made.
 for _kind in _Array.__subclasses__():
     _register(_kind)

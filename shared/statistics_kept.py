@@ -1,8 +1,8 @@
 """Which statistics PostgreSQL keeps of a table: for migrations.
 
-ANALYZE reads, sorts and counts a sample of each column, again whenever a share of the rows is new:
-of wide tables that fill fast this cost more than many a statement. It is spared for columns that no
-statement filters, joins or sorts by.
+ANALYZE reads, sorts and counts a sample of each column, again whenever a share of the rows is new.
+On wide tables that fill fast this cost more than many statements. Columns that no statement
+filters, joins or sorts by get no statistics.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ END $$
 
 
 def without_statistics(table: str, columns: Iterable[str]) -> RunSQL:
-    """Return the step that keeps none of these columns, in all parts of the table."""
+    """Return the step that keeps no statistics of these columns, in all parts of the table."""
     names = list(columns)
 
     def change(target: str) -> str:

@@ -3,8 +3,8 @@
 ``read_json`` reads text: bodies of the API, fields of forms, options and files of commands, pasted
 commands. ``json_problem`` judges a value that Python code built. Refused: anything but UTF-8, NaN
 and infinities, numbers that do not fit, duplicate names, NUL characters, lone surrogates, nesting
-over 64 levels of the whole body. Judged before or while parsing, so that a hostile text costs no
-more than an honest one.
+over 64 levels of the whole body. Judged before or while parsing, so that a hostile text is as cheap
+as an honest one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.json_pointer import child
 
 MAX_DEPTH = 64
-#: What a 64-bit receiver and the JSON encoder can hold, with a sign or without.
+#: The range of a 64-bit receiver and the JSON encoder, with a sign or without.
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 
 #: Code and sentence of each problem, the same in a text and in a value.
@@ -70,7 +70,7 @@ class _Misfit(Exception):
 def read_json(source: bytes | str, pointer: str = "#") -> Any:
     """Return the value of strict JSON; raise InvalidInput that says what is wrong and where.
 
-    ``pointer`` is the field that the text stands in; errors name the place below it. The depth of
+    ``pointer`` is the field of the text; errors name the place below it. The depth of
     the field counts, so that a payload may be nested as deep in a form as in a body of the API.
     """
     raw, text = _decoded(source, pointer)
@@ -119,7 +119,7 @@ def refuse_forbidden_characters(value: Any, pointer: str = "#") -> None:
 
 
 def has_forbidden_character(text: str) -> bool:
-    """Return whether the text holds what neither the database nor a log can hold."""
+    """Return whether the text holds characters that the database and logs cannot hold."""
     return _FORBIDDEN_CHARACTER.search(text) is not None
 
 
@@ -200,7 +200,7 @@ def _value(text: str, pointer: str) -> Any:
     try:
         return _STRICT.decode(text)
     except _Misfit:
-        # Read again, with a mark where each misfit stands: its place is needed only now.
+        # Read again, with a mark for each misfit: its place is needed only now.
         _refuse(*next(_problems(_MARKING.decode(text), pointer)))
 
 
@@ -229,13 +229,13 @@ def _refuse_depth(raw: bytes, text: str, pointer: str) -> None:
         brackets = brackets.replace(b"[]", b"")  # removes the innermost level everywhere
         if len(brackets) == before:
             break
-    # A few unmatched brackets are left to the decoder, which says where they are.
+    # The decoder reports where a few unmatched brackets are.
     if len(brackets) > deepest or b"[]" in brackets:
         _refuse(_deep_place(text, pointer, deepest), *_TOO_DEEP)
 
 
 def _deep_place(text: str, pointer: str, deepest: int) -> str:
-    """Return the place at which the text passes the depth, told by its brackets and names."""
+    """Return the place at which the text passes the depth, from its brackets and names."""
     #: Of each open bracket: the name or the number of the item that is being read.
     inside: list[str | int] = []
     awaits_name = False

@@ -1,7 +1,7 @@
 """Templates of a webhook: ``{{ name }}`` in texts, replaced by values and never evaluated.
 
-Validation asks which names are unknown and whether a URL's origin is free of templates; delivery
-renders. A known name without a value (a label that the task lacks) is the empty text.
+Validation refuses unknown names and templates in a URL's origin; delivery renders. A known name
+without a value (a label that the task lacks) becomes the empty text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def unknown_names(value: Any) -> list[str]:
 
 
 def origin_is_fixed(url: str) -> bool:
-    """Return whether every template of the URL stands behind its scheme, host and port."""
+    """Return whether every template of the URL follows its scheme, host and port."""
     place = _PLACE.search(url)
     if place is None:
         return True

@@ -1,7 +1,7 @@
 """W3C trace context as it travels with work: from a call through the ledger to the webhook.
 
-Kept as one text where an execution continues the trace of the call that made it. One without it
-begins a trace of its own, whose id is the execution's: nothing is kept for it.
+Kept as one text where an execution continues the trace of the call that made it. An execution
+without the text begins a trace of its own, whose id is the execution's.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-#: Of the text that is kept: id and flags, and the longest state.
+#: Longest text that is kept: id and flags, and the longest state.
 MAX_LENGTH = 560
-#: What the standard asks to be handed on; a longer state is dropped as a whole.
+#: The length of state that the standard requires to be passed on; a longer one is dropped whole.
 _MOST_STATE = 512
 _SAMPLED = "01"
 _MEMBER = re.compile(r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,256}")
@@ -19,7 +19,7 @@ _MOST_MEMBERS = 32
 
 
 class TraceContext(NamedTuple):
-    """A trace that work belongs to, whether it is sampled, and what other tracers say of it."""
+    """A trace that work belongs to, whether it is sampled, and the state of other tracers."""
 
     #: 32 hexadecimal digits.
     trace_id: str
@@ -37,7 +37,7 @@ class TraceContext(NamedTuple):
 
 
 def from_text(text: str) -> TraceContext:
-    """Return what :meth:`TraceContext.to_text` gave."""
+    """Return the context of a text from :meth:`TraceContext.to_text`."""
     ids, _, state = text.partition(" ")
     trace_id, _, flags = ids.partition("-")
     return TraceContext(trace_id, flags, state)
@@ -49,7 +49,7 @@ def context_of(execution_id: str, kept: str | None) -> TraceContext:
 
 
 def read_state(header: str) -> str:
-    """Return a ``tracestate`` that may be handed on, '' for one that breaks its rules."""
+    """Return a ``tracestate`` that may be passed on, '' for one that breaks its rules."""
     members = [member for part in header.split(",") if (member := part.strip(" \t"))]
     if len(members) > _MOST_MEMBERS or not all(map(_MEMBER.fullmatch, members)):
         return ""

@@ -1,7 +1,7 @@
 """HTTP over a socket file of the data directory, for questions between processes of one machine.
 
-A path of the kernel's has 107 bytes at most, and data directories are longer: both sides name the
-file through a descriptor of its directory.
+The kernel limits the path of a socket to 107 bytes, and data directories may be longer. Both sides
+name the file through a descriptor of its directory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def listener(path: Path) -> socket.socket:
     path.unlink(missing_ok=True)
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # Before the file is there: it never has another mode.
+        # Before the file exists, so that it never has another mode.
         os.fchmod(made.fileno(), _MODE)
         with _short_name(path) as name:
             made.bind(name)

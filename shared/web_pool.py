@@ -1,8 +1,8 @@
 """The web server's database connections: a request never waits for a server that hangs.
 
-PostgreSQL's own limits (statement_timeout and others) are kept by PostgreSQL; when it is frozen
-or cut off, nothing would end a wait. So whoever has waited a moment asks whether it still answers
-anybody. Used by the settings as the options of the pool (F7, F8).
+PostgreSQL itself enforces its limits (statement_timeout and others); when it is frozen or cut
+off, nothing would end a wait. So a connection that has waited a moment checks whether the server
+still answers a new one. The settings use this as the options of the pool.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from psycopg.abc import PQGen
 
 RV = TypeVar("RV")
 
-#: How long a statement runs before somebody asks whether the server is there.
+#: How long a statement runs before its connection checks whether the server answers.
 _ASK_AFTER_SECONDS = 0.5
 #: The shortest wait for a connection that libpq knows.
 _ANSWER_SECONDS = 2
-#: How long an answer, or its absence, is taken for granted.
+#: How long an answer, or its absence, counts as current.
 _KNOWN_SECONDS = 0.5
 
-#: A caller without a connection is told so (503) instead of hanging; who asks later gets one at
-#: once, since giving up early lets every request try to connect, where the pool's own pauses
-#: between tries would grow to minutes.
+#: A request without a connection gets 503 instead of hanging. The pool gives up early, so that
+#: every request tries to connect and the first after the outage succeeds at once; the pool's own
+#: pauses between tries would grow to minutes.
 _PATIENCE = {"timeout": 1.5, "reconnect_timeout": 0.5}
 
 
@@ -39,7 +39,7 @@ class Pulse:
         self._beats = True
 
     def beats(self, address: str, password: str) -> bool:
-        """Say whether the server answers a new connection, be it with a refusal."""
+        """Return whether the server answers a new connection, even with a refusal."""
         with self._lock:
             if time.monotonic() - self._asked_at > _KNOWN_SECONDS:
                 self._beats = _answers(address, password)
@@ -61,17 +61,17 @@ class PooledConnection(psycopg.Connection[Any]):
         return answer
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run a statement; the empty one, by which the pool looks for life, seldom.
+        """Run a statement; skip the pool's empty check right after an answer.
 
-        A connection that answered a moment ago is taken to live: under load the look would be one
-        more way to the database and back for each request.
+        A connection that answered a moment ago is assumed to work: under load the check would be
+        one more round trip for each request.
         """
         if query == "" and time.monotonic() - self._answered_at < _KNOWN_SECONDS:
             return None
         return super().execute(query, *args, **kwargs)
 
     def _watched(self, gen: PQGen[RV]) -> PQGen[RV]:
-        """Pass everything between the generator and who waits for it; look at the clock."""
+        """Pass everything between the generator and its caller; watch the time."""
         began = time.monotonic()
         try:
             wanted = next(gen)
@@ -96,7 +96,7 @@ def _answers(address: str, password: str) -> bool:
     except errors.ConnectionTimeout:
         return False
     except psycopg.OperationalError:
-        return True  # it refuses, as one that starts or has no slot does
+        return True  # it refuses, as a server that starts or has no free slot does
     return True
 
 

@@ -1,7 +1,7 @@
-"""Counts of events within a window of time, in Redis: what limits tries and messages.
+"""Counts of events within a window of time, in Redis; they limit tries and messages.
 
-A count begins with its first event and is gone when the window has passed. Names may hold what
-nobody is to read in Redis, so that keys are hashes.
+A count begins with its first event and expires when the window has passed. Names may hold data
+that must not be readable in Redis, so that keys are hashes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Revisions of tasks in the admin, and what is known of time zones.
+"""Revisions of tasks in the admin, and the recorded rules of time zones.
 
-Tasks themselves are in ``executions.admin``: their actions take back what the ledger has
-prepared.
+Tasks themselves are in ``executions.admin``: their actions withdraw prepared executions.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tasks.models import TaskCursor, TaskRevision, ZoneMove, ZoneRules
 
 @admin.register(TaskRevision)
 class TaskRevisionAdmin(ProductAdmin):
-    """A task's definition as it stood; payload, headers and authentication are sealed."""
+    """A task's definition at one version; payload, headers and authentication are sealed."""
 
     list_display = ("task", "version", "changed_by", "created_at")
     list_prefetch = ("task",)
@@ -25,7 +24,7 @@ class TaskRevisionAdmin(ProductAdmin):
 
 @admin.register(TaskCursor)
 class TaskCursorAdmin(ProductAdmin):
-    """Where a task's schedule goes on; only to look at."""
+    """The cursor of a task's schedule, read-only."""
 
     list_display = ("task", "next_run_at", "occurrence_count", "held", "partition")
     list_prefetch = ("task",)

@@ -1,9 +1,9 @@
 """Many definitions at once: each with its own result, or all or nothing.
 
-``POST /v1/tasks/bulk`` works through it in chunks: what a chunk creates costs a few statements,
-and no chunk is so long (a quarter of a second) that the transaction looks idle to the database.
-While the database writes a chunk, what it created is shown and the next one is made ready.
-``POST /v1/tasks`` writes those of several callers as one.
+``POST /v1/tasks/bulk`` works in chunks: the tasks of a chunk cost a few statements, and no chunk
+is so long (a quarter of a second) that the transaction looks idle to the database. While the
+database writes a chunk, its tasks are presented and the next chunk is prepared.
+``POST /v1/tasks`` writes the tasks of several callers together.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tasks.standing_pauses import share
 from tasks.validation.bodies import parse_create, parse_one_of_many
 
 MAX_TASKS = 10_000
-#: More would not go into the socket while the database works on the chunk before.
+#: A larger chunk would not fit into the socket while the database works on the one before.
 _CHUNK = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A task that was created, and what ``Call.show`` made of it."""
+    """A task that was created, and the result of ``Call.show`` for it."""
 
     task: Task
     definition: Definition
@@ -45,10 +45,10 @@ Result = Created | Exception
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Whose tasks, by whom, at which time of the database, under which limits.
+    """The tenant, the actor, the time of the database and the limits of a call.
 
-    The bodies are as a request's parser reads them. ``show`` makes what the caller answers of a
-    task; it may be called for one that is not created after all.
+    The bodies are as a request's parser reads them. ``show`` presents a task for the caller's
+    answer; it may also be called for a task that is not created in the end.
     """
 
     tenant_id: UUID
@@ -60,7 +60,7 @@ class Call:
 
 
 class _Chunk:
-    """What some of the bodies say: definitions and refusals; and the definitions' tasks."""
+    """Some of the bodies, read: definitions and refusals, and the definitions' tasks."""
 
     def __init__(self, begin: int, bodies: Sequence[Any], call: Call) -> None:
         self.begin = begin
@@ -69,11 +69,11 @@ class _Chunk:
         try:
             self.prepared: Prepared | None = _prepare(self.valid, call)
         except PunctualError:
-            self.prepared = None  # whose fault it is shows when each is prepared alone
+            self.prepared = None  # preparing each alone will show which one is wrong
 
 
 class _Chunks:
-    """What the bodies say, a chunk at a time."""
+    """Reads the bodies, a chunk at a time."""
 
     def __init__(self, bodies: Sequence[Any], call: Call) -> None:
         self._bodies = bodies
@@ -82,7 +82,7 @@ class _Chunks:
         self._ahead: _Chunk | None = None
 
     def __iter__(self) -> Iterator[_Chunk]:
-        # Until all are written nothing begins to pause in the tenant, and no calendar goes.
+        # Until all are written, no pause begins in the tenant and no calendar is deleted.
         share(self._call.tenant_id)
         while self._begin < len(self._bodies):
             chunk, self._ahead = self._ahead or self._read(), None
@@ -90,7 +90,7 @@ class _Chunks:
             yield chunk
 
     def read_on(self) -> None:
-        """Read the next chunk and make its tasks ready."""
+        """Read the next chunk and prepare its tasks."""
         self._ahead = self._read()
 
     def _read(self) -> _Chunk:
@@ -99,7 +99,7 @@ class _Chunks:
 
 
 def create_each(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
-    """Create what is valid; yield a task or the refusal of each body, in order."""
+    """Create the valid tasks; yield a task or the refusal of each body, in order."""
     chunks = _Chunks(bodies, call)
     for chunk in chunks:
         made = iter(_create_valid(chunk, call, chunks.read_on))
@@ -119,10 +119,10 @@ def create_all(bodies: Sequence[Any], call: Call) -> Iterator[Result]:
 
 
 def create_for_each(asked: Sequence[tuple[Call, Any]]) -> list[Created | PunctualError]:
-    """Create what is valid of one body each of a tenant's calls; return a result for each.
+    """Create the valid tasks of a tenant's calls with one body each; return a result for each.
 
-    The calls have one time and share what they read; the caller's transaction shares the tenant's
-    pauses. Raise where not all that is valid can be created: then nothing is.
+    The calls have one time and share the parts that they read. The caller's transaction must share
+    the tenant's pauses. Raise when not all valid tasks can be created; then none is.
     """
     parsed = [_parse_alone(body, call) for call, body in asked]
     valid = [
@@ -186,7 +186,7 @@ def _create_valid(chunk: _Chunk, call: Call, read_on: Callable[[], object]) -> S
             with transaction.atomic():
                 return _create(chunk.prepared, call, read_on)
         except (PunctualError, DataError, IntegrityError):
-            pass  # one of them slipped through validation
+            pass  # validation let an invalid one through
     # Each gets a savepoint and an answer of its own.
     return [_create_alone(definition, call) for definition in chunk.valid]
 

@@ -1,6 +1,6 @@
-"""What a calendar says, read strictly from JSON and in its normal form: days and windows.
+"""The content of a calendar, read strictly from JSON and in its normal form: days and windows.
 
-Every door hands its body here. Raises InvalidInput with every field that is wrong. In the normal
+Every door passes its body here. Raises InvalidInput with every field that is wrong. In the normal
 form days and windows are in order, none twice, instants are UTC text with milliseconds.
 """
 
@@ -35,7 +35,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A calendar in normal form; see the model for what its parts mean."""
+    """A calendar in normal form; the model describes its parts."""
 
     name: str
     description: str = ""
@@ -45,7 +45,7 @@ class Content:
 
 
 def read_content(body: Any, current: Content | None = None) -> Content:
-    """Return what a body says; with ``current`` it is an edit, and what it leaves out stays.
+    """Return the content of a body; with ``current`` it is an edit, and omitted fields stay.
 
     A calendar keeps its name for good, since tasks name it.
     """

@@ -1,4 +1,4 @@
-"""Take days from an iCalendar file into a calendar: beside what it holds, or in its place."""
+"""Import days of an iCalendar file into a calendar: beside its own days, or in their place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.ical.nearest import Item, Nearest
 
 
 class Mode(StrEnum):
-    """What becomes of the days that a calendar holds already."""
+    """Whether an import keeps the days that a calendar holds already."""
 
     ADD = "add"
     REPLACE = "replace"
@@ -28,7 +28,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import took: how many dates and windows, and the remarks about the file."""
+    """The result of an import: how many dates and windows, and the remarks about the file."""
 
     dates: int
     windows: int
@@ -36,7 +36,7 @@ class Imported:
     notes: Remarks
 
     def present(self) -> dict[str, Any]:
-        """Return the report as every door answers it."""
+        """Return the report as every door shows it."""
         return {
             "dates": self.dates,
             "windows": self.windows,
@@ -99,5 +99,5 @@ def _windows(content: Content) -> dict[tuple[datetime, datetime], str]:
 
 
 def report_of(imported: Imported, mode: Mode, *, now: datetime) -> dict[str, Any]:
-    """Return what a calendar keeps of its last import."""
+    """Return the report that a calendar keeps of its last import."""
     return {"at": format_instant(now), "mode": mode.value, **imported.present()}

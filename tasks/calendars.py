@@ -1,8 +1,8 @@
-"""Calendars of a tenant: every write of them, and their days for whoever computes instants.
+"""Calendars of a tenant: every write of them, and their days for code that computes instants.
 
 ``executions.changes.calendar_changes`` wraps the changes that tasks have to follow. A calendar
-that a task names cannot go: whoever deletes one keeps tasks of the tenant from being made or
-edited until the deletion commits.
+that a task names cannot be deleted: a deletion keeps tasks of the tenant from being made or
+edited until it commits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def names(tenant_id: UUID) -> list[str]:
 
 
 def content_of(calendar: Calendar) -> Content:
-    """Return what a stored calendar says."""
+    """Return the content of a stored calendar."""
     return Content(
         name=calendar.name,
         description=calendar.description,
@@ -66,8 +66,8 @@ def spec_reader(pairs: Iterable[tuple[UUID, Mapping[str, Any]]]) -> SpecOf:
     """Return the function that makes specifications of these tenants' schedules.
 
     The calendars that they name are read here, all in one query, and in none where no schedule
-    names any. The function raises ScheduleError for a schedule that cannot be read, or names a
-    calendar that there is not.
+    names any. The function raises ScheduleError for a schedule that cannot be read, or InvalidInput
+    for one that names an unknown calendar.
     """
     wanted: dict[UUID, set[str]] = {}
     for tenant_id, schedule in pairs:
@@ -121,20 +121,20 @@ def unknown(pointer: str) -> FieldError:
 
 
 def tasks_naming(tenant_id: UUID, name: str) -> TaskQuerySet:
-    """Return the tenant's tasks whose schedule names the calendar; deleted ones are none."""
+    """Return the tenant's tasks whose schedule names the calendar, without deleted ones."""
     # The first condition is the index's own.
     some = Task.objects.for_tenant(tenant_id).filter(~Q(schedule__calendars=[]))
     return some.filter(schedule__calendars__contains=[name])
 
 
 def counts_of_tasks(tenant_id: UUID) -> dict[str, int]:
-    """Return how many tasks name each calendar of the tenant that any names."""
+    """Return how many tasks name each calendar of the tenant, without unused calendars."""
     found: list[Any] = rows("calendars/count_tasks", {"tenant": tenant_id})
     return dict(found)
 
 
 def summaries(tenant_id: UUID, q: str | None = None) -> CalendarQuerySet:
-    """Return the tenant's calendars without their days: these are ``date_count`` and so on."""
+    """Return the tenant's calendars with counts of their days instead of the days."""
     found = Calendar.objects.for_tenant(tenant_id).defer("dates", "windows", "last_import")
     if q:
         found = found.filter(name__icontains=q)
@@ -239,7 +239,7 @@ def _columns(content: Content) -> dict[str, Any]:
 
 
 def _facts(calendar: Calendar) -> dict[str, object]:
-    """Return what the audit log says of a calendar; its days are counted, not listed."""
+    """Return what the audit log records of a calendar; its days are counted, not listed."""
     return {
         "name": calendar.name,
         "description": calendar.description,

@@ -43,8 +43,8 @@ class PauseScope(models.TextChoices):
     TENANT = "tenant"
 
 
-#: The scope of the pause that a tenant's suspension is: begun and ended with it, in no list of
-#: pauses, and never asked for as a pause.
+#: The scope of the pause that implements a tenant's suspension. It begins and ends with the
+#: suspension; no list shows it, and no caller can ask for it.
 SUSPENSION = "suspension"
 #: What resuming does with instants of a suspension: each task's misfire policy decides on them.
 AS_MISSED = "misfire"
@@ -54,7 +54,7 @@ TENANT_SUSPENDED = "tenant_suspended"
 DST_GAP = ("next_valid", "skip", "before")
 DST_OVERLAP = ("first", "second", "both")
 MISFIRE_POLICIES = ("skip", "coalesce", "replay")
-#: Which of the missed instants a coalesced run stands for.
+#: Which of the missed instants a coalesced run represents.
 MISFIRE_COALESCE = ("latest", "earliest")
 OVERLAP_POLICIES = ("allow", "skip", "queue_one", "queue_all", "cancel_running")
 #: What becomes of an instant that a calendar excludes.
@@ -72,7 +72,7 @@ JITTERS = ("full", "none")
 #: Failures without a status that a policy may retry.
 RETRY_WORDS = ("timeout", "connection")
 
-#: Fields of which a schedule has exactly one, by the type that they say.
+#: Fields of which a schedule has exactly one, with the task type that each implies.
 TIMING_FIELDS = {
     "run_at": TaskType.ONE_TIME,
     "delay_seconds": TaskType.ONE_TIME,

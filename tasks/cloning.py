@@ -44,7 +44,7 @@ def clone_task(
 
 
 def definition_of_clone(source: Task, overrides: Any, *, now: datetime) -> Definition:
-    """Return what a clone of the task would be; raise as :func:`clone_task` does."""
+    """Return the definition of a clone of the task; raise as :func:`clone_task` does."""
     found = read_definition(source)
     body = overrides
     if isinstance(body, Mapping) and body.get("name") is None:

@@ -1,4 +1,4 @@
-"""New tasks: made ready, and written with their first revision, any number in a few statements."""
+"""Prepares new tasks, and writes any number with their first revisions in a few statements."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def create_task(
 ) -> Task:
     """Create a task and its first revision; ``now`` is the database's time.
 
-    Runs inside the caller's transaction, if there is one: it commits or rolls back with it (A17).
+    Runs inside the caller's transaction, if there is one: it commits or rolls back with it.
     Raise IntegrityError for a ``task_id`` that is taken; without one the task gets a new id.
     """
-    # A caller that finds its id taken goes on in its transaction: that needs a savepoint.
+    # A caller whose id is taken continues its transaction: that needs a savepoint.
     with transaction.atomic(savepoint=task_id is not None):
         ids = [task_id or new_id()]
         return create_tasks(tenant_id, [definition], actor=actor, now=now, ids=ids)[0]
@@ -67,13 +67,13 @@ def create_tasks(
 ) -> list[Task]:
     """Create a task for each definition, all or none, at the price of a few statements.
 
-    A task that an open standing pause covers is made PAUSED under it (A10). Raise TenantSuspended
-    for a suspended tenant.
+    A task that an open standing pause covers is made PAUSED under it. Raise TenantSuspended for a
+    suspended tenant.
     """
     with transaction.atomic(savepoint=False):
         shared = any(definition.schedule["calendars"] for definition in definitions)
         if shared:
-            # Who deletes a calendar waits for those that share: read from here on, it stays.
+            # A deletion of a calendar waits for this lock: a calendar read from here on stays.
             standing_pauses.share(tenant_id)
         actors = [actor] * len(definitions)
         prepared = prepare_tasks(tenant_id, definitions, actors=actors, now=now, ids=ids)
@@ -82,7 +82,7 @@ def create_tasks(
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """New tasks of a tenant that are not written yet, and the statements that will."""
+    """New tasks of a tenant that are not written yet, and the statements that write them."""
 
     tenant_id: UUID
     tasks: list[Task]
@@ -100,9 +100,9 @@ def prepare_tasks(
     now: datetime,
     ids: Sequence[UUID] | None = None,
 ) -> Prepared:
-    """Make a task of each definition, by the actor in its place; write nothing.
+    """Make a task of each definition, write nothing; ``actors`` has the order of definitions.
 
-    Where a schedule has calendars, the caller's transaction shares the tenant's pauses.
+    Where a schedule has calendars, the caller's transaction must share the tenant's pauses.
     """
     read = spec_reader((tenant_id, definition.schedule) for definition in definitions)
     tasks = [
@@ -127,11 +127,11 @@ def write_tasks(
     shared: bool = False,
     log_at_once: bool = False,
 ) -> list[Task]:
-    """Write prepared tasks, all or none, and return them; ``meanwhile`` runs as that goes on.
+    """Write prepared tasks, all or none, and return them; ``meanwhile`` runs during the write.
 
-    ``shared`` says that the caller's transaction shares the tenant's pauses already. The log is
-    written as late as can be, so that its end is held shortly; ``log_at_once`` is for so many
-    tasks that it had better be written meanwhile, too.
+    ``shared``: the caller's transaction shares the tenant's pauses already. The audit log is
+    written as late as possible, to lock its chain only briefly; with ``log_at_once``, for large
+    numbers of tasks, it is written together with the tasks.
     """
     tenant_id, tasks, now = prepared.tenant_id, prepared.tasks, prepared.now
     if not tasks:
@@ -165,7 +165,7 @@ def _new_task(
         "updated_at": now,
         **columns_of(definition),
     }
-    # In the order of the columns: by name, a model takes five times as long.
+    # Positional, in the order of the columns: keywords take five times as long.
     columns: list[Any] = [*(_blank() | given).values()]
     task = Task(*columns)  # type: ignore[misc]  # the stubs take the first for the id
     if task.type == TaskType.ONE_TIME and not task.schedule["calendars"]:
@@ -180,7 +180,7 @@ def _new_task(
 
 @cache
 def _blank() -> dict[str, Any]:
-    """Return what each column of a task is that nothing says otherwise, in their order."""
+    """Return the default of each column of a task, in the order of the columns."""
     return {column.attname: column.get_default() for column in Task._meta.concrete_fields}
 
 
@@ -206,8 +206,8 @@ def _insertion_of(
 ) -> Asked:
     """Return the statement that inserts new tasks of a tenant.
 
-    It answers whether an open pause of the tenant may cover them; the caller's transaction shares
-    the tenant's pauses. It raises IntegrityError for an id that is taken.
+    It returns whether an open pause of the tenant may cover them; the caller's transaction must
+    share the tenant's pauses. It raises IntegrityError for an id that is taken.
     """
     parts = [
         stored_parts(task, definition) for task, definition in zip(tasks, definitions, strict=True)
@@ -245,7 +245,7 @@ def _insertion_of(
 
 
 def _plain_execution(task: Task) -> UUID | None:
-    """Return the id of the only execution, where nothing can decide about it any more."""
+    """Return the id of the only execution, where no policy decides about it; else None."""
     at = task.next_run_at
     return execution_id(task.id, at) if at and is_plain(task.type, task.schedule) else None
 

@@ -1,8 +1,8 @@
 """The definition of a task in its normal form, and its way into and out of storage.
 
 Validation makes it, services store it as a revision, the loop reads its schedule, presentation
-answers it. Every key of its parts is present, instants are UTC text with milliseconds, so equal
-definitions are equal objects whatever form they came in.
+shows it. Every key of its parts is present and instants are UTC text with milliseconds, so equal
+definitions are equal objects, whether they came in the short form or the long one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMMON_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "calendar_policy": "skip",
 }
 ONE_TIME_SCHEDULE_DEFAULTS: dict[str, Any] = {"run_at": None, **COMMON_SCHEDULE_DEFAULTS}
-#: Of a one-time task that runs at its instant whatever happens, but for the instant.
+#: Schedule of a one-time task that no policy affects, apart from its instant.
 _PLAIN = {**ONE_TIME_SCHEDULE_DEFAULTS, "timezone": "UTC"}
 RECURRING_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "cron_expression": None,
@@ -94,10 +94,10 @@ TARGET_DEFAULTS_BY_KIND: dict[str, dict[str, Any]] = {
 }
 #: The pool of the workers that send webhooks.
 WEBHOOK_POOL = "default"
-#: A target without a time-out of its own is under the lease of whoever leases it.
+#: For a target without a time-out of its own: its pull worker's lease ends the attempt.
 LEASED_SECONDS = 60.0
-#: Before the name of a pool whose workers lease over the API, so that no other worker takes its
-#: work whatever its name.
+#: Prefix of the name of a pool whose workers lease over the API, so that no other worker takes its
+#: work, even if another pool has the same name.
 PULL_PREFIX = "pull."
 RETRY_DEFAULTS: dict[str, Any] = {
     "max_attempts": 5,
@@ -116,13 +116,13 @@ RETRY_DEFAULTS: dict[str, Any] = {
 }
 DEFAULT_PRIORITY = 5
 
-#: Of these only the one in use is answered; null would say nothing.
+#: Answers show only the one of these that is in use; null would carry no information.
 _ALTERNATIVES = ("cron_expression", "every", "delays_seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a task calls, when, and how it retries; its parts are not to be changed in place."""
+    """What a task calls, when, and how it retries; callers must not change its parts in place."""
 
     name: str
     type: str
@@ -140,7 +140,7 @@ class Definition:
 
     @property
     def sent(self) -> Any:
-        """What its receiver gets: the payload, or what stands in for it."""
+        """The payload for the receiver, or the reference in its place."""
         if self.payload_ref is None:
             return self.payload
         # A raw body is text, and the reference is one.
@@ -181,12 +181,12 @@ def pool_of(target: Mapping[str, Any]) -> str:
 
 
 def plain_pool(pool: str) -> str:
-    """Return the name that people gave a pool, of the name that the ledger has for it."""
+    """Return the name that people gave a pool, from its name in the ledger."""
     return pool.removeprefix(PULL_PREFIX)
 
 
 def pools_called(name: str) -> tuple[str, str]:
-    """Return the names of the ledger that a pool of this name may have."""
+    """Return the names that a pool of this name may have in the ledger."""
     plain = plain_pool(name)
     return plain, PULL_PREFIX + plain
 
@@ -229,12 +229,12 @@ def to_stored(definition: Definition) -> dict[str, Any]:
 
 
 def parts_of(definition: Definition) -> dict[str, Any]:
-    """Return the parts by their names; they are the definition's own, not to be changed."""
+    """Return the parts by name; they are the definition's own, callers must not change them."""
     return {name: getattr(definition, name) for name in _PARTS}
 
 
 def from_stored(stored: Mapping[str, Any]) -> Definition:
-    """Return the definition of stored parts; a key that an older version lacked is its default."""
+    """Return the definition of stored parts; a key that an older version lacks gets its default."""
     parts = _fresh(dict(stored))
     task_type = parts["type"]
     return Definition(
@@ -253,7 +253,7 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
 
 
 def to_long(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
-    """Return the long form as answered, its secrets masked unless they are asked for.
+    """Return the long form as answers show it, secrets masked unless ``secrets`` is set.
 
     Sent back unchanged as an edit or replacement of its task, it makes the same definition.
     """
@@ -262,7 +262,7 @@ def to_long(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
 
 
 def shown_parts(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
-    """Return the same for somebody who changes nothing in it: it shares with the definition."""
+    """Return the same for a caller that changes nothing in it: it shares with the definition."""
     parts = parts_of(definition)
     if not secrets:
         parts["target"] = mask_target(parts["target"])

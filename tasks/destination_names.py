@@ -1,7 +1,7 @@
-"""The name of a destination: one for all spellings of a host, at whatever door it is written (D5).
+"""The name of a destination: one for all spellings of a host, the same at every door.
 
 The host as :mod:`shared.hosts` spells it, with the port unless that is 80 or 443: limits, circuits
-and pauses of ``example.com`` hold for what calls it over http and over https.
+and pauses of ``example.com`` apply to calls over http and over https.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def name_of_url(url: str) -> str:
 
 
 def read_name(text: str) -> str:
-    """Return the name that the text, ``host`` or ``host:port``, spells; HostError for none."""
+    """Return the name that ``host`` or ``host:port`` spells; raise HostError for other text."""
     host, port = read_host_and_port(text)
     return destination_name(host, port)
 

@@ -1,7 +1,7 @@
-"""Keys of exported tasks: creating from an export again makes nothing twice.
+"""Keys of exported tasks: creating from the same export again duplicates no task.
 
-An export gives each task a key: its id, or the key under which it was created from an export
-itself. So a key stays the same from one installation to the next and back.
+An export gives each task a key: its id, or the key under which an export itself created it. So a
+key stays the same from one installation to the next and back.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def take_keys(bodies: Sequence[Any]) -> tuple[list[Any], list[UUID | None]]:
 def tasks_by_key(tenant_id: UUID, keys: Iterable[UUID | None]) -> dict[UUID, Task]:
     """Return the tenant's tasks that were exported, or created from an export, under these keys.
 
-    Index tasks_export_key_idx. Holds the tenant until this transaction ends: two creations from one
+    Index tasks_export_key_idx. Locks the tenant until this transaction ends: two creations from one
     export would each miss the other's tasks.
     """
     wanted = [key for key in keys if key is not None]

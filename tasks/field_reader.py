@@ -16,11 +16,11 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.json_pointer import child
 from shared.strict_json import TEXT_INVALID, has_forbidden_character
 
-#: An answer lists no more errors than a person reads.
+#: Maximum number of errors in an answer; a person would not read more.
 MAX_ERRORS = 50
 _SHOWN_KEY = 100
 _ABSENT: Any = object()
-#: Control characters; what no database can hold is judged as in JSON.
+#: Control characters; ``has_forbidden_character`` finds those that no database can hold.
 _UNPRINTABLE = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -31,18 +31,18 @@ class Errors:
         self._found: list[FieldError] = []
 
     def add(self, pointer: str, code: str, message: str) -> None:
-        """Note an error; beyond MAX_ERRORS it is only known that there are more."""
+        """Note an error; drop it when there are MAX_ERRORS already."""
         if not self.full:
             self._found.append(FieldError(pointer, code, message))
 
     @property
     def count(self) -> int:
-        """How many errors there are, of those that are not dropped."""
+        """How many errors were kept."""
         return len(self._found)
 
     @property
     def full(self) -> bool:
-        """Whether further errors would be dropped, so that looking for them is in vain."""
+        """Whether further errors would be dropped, so that a search for them is useless."""
         return len(self._found) >= MAX_ERRORS
 
     def below(self, pointer: str) -> bool:

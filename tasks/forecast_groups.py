@@ -1,7 +1,7 @@
 """The tasks of a forecast in groups of equal instants, as the database counts them.
 
 The forecast and ``tasks.hot_minutes`` read them here; a million tasks of one schedule are one
-group. Paused, ended and deleted tasks are in none.
+group. Paused, ended and deleted tasks are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tasks.schedules.minutes import Spread
 
 #: Distinct schedules that one forecast reads, the largest groups first.
 MOST_SCHEDULES = 20_000
-#: Rows of the statements: groups stand in one for each step of a jitter and destination.
+#: Rows of the statements: a group has one for each step of a jitter and destination.
 _MOST_ROWS = 60_000
 _PLAIN = Q(type=TaskType.ONE_TIME, schedule__calendars=[])
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -46,7 +46,7 @@ _CURSOR = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose tasks, up to when, and which of them; ``partitions`` takes a sample of them."""
+    """The tenant, the end and the filter of the tasks; ``partitions`` takes a sample of them."""
 
     tenant_id: UUID
     until: datetime
@@ -56,7 +56,7 @@ class Scope:
 
 
 class Key(NamedTuple):
-    """What decides the instants of a group beside its schedule."""
+    """The values that decide the instants of a group beside its schedule."""
 
     schedule: str
     phase: int | None
@@ -86,16 +86,16 @@ class Group:
 
     @property
     def spread(self) -> Spread:
-        """Return where the tasks stand within their jitter."""
+        """Return the distribution of the tasks within their jitter."""
         return Spread(self.jitter_seconds, self.parts, self.steps)
 
     @property
     def seed(self) -> str:
-        """Return what decides the ``H`` of the expression."""
+        """Return the seed of the expression's ``H``."""
         return str(self.key.seed or "")
 
     def make(self, schedule: Mapping[str, Any]) -> Spec:
-        """Return the specification of a schedule, begun where the group's tasks begin."""
+        """Return the specification of a schedule that starts where the group's tasks start."""
         read = self.read or spec_reader([(self.tenant_id, schedule)])
         kind = TaskType.ONE_TIME if "run_at" in schedule else TaskType.RECURRING
         anchor = _EPOCH + timedelta(seconds=self.key.phase or 0)
@@ -114,7 +114,7 @@ class OneTime(NamedTuple):
 def read_groups(scope: Scope) -> tuple[list[Group], int]:
     """Return the tasks in groups, the largest first, and how many tasks there are.
 
-    At most MOST_SCHEDULES groups: the tasks of the others are counted, and in no group.
+    At most MOST_SCHEDULES groups: the tasks of further groups are only counted.
     """
     found = _ask(statement("load_forecast/groups"), computed_tasks(scope), [_MOST_ROWS])
     groups: dict[Key, Group] = {}

@@ -1,8 +1,8 @@
 """Which tasks meet in a minute and can be spread, and how far without passing their next start.
 
 ``executions.bulk.spreading`` makes the bulk job that spreads them; nothing is changed here.
-Tasks that have a jitter already stay as they are, and those that start every minute or more
-often, which no jitter takes out of it.
+Tasks that have a jitter already stay as they are. So do tasks that start every minute or more
+often, because no jitter takes them out of the minute.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.forecast_groups import Group, Scope, ids_of, plain_tasks, read_groups
 from tasks.schedules.base import MICROSECOND
 from tasks.schedules.minutes import MINUTE
 
-#: One job spreads no more tasks.
+#: Maximum number of tasks that one job spreads.
 MOST_TASKS = 10_000
 #: The jitter that is proposed, unless half of the way to the next start is less.
 USUAL_JITTER_SECONDS = 300
@@ -27,10 +27,10 @@ _AHEAD = timedelta(days=373)
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """The tasks that would be spread, and what is left alone because it has a jitter already.
+    """The tasks that would be spread, and how many are left out because they have a jitter already.
 
-    ``limited`` says that there are more than one job spreads. ``gap_seconds`` is the time to the
-    next start of the densest schedule, None where nothing starts again.
+    ``limited``: there are more tasks than one job spreads. ``gap_seconds`` is the time to the
+    next start of the densest schedule, None where no task starts again.
     """
 
     at: datetime

@@ -1,9 +1,9 @@
 """Secrets that an edit keeps never go anywhere new.
 
-A secret is never shown, so that an editor may not know it. Kept while the target changes where it
-goes, the secret would be sent to a place of the editor's choice. Whoever moves a target therefore
-writes its secrets anew. Validation asks for every edit, replacement and copy; going back to a
-version is none of these, since it takes the secrets back to where that version sent them.
+A secret is never shown, so that an editor may not know it. If an edit moved the target and kept
+the secret, the secret would go to a place of the editor's choice. An edit that moves a target must
+therefore write its secrets anew. Validation checks every edit, replacement and copy. Going back to
+a version needs no check: it takes the secrets back to where that version sent them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def is_moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 
 
 def _moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in words what decides where secrets go and has changed."""
+    """Yield in words each changed setting that decides where secrets go."""
     if before["kind"] == "command":
         yield from (f"the {name}" for name in _COMMAND if before[name] != after[name])
     elif before["kind"] == "webhook":
@@ -78,9 +78,9 @@ def _trust(target: Mapping[str, Any]) -> tuple[bool, str | None]:
     return tls.get("verify", True), tls.get("ca_certificates")
 
 
-#: What runs, with which words, and whose workers run it.
+#: The command, its arguments, and the pool whose workers run it.
 _COMMAND = ("command", "arguments", "pool")
-#: Words -> what of a webhook decides, beside the origin of its URL, who may get its secrets.
+#: Words -> a setting that decides, beside the origin of the URL, where a webhook's secrets go.
 _WAYS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "the token URL": _token_url,
     "the proxy": _proxy,

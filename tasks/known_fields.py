@@ -1,7 +1,7 @@
-"""Where a field belongs that is unknown where it stands: another part, or another kind of target.
+"""The right place of an unknown field: another part, or another kind of target.
 
-What validation says of an unknown field ends with it, so that a definition with its fields in the
-wrong places can be mended without the reference.
+The error for an unknown field ends with it, so that a person can mend a definition with misplaced
+fields without the reference.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _TOP = frozenset({"name", "payload", "labels", "priority", "depends_on", "type",
 
 
 def outside_of(part: str) -> Callable[[str], str]:
-    """Return the function that says where a field belongs which the part has not; '' is the top."""
+    """Return the function that names the right place of a part's unknown field; '' is the top."""
     return partial(_place, part)
 
 
 def refuse_unknown_of_kind(reader: FieldReader, kind: str) -> None:
-    """Note every field of a target that its kind has not, with the kinds that have it."""
+    """Note every field of a target that its kind does not have, with the kinds that have it."""
     reader.refuse_unknown(TARGET_DEFAULTS_BY_KIND[kind], elsewhere=partial(_kinds, kind))
 
 
 def missing_kind(data: Mapping[str, Any]) -> str:
-    """Return what to say of a target without a kind that can be no webhook, '' for others."""
+    """Return the error of a target without a kind that can be no webhook, '' for others."""
     if "kind" in data or "url" in data:
         return ""
     webhook = TARGET_DEFAULTS_BY_KIND["webhook"]

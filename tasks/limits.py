@@ -36,22 +36,22 @@ RUNTIME_SECONDS = 30 * 24 * 3600
 TEN_YEARS_SECONDS = 10 * 366 * 24 * 3600
 
 
-#: From names to the calendars that there are.
+#: From names to the calendars that exist.
 Book = Callable[[Sequence[str]], Mapping[str, CalendarDays]]
 
 
 def no_calendars(names: Sequence[str]) -> Mapping[str, CalendarDays]:
-    """Return the calendars of nobody: none."""
+    """Return no calendars, where no tenant is known."""
     return {}
 
 
 def no_pools() -> frozenset[str]:
-    """Return the pools of nobody: none."""
+    """Return no pools, where no tenant is known."""
     return frozenset()
 
 
 def no_keys() -> frozenset[str]:
-    """Return the names of no API keys, where no tenant is known."""
+    """Return no names of API keys, where no tenant is known."""
     return frozenset()
 
 
@@ -67,12 +67,12 @@ def keys_of(tenant_id: UUID) -> Callable[[], frozenset[str]]:
 
 
 def no_jitter() -> float:
-    """Return the jitter of tasks that say none, where no tenant has set one."""
+    """Return the jitter of tasks that give none, where no tenant has set one."""
     return 0
 
 
 def jitter_of(tenant_id: UUID) -> Callable[[], float]:
-    """Return the function that reads the tenant's default jitter in seconds, once (A8)."""
+    """Return the function that reads the tenant's default jitter in seconds, once."""
 
     @lru_cache(maxsize=1)
     def read() -> float:
@@ -84,12 +84,12 @@ def jitter_of(tenant_id: UUID) -> Callable[[], float]:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What differs between deployments and tenants.
+    """The bounds that differ between deployments and tenants.
 
-    ``calendars`` finds those of the tenant, ``pools`` reads the names of its pools, ``key_names``
-    those of its API keys, and ``default_jitter`` the jitter in seconds of new recurring tasks that
-    say none. ``commands`` are the names that a command target may give; where there are none,
-    commands are off. ``variables`` are those that a command takes, by its name.
+    ``calendars`` finds the tenant's calendars, ``pools`` reads the names of its pools,
+    ``key_names`` the names of its API keys, and ``default_jitter`` the jitter in seconds of new
+    recurring tasks that give none. ``commands`` are the names that a command target may give;
+    without any, commands are off. ``variables`` has the variables of each command by its name.
     """
 
     payload_bytes: int

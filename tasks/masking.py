@@ -1,8 +1,8 @@
 """The secrets of a target: masked wherever a definition is shown, kept where the mask comes back.
 
-Which ones there are is said here alone: fields of the authentication, the client's key and the
-proxy's password, every variable of a command, and the headers that ``shared.http_headers`` calls
-secret.
+Only this module defines which ones there are: fields of the authentication, the client's key and
+the proxy's password, every variable of a command, and the headers that ``shared.http_headers``
+calls secret.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _PARTS = (*SECRET_FIELDS, *ALL_SECRET, _HEADERS)
 
 
 class Place(NamedTuple):
-    """Where a secret stands in a target: the part and the key in it."""
+    """The place of a secret in a target: the part and the key in it."""
 
     part: str
     key: str
 
 
 def mask_target(target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the target with its secrets masked; what is absent or null stays so.
+    """Return the target with its secrets masked; absent and null ones stay so.
 
-    Parts without secrets are the target's own and not to be changed.
+    Parts without secrets are the target's own; callers must not change them.
     """
     shown = dict(target)
     for part in _PARTS:
@@ -47,7 +47,7 @@ def mask_target(target: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def masked_places(target: Mapping[str, Any]) -> Iterator[Place]:
-    """Yield where the target holds a mask in place of a secret."""
+    """Yield each place where the target holds a mask in place of a secret."""
     for part in _PARTS:
         inside = target.get(part)
         if isinstance(inside, Mapping):
@@ -59,9 +59,9 @@ def masked_places(target: Mapping[str, Any]) -> Iterator[Place]:
 def keep_masked(
     written: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[Place]]:
-    """Return what was written with each mask replaced by the secret stored in its place, and where.
+    """Return the target with each mask replaced by the secret stored in its place, and the places.
 
-    A mask where nothing is stored stays: validation refuses it.
+    A mask without a stored secret stays: validation refuses it.
     """
     kept = dict(written)
     places = []
@@ -79,7 +79,7 @@ def _stored_in(stored: Mapping[str, Any], place: Place) -> Any:
         return None
     if place.part != _HEADERS:
         return inside.get(place.key)
-    # Upper and lower case are one in the names of headers.
+    # Names of headers ignore case.
     wanted = place.key.lower()
     return next((value for name, value in inside.items() if name.lower() == wanted), None)
 

@@ -1,4 +1,4 @@
-"""Merging an edit into a definition's long form: RFC 7396, and what it implies for a task.
+"""Merges an edit into a definition's long form: RFC 7396, and its consequences for a task.
 
 A merge patch alone would leave the old alternative beside the new one (a cron expression beside
 a duration) and two spellings of one header; here the edit's wins.
@@ -12,14 +12,14 @@ from typing import Any
 from tasks.choices import TIMING_FIELDS, TaskType
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
 
-#: Each takes the place of the other.
+#: Each replaces the other.
 _PAYLOADS = ("payload", "payload_ref")
 
 
 def merge_edit(current: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
     """Return the long form with the edit merged in; neither argument is changed.
 
-    ``current`` is as answered, its secrets masked: a mask in what comes of it is a kept secret.
+    ``current`` is as answers show it, its secrets masked: a mask in the result is a kept secret.
     """
     base = dict(current)
     base["schedule"] = _schedule_to_merge(base["schedule"], edit)
@@ -59,11 +59,11 @@ def _schedule_to_merge(schedule: dict[str, Any], edit: Mapping[str, Any]) -> dic
 
 
 def _target_to_merge(target: dict[str, Any], change: Any) -> dict[str, Any]:
-    """Return what of the target stays for the change to be merged into."""
+    """Return the part of the target that the change is merged into."""
     if not isinstance(change, Mapping):
         return target
     if "kind" in change and (change["kind"] or "webhook") != target["kind"]:
-        # The fields of one kind say nothing in another.
+        # The fields of one kind have no meaning in another.
         return {}
     kept = dict(target)
     if isinstance(change.get("headers"), Mapping) and "headers" in kept:
@@ -92,7 +92,7 @@ def _with_whole_json(target: Any, change: Any) -> Any:
 
 
 def _payload_to_merge(base: dict[str, Any], edit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the base without what the edit's payload or reference takes the place of."""
+    """Return the base without the payload or reference that the edit replaces."""
     given = [key for key in _PAYLOADS if edit.get(key) is not None]
     if len(given) != 1:
         return base

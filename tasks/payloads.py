@@ -1,4 +1,4 @@
-"""What a body and its payload may be: JSON that every part up to the receiver carries unchanged.
+"""The rules for a body and its payload: JSON that every part up to the receiver keeps unchanged.
 
 Validation and every payload override (run now, retry of a dead letter) use it.
 """

@@ -1,4 +1,4 @@
-"""The pools that a tenant's targets may name: those of its pulling workers, read as they are.
+"""The pools that a tenant's targets may name: the pools of its pull workers.
 
 Their rows belong to ``executions``; here only the names are read.
 """
@@ -13,7 +13,7 @@ from shared.sql import rows
 
 
 def pools_of(tenant_id: UUID) -> Callable[[], frozenset[str]]:
-    """Return the function that reads the names of the tenant's pools, once (C5)."""
+    """Return the function that reads the names of the tenant's pools, once."""
 
     @lru_cache(maxsize=1)
     def read() -> frozenset[str]:

@@ -1,6 +1,6 @@
-"""The answer that shows a task: its definition in the long form and where it stands.
+"""The answer that shows a task: its definition in the long form and its state.
 
-Every door that shows a task uses it, so that the API, commands and exports say the same.
+Every door that shows a task uses it, so that the API, commands and exports agree.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tasks.schedules.zones import find_zone
 
 _TO_THE_SECOND = len("2026-11-20T08:00:00")
 _ANY = "1970-01-01T00:00:00Z"
-#: The fields that say when a task runs next: nominal in UTC and in its zone, and when it starts.
+#: The fields for a task's next run: nominal in UTC and in its zone, and when it starts.
 NEXT_EXECUTION = ("next_execution", "next_execution_local", "next_execution_due_at")
 
 
 class ShownTask(Protocol):
-    """What presentation reads of a task beside its definition."""
+    """The fields that presentation reads of a task beside its definition."""
 
     @property
     def id(self) -> UUID: ...
@@ -57,7 +57,7 @@ class ShownTask(Protocol):
 
 
 class ShownPause(Protocol):
-    """What presentation reads of a standing pause."""
+    """The fields that presentation reads of a standing pause."""
 
     @property
     def id(self) -> UUID: ...
@@ -74,10 +74,10 @@ class ShownPause(Protocol):
 def present_task(
     task: ShownTask, definition: Definition, *, extra: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the task as the API answers it; ``extra`` adds fields or replaces them.
+    """Return the task as the API shows it; ``extra`` adds fields or replaces them.
 
-    What is inside may be the definition's own and is not to be changed. A task with jitter needs
-    ``extra`` to say when its next execution is due.
+    Values inside may be the definition's own; callers must not change them. A task with jitter
+    needs ``extra`` to give the due time of its next execution.
     """
     schedule = definition.schedule
     return {
@@ -98,12 +98,12 @@ def present_task(
 
 
 def present_missing(is_whole: bool) -> dict[str, str]:
-    """Return the field that says that payload and secrets cannot be shown; none where they can."""
+    """Return the field ``missing`` when payload and secrets cannot be shown, else no field."""
     return {} if is_whole else {"missing": CANNOT_BE_OPENED}
 
 
 def present_paused_by(pause: ShownPause | None) -> dict[str, Any]:
-    """Return the field that names the standing pause which holds a task; null where none does."""
+    """Return the field ``paused_by``: the standing pause that holds a task, or null."""
     if pause is None:
         return {"paused_by": None}
     shown = {
@@ -117,9 +117,9 @@ def present_paused_by(pause: ShownPause | None) -> dict[str, Any]:
 
 
 def next_moment(task: ShownTask, moment: datetime | None) -> datetime | None:
-    """Return when a task runs next by its cursor; None while it is paused: nothing of it runs.
+    """Return when a task runs next by its cursor; None while it is paused.
 
-    The cursor of a paused task stays where the pause found it, which the pause's end moves on.
+    The cursor of a paused task stays in place until the pause ends.
     """
     return None if task.status == TaskStatus.PAUSED else moment
 
@@ -143,7 +143,7 @@ def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) ->
     """Return the schedule in plain words; equal schedules are put into words once."""
     schedule = definition.schedule
     if definition.type == TaskType.ONE_TIME:
-        # The words name the second, and neither task nor creation: all due in it share them.
+        # The words depend on the second only, not on task or creation: tasks due in it share them.
         run_at = f"{schedule['run_at'][:_TO_THE_SECOND]}Z" if schedule["run_at"] else None
         said = _text(definition.type, orjson.dumps({**schedule, "run_at": run_at}), "", _ANY)
         return said + in_words(jitter_of(schedule), (), task_id=seed)
@@ -153,14 +153,14 @@ def describe_schedule(definition: Definition, *, seed: str, anchor: datetime) ->
 @lru_cache(maxsize=4096)
 def _text(task_type: str, schedule: bytes, seed: str, anchor: str) -> str:
     found = orjson.loads(schedule)
-    # In words a calendar is its name; every number of working days is left open.
+    # The words need only a calendar's name; without a weekend no number of working days is refused.
     named = [CalendarDays(name, weekend=frozenset()) for name in found.get("calendars") or ()]
     try:
         parsed = spec.parse(
             task_type, found, seed=seed, anchor=parse_instant(anchor), calendars=named
         )
     except InvalidInput as refused:
-        # Stored under an older zone database or rule: the task is shown, with what is wrong.
+        # Stored under an older zone database or rule: show the task, with the error.
         return "; ".join(error.message for error in refused.errors) or refused.message
     jitter = jitter_of(found) if seed else 0
     gaps = gaps_from(parsed, parse_instant(anchor)) if jitter else ()
@@ -177,7 +177,7 @@ def _last_execution(task: ShownTask) -> dict[str, Any] | None:
     }
 
 
-# What one call creates, it creates at one time.
+# All tasks of one call have the same creation time.
 _instant_of_many = lru_cache(maxsize=64)(format_instant)
 
 

@@ -1,4 +1,4 @@
-"""Calendars as every door answers them."""
+"""Calendars as every door shows them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The next instants of a schedule that need not be saved: ``POST /v1/schedules/preview``.
 
-Reads the schedule by the rules of creation, so that what previews is what can be saved, and
-asks the same specification that the scheduler asks. Changes nothing.
+Reads the schedule by the rules of creation, so that every schedule with a preview can be saved,
+and uses the same specification as the scheduler. Read-only.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _PREVIEW_FIELDS = ("type", "schedule", "from", "count")
 def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict[str, Any]:
     """Return the schedule in plain words and its next instants strictly after ``from``.
 
-    The schedule may stand under ``schedule`` or in the short form; ``every`` without ``start_at``
-    counts from now. ``calendars`` finds those that it may name. Raise InvalidInput for a schedule
-    that creation would refuse.
+    The schedule may be under ``schedule`` or in the short form; ``every`` without ``start_at``
+    counts from now. ``calendars`` finds the calendars that it may name. Raise InvalidInput for a
+    schedule that creation would refuse.
     """
     form, errors = Errors(), Errors()
     long, rename = as_long(require_object(body), form)
@@ -58,7 +58,7 @@ def preview(body: Any, *, now: datetime, calendars: Book = no_calendars) -> dict
             {
                 "utc": format_instant(occurrence.at),
                 "local": format_local(occurrence.at, zone),
-                # Where in between, the id decides that the task gets when it is made.
+                # The new task's id will decide the instant in between.
                 "due_from": format_instant(occurrence.at),
                 "due_until": format_instant(due_until(parsed, occurrence.at, jitter)),
                 "notes": list(occurrence.notes),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TaskQuerySet(TenantQuerySet["Task"]):
-    """Reads of tasks; a deleted task is in none of them."""
+    """Reads of tasks; :meth:`for_tenant` leaves out deleted ones."""
 
     called = "task"
     found_by_key = True  # tasks_by_tenant_idx
@@ -29,8 +29,8 @@ class TaskQuerySet(TenantQuerySet["Task"]):
     def locked(self) -> TaskQuerySet:
         """Return the tasks locked, in order of their ids; each is the lock of its cursor too.
 
-        The cursors are read when the locks are held: joined, they would be as they were before
-        this session waited.
+        The cursors are read after the locks are taken: joined, they would have the state from
+        before this session waited.
         """
         alone = self.select_related(None).order_by("id")
         return alone.select_for_update(no_key=True).prefetch_related("cursor")
@@ -40,9 +40,9 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         return self.filter(tenant_id=tenant_id, deleted_at__isnull=True)
 
     def filtered(self, filters: Mapping[str, Any]) -> TaskQuerySet:
-        """Return what the filters leave: status, type, label, owner, destination, q, ids.
+        """Return the tasks that match: status, type, label, owner, destination, q, ids.
 
-        One that is absent or None leaves all; every list and every bulk job reads them here.
+        A filter that is absent or None matches all. Every list and every bulk job filters here.
         """
         found = self
         if filters.get("status"):
@@ -60,7 +60,7 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         return found.matching(filters["q"]) if filters.get("q") else found
 
     def calling(self, host: str) -> TaskQuerySet:
-        """Return tasks whose webhook calls the host, in whatever spelling; ended tasks too."""
+        """Return tasks whose webhook calls the host, in any spelling; ended tasks too."""
         try:
             return self.filter(destination=read_name(host), destination__gt="")
         except HostError:
@@ -71,7 +71,7 @@ class TaskQuerySet(TenantQuerySet["Task"]):
         return self.filter(Q(name__icontains=text) | Q(labels__icontains=text))
 
     def labelled(self, label: str) -> TaskQuerySet:
-        """Return tasks with the label ``key:value``, or with the key whatever its value."""
+        """Return tasks with the label ``key:value``, or with the key and any value."""
         wanted = Q(labels__has_key=label)
         # Keys and values may hold colons themselves: every way of reading it counts.
         for place in (place for place, letter in enumerate(label) if letter == ":"):
@@ -117,7 +117,7 @@ class PauseQuerySet(TenantQuerySet["Pause"]):
     called = "pause"
 
     def asked_for(self, tenant_id: UUID) -> Self:
-        """Return the tenant's pauses that were asked for: not what its suspensions are."""
+        """Return the tenant's pauses, without the pauses of its suspensions."""
         return self.for_tenant(tenant_id).exclude(scope=SUSPENSION)
 
     def open(self) -> PauseQuerySet:

@@ -1,8 +1,8 @@
 """Redirected versions: a task's definition aimed elsewhere, for the executions of one replay.
 
 A replay may go into another pool or to another URL. Its executions run under a version of their
-own, so that their attempts, retries and leases go there as well, and an edit of the task changes
-neither. The task itself never has such a version. No secret follows to another place (decision
+own, so that their attempts, retries and leases go there as well, and an edit of the task does not
+affect them. The task itself never has such a version. No secret follows to another place (decision
 note 0027): a URL of another host gets none of them, a command that has secrets stays in its pool.
 """
 
@@ -24,7 +24,7 @@ from tasks.validation.pools import is_pool_name
 from tasks.validation.target import read_target
 from tasks.validation.urls import read_url
 
-#: Parts of a webhook that prove who sends it, or say by which way.
+#: Parts of a webhook that prove its sender, or set its route.
 _LEFT_OUT = ("auth", "tls", "proxy")
 
 
@@ -53,9 +53,9 @@ def redirected(definition: Definition, into: Mapping[str, str], limits: Limits) 
     """Return the definition aimed at the place.
 
     A URL of another scheme, host or port gets no authentication, certificate, proxy or secret
-    header of the task. Raise Conflict ``into_unfit`` for a target that has no such place, and
-    InvalidInput for a place that it may not have, with the code ``secret_required`` where a
-    command would take its secrets to another pool.
+    header of the task. Raise Conflict ``into_unfit`` for a target that has no URL or pool to
+    replace, and InvalidInput for a place that is not allowed, with the code ``secret_required``
+    where a command would take its secrets to another pool.
     """
     target = definition.target
     [(key, place)] = into.items()

@@ -1,4 +1,4 @@
-"""What the bodies of one call have in common: read once, and shared by their definitions."""
+"""The common parts of one call's bodies: read once, and shared by their definitions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Part = dict[str, Any]
 
 
 class Repeats:
-    """Parts of bodies by what was written, for bodies of one tenant that are read at one time.
+    """Parts of bodies by their JSON, for bodies of one tenant that are read at one time.
 
-    Nothing that is wrong is kept, so that each body has its own errors.
+    A part with errors is not kept, so that each body gets its own errors.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Repeats:
     ) -> Part:
         """Return the part that ``whole`` reads, or an earlier one of the same JSON.
 
-        With ``own``, which reads the fields that ``written`` leaves out, it has these of its own.
+        With ``own``, which reads the fields that ``written`` leaves out, each part gets its own.
         """
         key = (part, orjson.dumps(written))
         kept = self._kept.get(key)

@@ -1,7 +1,7 @@
 """Revisions: how a definition is stored and read back.
 
-What must not be readable at rest (payload or its reference, headers, authentication) is sealed;
-the rest is plain JSON, so that the loop's statements can read timeouts and limits.
+The part that must not be readable at rest (payload or its reference, headers, authentication) is
+sealed; the rest is plain JSON, so that the loop's statements can read timeouts and limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment")
 
 
 def context_of(task_id: UUID, version: int) -> bytes:
-    """Return what a revision's sealed part is bound to."""
+    """Return the encryption context of a revision's sealed part."""
     return f"revision:{task_id}:{version}".encode()
 
 
@@ -84,7 +84,7 @@ def own_revisions(task: Task) -> QuerySet[TaskRevision]:
 def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], bytes]:
     """Return how the definition is stored as the task's current version: plain part and sealed.
 
-    The plain part shares with the definition and is not to be changed.
+    The plain part shares with the definition; callers must not change it.
     """
     plain, secret = _split(definition)
     return plain, seal_json(secret, context_of(task.id, task.version))
@@ -107,22 +107,22 @@ def read_definitions(tasks: Iterable[Task]) -> dict[UUID, Definition]:
 
 
 class Readable(NamedTuple):
-    """What can be read of a definition; payload and secrets are missing where it is not whole."""
+    """The readable part of a definition; when it is not whole, payload and secrets are missing."""
 
     definition: Definition
     is_whole: bool
 
 
 def read_readable(tasks: Iterable[Task]) -> dict[UUID, Readable]:
-    """Return what can be read of each task's current definition, in one query; never raises.
+    """Return the readable part of each task's current definition, in one query; never raises.
 
-    For those who show tasks: one whose sealed part no key opens is not to hide the others.
+    For lists of tasks: a task whose sealed part no key opens must not hide the others.
     """
     return {revision.task_id: _readable(revision) for revision in _current(tasks)}
 
 
 def read_readable_version(task: Task, version: int) -> Readable:
-    """Return what can be read of a version of the task; raise NotFound where it has none."""
+    """Return the readable part of a version of the task; raise NotFound where it has none."""
     return _readable(_version(task, version))
 
 
@@ -138,8 +138,8 @@ def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
     plain = parts_of(definition)
     target = dict(plain["target"])
     secret = {key: target.pop(key) for key in _SECRET_TARGET_KEYS if key in target}
-    # A reference may be a signed URL. What stands in for the payload is stored as the payload: all
-    # that deliver, lease, show or retry an execution open that.
+    # A reference may be a signed URL, so it is sealed. It is stored as the payload, which all code
+    # that delivers, leases, shows or retries an execution opens.
     del plain["payload"]
     secret["payload"] = definition.sent
     if (reference := plain.pop("payload_ref")) is not None:

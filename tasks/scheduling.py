@@ -1,7 +1,7 @@
-"""Tasks made from Python, in the caller's own transaction (A17): ``schedule``.
+"""Tasks made from Python, in the caller's own transaction: ``schedule``.
 
-For programs that share the database with the scheduler: what they save and the task that goes
-with it are there together, or neither is. The rules are those of ``POST /v1/tasks``.
+For programs that share the database with the scheduler: their own rows and the task commit
+together, or neither does. The rules are those of ``POST /v1/tasks``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tenants.services import get_tenant
 
-#: Who the audit log names, unless the caller says who.
+#: The actor in the audit log, unless the caller gives one.
 PYTHON = Actor("python")
 
 #: Argument -> field of the schedule.
@@ -40,7 +40,7 @@ _PARTS = ("name", "payload", "payload_ref", "labels", "owner", "priority", "retr
 
 
 class NewTask(TypedDict, total=False):
-    """What :func:`schedule` is told, as keyword arguments; None is like leaving it out."""
+    """The keyword arguments of :func:`schedule`; None is like leaving one out."""
 
     #: When: exactly one of these four. Times have an offset; a number of ``delay`` is seconds,
     #: a text of ``every`` is an ISO 8601 duration.
@@ -78,13 +78,13 @@ def schedule(
 
     ``tenant`` may be given by its id or name.
 
-    With a ``key`` the tenant gets one task for it, however often and from wherever it is asked
-    for: a repeat returns the first one, deleted or not, whatever else it asks. One that comes
-    while the first is not committed yet waits for it.
+    With a ``key`` the tenant gets one task for that key, from any number of calls. A repeat
+    returns the first task, deleted or not, without a look at its other arguments. A repeat that
+    comes before the first call has committed waits for it.
 
     Raise InvalidInput with every field that is wrong, its pointer being the argument's name
-    (``#/cron``), TooLarge for a payload over the limit, NotFound for a tenant that there is not;
-    TypeError for an unknown argument.
+    (``#/cron``), TooLarge for a payload over the limit, NotFound for an unknown tenant, TypeError
+    for an unknown argument.
     """
     unknown = set(wanted) - set(NewTask.__annotations__)
     if unknown:
@@ -127,7 +127,7 @@ def _find(task_id: UUID | None) -> Task | None:
 
 
 def _body(given: Mapping[str, Any], twice: list[FieldError]) -> dict[str, Any]:
-    """Return the arguments as the long form of the API; add what is given ``twice``."""
+    """Return the arguments as the long form of the API; add an error for each given ``twice``."""
     when = {name: _json_time(name, value) for name, value in given.get("schedule", {}).items()}
     for argument, field in _WHEN.items():
         if argument in given:

@@ -1,7 +1,7 @@
-"""Every write of the rows of a task that is there: edit, pause, resume, cancel, delete.
+"""Every write of the rows of an existing task: edit, pause, resume, cancel, delete.
 
-Work that is already prepared or released is not known here: ``executions.changes.changing``
-wraps the verbs that must take it back, and every door calls those.
+This module does not know work that is already prepared or released: ``executions.changes.changing``
+wraps the verbs that must withdraw it, and every door calls those.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PAUSABLE = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 class Pause:
     """How a task pauses: until when (None: until resumed), why, and what resuming does.
 
-    ``held_by`` is the standing pause that it goes under, None for a pause of its own.
+    ``held_by`` is the standing pause that holds it, None for a pause of its own.
     """
 
     until: datetime | None = None
@@ -54,17 +54,17 @@ class Pause:
 
     @classmethod
     def under(cls, standing: StandingPause) -> Pause:
-        """Return how a task pauses that a standing pause holds; the end is the pause's own."""
+        """Return the pause of a task that a standing pause holds; the standing pause ends it."""
         return cls(note=standing.note, on_resume=standing.on_resume, held_by=standing.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the ledger keeps of a task whose definition changes.
+    """The state of the ledger for a task whose definition changes.
 
     ``taken_back`` instants left it or will be met again, and no longer count towards
-    ``max_occurrences``. ``unfinished`` says whether work stays that has to end. ``met`` is the
-    state that a one-time task owes to an execution which has begun its instant already.
+    ``max_occurrences``. ``unfinished``: some work stays that has to end. ``met`` is the state of
+    a one-time task from an execution that has already begun its instant.
     """
 
     taken_back: int = 0
@@ -73,7 +73,7 @@ class Standing:
 
 
 def spec_of(task: Task) -> Spec:
-    """Return the task's schedule, ready to be asked for instants; its calendars are read."""
+    """Return the specification of the task's schedule; read its calendars."""
     read = spec_reader([(task.tenant_id, task.schedule)])
     return read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
 
@@ -81,7 +81,7 @@ def spec_of(task: Task) -> Spec:
 def first_instant(task: Task, now: datetime, spec: Spec | None = None) -> datetime | None:
     """Return the first instant of the task's schedule from now on; ``spec`` where it is known.
 
-    A one-time task's instant stays what it is when it has just passed: it runs at once.
+    A one-time task keeps an instant that has just passed: it runs at once.
     """
     if task.type == TaskType.ONE_TIME:
         found = (spec or spec_of(task)).next_after(datetime.min.replace(tzinfo=now.tzinfo))
@@ -119,7 +119,7 @@ def revise_task(
 def revise_tasks(
     revised: Sequence[tuple[Task, Definition]], *, actor: Actor, now: datetime
 ) -> list[audit.Change]:
-    """Give locked tasks their next versions, whose instants are the same; return what to audit."""
+    """Give locked tasks their next versions with the same instants; return the audit changes."""
     before = [facts_of(task) for task, _ in revised]
     for task, definition in revised:
         task.version += 1
@@ -154,7 +154,7 @@ def revise_tasks(
 
 @transaction.atomic
 def restate_task(task: Task, standing: Standing, *, now: datetime) -> None:
-    """Let a locked task go on from now on, its calendars having changed; its version stays."""
+    """Recompute a locked task from now on after its calendars changed; its version stays."""
     task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
     _restate(task, standing, now)
     task.save(update_fields=["status"])
@@ -171,9 +171,9 @@ def require_resumable(
     task: Task,
     holder_of: Callable[[Task], StandingPause | None] = standing_pauses.current_holder,
 ) -> None:
-    """Raise Conflict for a task that has ended, or ``paused_by_pause`` for one that is held.
+    """Raise Conflict for an ended task, or ``paused_by_pause`` when a standing pause holds it.
 
-    ``holder_of`` answers as :func:`standing_pauses.current_holder`.
+    ``holder_of`` returns the same as :func:`standing_pauses.current_holder`.
     """
     if task.status not in PAUSABLE:
         raise Conflict(f"A task that is {task.status} cannot be resumed.")
@@ -200,7 +200,7 @@ def pause_task(
 ) -> None:
     """Pause a locked task; ``cursor`` is the first instant that left the ledger, if any did.
 
-    One that a standing pause holds gets a pause of its own, which outlasts the other. Raise
+    A task that a standing pause holds gets a pause of its own, which outlasts the other. Raise
     Conflict for a task that has ended.
     """
     require_pausable(task)
@@ -213,7 +213,7 @@ def pause_task(
 
 
 def paused(task_id: UUID, pause: Pause) -> audit.Change:
-    """Return what the audit log says of a task that paused."""
+    """Return the audit change of a task that paused."""
     after = {
         "until": pause.until,
         "note": pause.note,
@@ -224,7 +224,7 @@ def paused(task_id: UUID, pause: Pause) -> audit.Change:
 
 
 def take_pause(task: Task, pause: Pause, now: datetime) -> None:
-    """Let a task pause; nothing is written."""
+    """Set a task's fields to paused; write nothing."""
     task.paused_at = task.paused_at if task.status == TaskStatus.PAUSED else now
     task.status = TaskStatus.PAUSED
     task.paused_until = pause.until
@@ -235,11 +235,11 @@ def take_pause(task: Task, pause: Pause, now: datetime) -> None:
 
 @transaction.atomic
 def resume_task(task: Task, *, actor: Actor, now: datetime) -> bool:
-    """Resume a locked task; what fell into the pause is decided by its ``on_resume``.
+    """Resume a locked task; its ``on_resume`` decides on the instants of the pause.
 
-    Failures count anew from here on. A task that is not paused stays as it is, and one that an
-    open standing pause covers goes under that: return whether it resumed. The caller shares the
-    tenant's pauses. Raise Conflict for a task that has ended, or that a standing pause holds.
+    Failures count anew from here on. A task that is not paused stays as it is. A task that an open
+    standing pause covers is paused under it: return whether the task resumed. The caller must share
+    the tenant's pauses. Raise Conflict for a task that has ended, or that a standing pause holds.
     """
     require_resumable(task)
     if task.status != TaskStatus.PAUSED:
@@ -281,7 +281,7 @@ def delete_task(task: Task, *, actor: Actor, now: datetime) -> None:
 
 
 def deleted(task: Task) -> audit.Change:
-    """Return what the audit log says of a task that was deleted."""
+    """Return the audit change of a task that was deleted."""
     return audit.Change("task.deleted", "task", task.id, before=facts_of(task))
 
 
@@ -303,12 +303,12 @@ def _take_definition(task: Task, definition: Definition) -> None:
     last = task.last_run
     for column, value in columns_of(definition).items():
         setattr(task, column, value)
-    # Where the type is another, it stands elsewhere.
+    # A task of another type keeps it elsewhere.
     task.last_run = last
 
 
 def columns_of(definition: Definition) -> dict[str, Any]:
-    """Return what a task's own columns hold of its definition."""
+    """Return the values of a task's own columns from its definition."""
     return {
         "name": definition.name,
         "type": definition.type,
@@ -326,7 +326,7 @@ def columns_of(definition: Definition) -> dict[str, Any]:
 
 
 def _restate(task: Task, standing: Standing, now: datetime) -> None:
-    """Let a new schedule bring an ended task back; a cancelled one stays cancelled."""
+    """Set the next instant and the status; an ended task may return, a cancelled one stays so."""
     ended = task.status == TaskStatus.CANCELLED or standing.met
     task.next_run_at = None if ended else first_instant(task, now)
     if task.status in (TaskStatus.PAUSED, TaskStatus.CANCELLED):
@@ -340,7 +340,7 @@ def _restate(task: Task, standing: Standing, now: datetime) -> None:
 
 
 def facts_of(task: Task) -> dict[str, object]:
-    """Return what the audit log keeps of a task."""
+    """Return the facts that the audit log keeps of a task."""
     return {
         "name": task.name,
         "type": task.type,

@@ -1,7 +1,7 @@
 """The short form of a definition: the schedule at the top, the webhook inside the payload.
 
-:func:`as_long` turns a body of either form into the long one and says how an error's pointer
-reads in the form that the caller used. A body is in the short form when it has a schedule's
+:func:`as_long` turns a body of either form into the long one and translates an error's pointer
+into the form that the caller used. A body is in the short form when it has a schedule's
 field at the top, or a payload with ``webhook_url`` and no ``target``.
 """
 
@@ -31,8 +31,8 @@ Rename = Callable[[str], str]
 def as_long(body: Mapping[str, Any], errors: Errors) -> tuple[dict[str, Any], Rename]:
     """Return the body in the long form and the renaming of pointers into the body's own form.
 
-    What is wrong with the short form itself is noted with the caller's pointers; a mixture of
-    both forms raises InvalidInput.
+    Note errors of the short form itself with the caller's pointers. A mixture of both forms raises
+    InvalidInput.
     """
     marks = _short_marks(body)
     if not marks:

@@ -1,8 +1,8 @@
-"""Standing pauses: which tasks one covers, and which open one holds a task (A10).
+"""Standing pauses: which tasks one covers, and which open one holds a task.
 
-Creating, editing and resuming tasks ask here. What covers is said once, as a filter of tasks, so
-that a pause finds the same tasks when it begins as each new task finds pauses. Callers hold
-:func:`share` until they commit, and whoever begins a pause :func:`own`.
+Code that creates, edits and resumes tasks calls this. One filter of tasks defines what a pause
+covers, so that a pause that begins and a task that is new agree on it. Callers hold :func:`share`
+until they commit; a caller that begins a pause holds :func:`own`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SAID: Mapping[str, str] = {
 def share(tenant_id: UUID) -> None:
     """Keep pauses of the tenant from beginning until this transaction ends.
 
-    To be taken before any row, as whoever begins a pause does; others that share do not wait.
+    Take it before any row, as a caller that begins a pause does. Others that share do not wait.
     """
     rows(*sharing(tenant_id))
 
@@ -49,15 +49,15 @@ def share(tenant_id: UUID) -> None:
 def share_active(tenant_id: UUID) -> None:
     """Share the tenant's pauses, as :func:`share`; raise TenantSuspended for a suspended tenant.
 
-    Every door that makes work, or lets it start, asks here: a suspension that begins in this
-    moment waits for the transaction and finds what it made, or the door finds the suspension.
+    Every door that makes work, or lets it start, calls this. A suspension that begins in this
+    moment waits for the transaction and finds its work, or the door finds the suspension.
     """
     share(tenant_id)
     require_active(tenant_id)
 
 
 def sharing(tenant_id: UUID) -> tuple[str, dict[str, UUID]]:
-    """Return the statement of :func:`share`, for who goes on with another at once."""
+    """Return the statement of :func:`share`, for a caller that sends another one with it."""
     return "standing/share_pauses", {"tenant": tenant_id}
 
 
@@ -67,11 +67,11 @@ def own(tenant_id: UUID) -> None:
 
 
 def covered(tasks: TaskQuerySet, scope: str, value: str) -> TaskQuerySet:
-    """Return those of the tasks that a pause of this scope and value covers.
+    """Return the tasks that a pause of this scope and value covers, of those given.
 
-    A destination without a port is the host on every port; with one it is that port alone, where
-    80 and 443 are one. A pool is the one of that name, whether our own workers run it or others
-    lease from it.
+    A destination without a port is the host on every port; with a port it is that port alone,
+    where 80 and 443 are one. A pool is the one of that name, whether our own workers run it or
+    pull workers lease from it.
     """
     if scope == PauseScope.LABEL:
         return tasks.labelled(value)
@@ -86,7 +86,7 @@ def _calling(tasks: TaskQuerySet, value: str) -> TaskQuerySet:
     try:
         host, port = read_host_and_port(value)
     except HostError:
-        # Of a pause that an older version took.
+        # A pause from an older version may have such a value.
         return tasks.filter(destination=value)
     name = destination_name(host, port)
     if port is not None:
@@ -109,7 +109,7 @@ def holders(tenant_id: UUID, task_ids: Collection[UUID]) -> dict[UUID, Pause]:
 
 
 def holder_of(task: Task) -> Pause | None:
-    """Return the open pause that holds a task: the one that it is under, else the oldest."""
+    """Return the open pause that holds a task: its current one, else the oldest."""
     return current_holder(task) or holders(task.tenant_id, [task.id]).get(task.id)
 
 
@@ -125,7 +125,7 @@ def current_holder(task: Task) -> Pause | None:
 
 
 def current_holders(tasks: Collection[Task]) -> dict[UUID, Pause]:
-    """Return, of the tasks given, those of :func:`current_holder`, with that pause."""
+    """Return the tasks given that have a :func:`current_holder`, with that pause."""
     under: dict[UUID, list[UUID]] = {}
     for task in tasks:
         if task.pause_id is not None:
@@ -160,7 +160,7 @@ def read_value(scope: str, value: str) -> str:
 
 
 def _read_destination(value: str) -> str:
-    """Return the value as it is kept: a port that is written stays, since it says which one."""
+    """Return the value as it is stored; a given port stays, since it selects that port alone."""
     try:
         host, port = read_host_and_port(value)
     except HostError as error:

@@ -1,7 +1,7 @@
-"""Which numbers a task's versions have: its own count from 1, redirected ones from 2^30.
+"""The numbers of a task's versions: its own count from 1, redirected ones from 2^30.
 
 A redirected version holds the definition for the executions of one replay that goes into another
-place; ``redirection`` says what is in it. The task itself never has one.
+place; ``redirection`` makes it. The task itself never has one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: The statements that settle and end tasks leave redirected versions out and have the number, too.
+#: The statements that settle and end tasks leave redirected versions out; they repeat this number.
 FIRST_REDIRECTED = 2**30
 
 

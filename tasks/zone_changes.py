@@ -1,8 +1,8 @@
-"""What a new release of the zone database changes, and which instants of a task it moves (A4).
+"""The changes in a new release of the zone database, and the instants of a task that they move.
 
 The rules of every zone are stored as they were last followed. :func:`look` compares them with
 the installed ones; ``executions.changes.zone_recompute`` recomputes the tasks and then calls
-:func:`follow`, zone by zone, so that a check that dies goes on where it stopped.
+:func:`follow`, zone by zone, so that the next check continues where a failed one stopped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LIVE = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 
 @dataclass(frozen=True, slots=True)
 class ZoneChange:
-    """A zone whose offsets to come differ from those that its tasks were computed with."""
+    """A zone whose coming offsets differ from the offsets that its tasks were computed with."""
 
     name: str
     from_release: str
@@ -55,17 +55,17 @@ class ZoneChange:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the installed rules are against the recorded ones.
+    """The comparison of the installed rules with the recorded ones.
 
-    ``recorded`` is the newest release that was followed, empty before the first look.
-    ``behind`` says that this process runs on an older one and judges nothing.
+    ``recorded`` is the newest release that was followed, empty before the first check.
+    ``behind``: this process runs on an older release and compares nothing.
     """
 
     installed: str
     recorded: str
     behind: bool = False
     changes: Sequence[ZoneChange] = ()
-    #: Zones whose coming offsets are what they were, or that are seen for the first time.
+    #: Zones whose coming offsets have not changed, or that are checked for the first time.
     unchanged: Sequence[str] = ()
 
 
@@ -73,7 +73,7 @@ class Look:
 class Moved:
     """The first instants that differ within the year, and how many do.
 
-    ``complete`` is False when there were too many to compare them all.
+    ``complete`` is False when there were too many instants to compare them all.
     """
 
     before: datetime | None
@@ -83,15 +83,15 @@ class Moved:
 
 
 def recorded_release() -> str:
-    """Return the newest release that any zone was followed to; empty before the first look."""
+    """Return the newest release that any zone was followed to; '' before the first check."""
     return max(_recorded_releases(), key=_order, default="")
 
 
 def look(now: datetime, *, asked: bool = False) -> Look:
     """Compare the installed rules of every zone with the recorded ones.
 
-    Where the release is the recorded one nothing is read. A process on an older release than
-    the recorded one has not been upgraded yet, and follows nothing, unless it is ``asked`` to.
+    When the installed release is the recorded one, read no rules. A process on an older release
+    than the recorded one has not been upgraded yet; it compares nothing unless ``asked`` to.
     """
     installed, releases = release(), _recorded_releases()
     recorded = max(releases, key=_order, default="")
@@ -135,7 +135,7 @@ def follow(names: Iterable[str], now: datetime) -> None:
 def concerned(names: Iterable[str]) -> dict[str, list[UUID]]:
     """Return the tasks whose instants the zone decides, by zone, in the order of their ids.
 
-    These are the recurring ones that go by local time: by a cron expression, or by calendars.
+    These are the recurring tasks that follow local time: by a cron expression, or by calendars.
     """
     recurring = Task.objects.filter(type=TaskType.RECURRING, status__in=LIVE, deleted_at=None)
     by_zone = recurring.filter(schedule__timezone__in=list(names))
@@ -173,7 +173,7 @@ def compare(spec: Spec, change: ZoneChange, now: datetime, remaining: int | None
     for low, high in change.stretches:
         found = [one.between(low - MICROSECOND, high, left + 1) for one in under]
         if max(map(len, found)) > left:
-            # What lies beyond the last instant of a list that was cut off is not compared.
+            # Instants beyond the end of a list that was cut off are not compared.
             complete, high = False, min(part[-1].at for part in found if len(part) > left)
         old, new = (
             {one.at for one in part if not one.excluded and one.at <= min(high, end)}
@@ -189,7 +189,7 @@ def compare(spec: Spec, change: ZoneChange, now: datetime, remaining: int | None
 
 
 def record_move(task: Task, change: ZoneChange, moved: Moved) -> bool:
-    """Write a task's line of the report; return False when it stands there already."""
+    """Write a task's line of the report; return False when the line exists already."""
     _, made = ZoneMove.objects.get_or_create(
         task=task,
         zone=change.name,
@@ -205,7 +205,7 @@ def record_move(task: Task, change: ZoneChange, moved: Moved) -> bool:
 
 
 def present_zone_move(move: ZoneMove) -> dict[str, Any]:
-    """Return a move as the API answers it."""
+    """Return a move as the API shows it."""
     return {
         "id": str(move.id),
         "task_id": str(move.task_id),
@@ -252,7 +252,7 @@ def _differing(old: Zone, new: Zone, low: int, high: int) -> list[tuple[int, int
 def _stretches(
     differing: Iterable[tuple[int, int]], now: datetime
 ) -> Iterable[tuple[datetime, datetime]]:
-    """Widen the stretches, join those that meet, and leave the next year of them."""
+    """Widen the stretches, join those that meet, and cut them to the next year."""
     joined: list[tuple[datetime, datetime]] = []
     for start, end in differing:
         low = max(now, EPOCH + start * _SECOND - _BESIDE)
@@ -265,7 +265,7 @@ def _stretches(
 
 
 def _last(spec: Spec, now: datetime, remaining: int | None) -> datetime:
-    """Return until when the task has occurrences left."""
+    """Return the moment until which the task has occurrences left."""
     if remaining is None or remaining > _MOST:
         return now + YEAR
     left = spec.between(now - MICROSECOND, now + YEAR, remaining)

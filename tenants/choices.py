@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-#: What a key may be allowed to do, stored as an array of these words; none implies another.
+#: Permissions of a key, stored as an array of these words; none implies another.
 SCOPES = ("read", "write", "operate", "worker", "admin")
 
 

@@ -1,6 +1,6 @@
 """Signing secrets as text: made, sealed for a tenant, opened again.
 
-Knows no database: workers open here what travelled with the work.
+Knows no database: workers open the secrets that came with their executions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The suspension of a tenant: who follows it, and the error that every door answers.
+"""The suspension of a tenant: its followers, and the error that every door returns.
 
-``services.tenants`` writes it. What it does to work is known further up: apps above follow it in
-the same transaction, so that no moment sees the one without the other.
+``services.tenants`` writes it. Apps above define its effect on work: they follow it in the same
+transaction, so that no reader sees the one without the other.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class TenantSuspended(Forbidden):
 
 
 def follow(suspended: Follower, resumed: Follower) -> None:
-    """Register what happens to an app's rows when a tenant is suspended and when it is resumed."""
+    """Register an app's functions for a tenant's suspension and for its resumption."""
     if (suspended, resumed) not in _followers:
         _followers.append((suspended, resumed))
 
 
 def tell_suspended(tenant_id: UUID, actor: Actor) -> None:
-    """Tell each follower that the tenant is suspended; also again, to mend what is missing."""
+    """Call each follower for a suspension; a repeated call adds missing parts."""
     for suspended, _ in _followers:
         suspended(tenant_id, actor)
 
 
 def tell_resumed(tenant_id: UUID, actor: Actor) -> None:
-    """Tell each follower that the tenant is no longer suspended."""
+    """Call each follower for a resumption."""
     for _, resumed in _followers:
         resumed(tenant_id, actor)
 
@@ -51,7 +51,7 @@ def is_suspended(tenant_id: UUID) -> bool:
 
 
 def suspended_tenants() -> QuerySet[Tenant, UUID]:
-    """Return the ids of the suspended tenants, for statements that leave theirs out."""
+    """Return the ids of the suspended tenants, for statements that leave out their rows."""
     return Tenant.objects.filter(suspended_at__isnull=False).values_list("pk", flat=True)
 
 

@@ -1,4 +1,4 @@
-"""The append-only tables (domain events, audit entries) and the places of those who read them."""
+"""The append-only tables (domain events, audit entries) and the cursors of their consumers."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ class AuditEntry(models.Model):
     """Who changed what, when and from where; rows are never changed or deleted (a trigger).
 
     ``before`` and ``after`` are canonical JSON as text, because the hash covers their exact
-    bytes and jsonb would rewrite numbers. Plain ids, no foreign keys: an entry outlives what it
-    describes.
+    bytes and jsonb would rewrite numbers. Plain ids, no foreign keys: an entry outlives the
+    object that it describes.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -50,7 +50,7 @@ class AuditEntry(models.Model):
 class AuditChain(models.Model):
     """Begin and end of a tenant's chain; the end, its highest ``sequence``, shows a cut-off tail.
 
-    Each end is a new row in place of the last one.
+    A new row replaces the last end.
     """
 
     id = models.BigAutoField(primary_key=True)

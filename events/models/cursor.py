@@ -8,8 +8,8 @@ from django.db import models
 class EventCursor(models.Model):
     """One row per consumer: everything before (``xid``, ``event_id``) has been handled.
 
-    ``read_at`` is when it had last read all there was. Whatever it has not read was written by a
-    transaction that ran then or began later, which bounds the days it has to look at.
+    ``read_at`` is when the consumer had last read every event. A transaction that ran then or
+    began later wrote each unread event, which bounds the days that the consumer has to read.
     """
 
     consumer = models.CharField(primary_key=True, max_length=40)

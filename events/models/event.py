@@ -17,10 +17,10 @@ class Event(models.Model):
 
     A row names one subject, or a batch: every execution of one tenant that one statement moved,
     in ``subjects``, each with its task at the same place of ``tasks``. Common moves of executions
-    (:data:`BATCHED`) are batches, all else is single.
+    (:data:`BATCHED`) are batches, all other rows are single.
 
-    Plain ids and no foreign keys: an event outlives what it describes. The table is partitioned
-    by day on ``id`` (version 7, made by the database); ``xid`` orders readers safely behind
+    Plain ids, no foreign keys: an event outlives the object that it describes. The table is
+    partitioned by day on ``id`` (version 7, made by the database). By ``xid`` readers stay behind
     transactions that commit late.
     """
 

@@ -4,7 +4,7 @@
 SELECT pg_advisory_xact_lock(hashtextextended(%(tenant)s::uuid::text, 727303))
 
 -- name: begin_chain
--- A tenant's chain before its first entry; keeps the one that is there. Index audit_end_is_unique.
+-- Makes a tenant's chain before its first entry; keeps an existing one. Index audit_end_is_unique.
 INSERT INTO audit_chains (tenant_id, sequence, hash)
 SELECT %(tenant)s::uuid, 0, %(hash)s::bytea
 WHERE NOT EXISTS (
@@ -12,10 +12,10 @@ WHERE NOT EXISTS (
 ON CONFLICT (tenant_id, sequence) DO NOTHING
 
 -- name: append
--- Appends entries behind the end of the tenant's chain, which lock_chain has locked, and writes a
--- new end in place of it: the newest is found first, however many are gone that a transaction which
--- stays open may still see. Hashed here, so that it is locked for no question and answer more. An
--- entry without an end to follow has no number, which the table refuses. Index audit_end_is_unique.
+-- Appends entries after the end of the tenant's chain, which lock_chain has locked, and replaces
+-- the end by a new row. The descending read finds the newest end first, even if an open transaction
+-- keeps many deleted ends. The hash is computed here, so that the lock lasts no extra round trip.
+-- Without an end an entry has no number, and the table refuses it. Index audit_end_is_unique.
 WITH RECURSIVE ended AS MATERIALIZED (
     SELECT id, sequence, hash FROM audit_chains WHERE tenant_id = %(tenant)s
     ORDER BY sequence DESC LIMIT 1

@@ -1,7 +1,7 @@
 -- name: append
--- Appends events in the caller's transaction, in the order given. Nothing is written while
--- today's table is missing: a person's change must not fail for want of its event. All take one
--- random id and count it on: PostgreSQL may read a device for each.
+-- Appends events in the caller's transaction, in the order given. Writes nothing while today's
+-- table is missing: a person's change must not fail because its event cannot be stored. All ids
+-- count up from one random id, because PostgreSQL may read a device for each random value.
 INSERT INTO events (id, tenant_id, name, subject_id, task_id, data)
 SELECT ((SELECT left(uuidv7()::text, 28))
         || encode(int4send(row_number() OVER ()::integer), 'hex'))::uuid,
@@ -11,37 +11,38 @@ WHERE to_regclass('events_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YY
       IS NOT NULL
 
 -- name: begin
--- A new consumer begins with what is not finished now. Keeps the place of one that is there.
+-- Starts a new consumer at the oldest transaction that still runs. Keeps an existing cursor.
 INSERT INTO event_cursors (consumer, xid, event_id, read_at)
 VALUES (%(consumer)s, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
         '00000000-0000-0000-0000-000000000000', now())
 ON CONFLICT (consumer) DO NOTHING
 
 -- name: place
--- Where a consumer stands, without a lock; and what the clock and the transactions say now.
+-- Returns a consumer's cursor without a lock, the current transaction bounds and the time.
 SELECT xid, event_id, read_at, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint, now()
 FROM event_cursors WHERE consumer = %(consumer)s
 
 -- name: lock_place
--- The same, locked against others that read as this consumer; nothing while one of them does.
+-- Returns the same and locks the cursor; returns no row while another process reads as this
+-- consumer.
 SELECT xid, event_id, read_at, pg_snapshot_xmin(pg_current_snapshot())::text::bigint,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint, now()
 FROM event_cursors WHERE consumer = %(consumer)s
 FOR UPDATE SKIP LOCKED
 
 -- name: has_news
--- Whether anything lies between a consumer's place and the oldest running transaction. Index
--- events_cursor_idx of the few days that the ids allow.
+-- Returns whether an event lies between a consumer's place and the oldest running transaction.
+-- Index events_cursor_idx of the few days that the ids allow.
 SELECT EXISTS (
     SELECT 1 FROM events e
     WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
       AND e.id >= %(low)s AND e.id < %(high)s)
 
 -- name: read
--- The events between a place and the oldest running transaction, below which nothing can be
--- added any more: a plain cursor over ids would skip what commits late. Index events_cursor_idx
--- of the few days that the ids allow. A batch is one row and is never cut: the limit counts rows.
+-- Returns the events between a place and the oldest running transaction. No event can be added
+-- below that transaction; a plain cursor over ids would skip events that commit late. Index
+-- events_cursor_idx of the few days that the ids allow. The limit counts rows and cuts no batch.
 SELECT e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.subjects, e.tasks, e.data, e.at,
        e.xid::text::bigint
 FROM events e
@@ -50,11 +51,11 @@ WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::
 ORDER BY e.xid, e.id LIMIT %(limit)s
 
 -- name: read_named
--- The same, of which only the events with one of the names come out, with the last event's place
--- and the number of all of them; one row without an event when none has such a name.
+-- Reads the same rows, but returns only events with one of the names, with the last row's place and
+-- the number of all rows. Returns one row without an event when no event has such a name.
 WITH batch AS MATERIALIZED (
     SELECT e.xid, e.id, e.tenant_id, e.name, e.subject_id, e.task_id, e.data, e.at,
-           -- Arrays of other names are not carried along.
+           -- Leave out the arrays of other names.
            CASE WHEN e.name = ANY(%(names)s) THEN e.subjects END AS subjects,
            CASE WHEN e.name = ANY(%(names)s) THEN e.tasks END AS tasks
     FROM events e
@@ -71,8 +72,8 @@ FROM last LEFT JOIN batch b ON b.name = ANY(%(names)s)
 ORDER BY b.xid, b.id
 
 -- name: tally
--- The same rows as numbers per tenant and name, a batch being one row, with the last event's place and the number of
--- all of them; for consumers to whom it is enough that something happened.
+-- Returns the same rows as counts per tenant and name, where a batch is one row, with the last
+-- event's place and the number of all rows. For consumers that need no single event.
 WITH batch AS MATERIALIZED (
     SELECT e.xid, e.id, e.tenant_id, e.name FROM events e
     WHERE (e.xid, e.id) > (%(xid)s::text::xid8, %(event)s) AND e.xid < %(horizon)s::text::xid8
@@ -87,6 +88,6 @@ FROM batch b CROSS JOIN last
 GROUP BY b.tenant_id, b.name, last.id, last.total, last.xid
 
 -- name: advance
--- Moves a consumer, which holds the lock of its place, past what it has handled.
+-- Moves a consumer, which holds the lock of its cursor, past the events that it has handled.
 UPDATE event_cursors SET xid = %(xid)s, event_id = %(event)s, read_at = %(read_at)s
 WHERE consumer = %(consumer)s

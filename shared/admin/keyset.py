@@ -1,8 +1,8 @@
 """Lists of the admin that cost the same on a thousand rows and on a hundred million.
 
-A page goes on from the last key (``?before=``), never by OFFSET, and nothing is counted. A page
-looks through a bounded number of rows (``WINDOW``): when a rare filter finds nothing among
-them, the page says how far it has looked and goes on from there.
+A page continues from the last key (``?before=``), never by OFFSET, and counts nothing. A page
+searches a bounded number of rows (``WINDOW``): when a rare filter matches none of them, the
+page shows how far it has searched and the next page continues from there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet, prefetch_related_objects
 from django.http import HttpRequest
 
 BEFORE = "before"
-#: How many rows one page looks through at most.
+#: Maximum number of rows that one page searches.
 WINDOW = 50_000
 
 
@@ -46,7 +46,7 @@ class KeysetChangeList(ChangeList):
 
     @property
     def _door(self) -> Any:
-        """Return the ``ProductAdmin`` that this is a list of."""
+        """Return the ``ProductAdmin`` whose list this is."""
         return self.model_admin
 
     def get_queryset(
@@ -114,7 +114,7 @@ class KeysetChangeList(ChangeList):
         return [opts.pk if name == "pk" else opts.get_field(name) for name in self._key]
 
     def _end_of_window(self, before: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
-        """Return the oldest key that this page looks at; None when it looks at all there are."""
+        """Return the oldest key that this page searches; None when it searches all rows."""
         if self._door.search_by_key and uuid_or_none(self.query):
             return None
         asked = self.params
@@ -138,7 +138,7 @@ def _newest_first(key: tuple[str, ...]) -> list[str]:
 def _beyond(key: tuple[str, ...], values: tuple[Any, ...], way: str) -> Q:
     """Return the condition that a key is less (``lt``) or greater (``gt``) than this one.
 
-    The first field bounds the whole, so that an index that begins with it is read from there.
+    The first field bounds the whole, so that a read of an index on it starts there.
     """
     (name, *names), (value, *others) = key, values
     if not names:

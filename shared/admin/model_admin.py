@@ -1,8 +1,8 @@
 """The admin of every model: bounded lists, read-only fields, nothing sealed on any page.
 
-What a service owns is not edited here. Actions and the few forms call the services that the API
-calls, so that audit and fencing hold; whoever may change a model may act on its rows, in every
-tenant: the admin is the deployment's door.
+Fields that a service owns are not edited here. Actions and the few forms call the services that
+the API calls, so that audit and fencing hold. A user who may change a model may act on its rows
+in every tenant: the admin is the deployment's door.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def link(path: str, text: Any) -> str:
 class ProductAdmin(_ModelAdmin):
     """A list and a page to look at; subclasses add actions, or open fields to editing.
 
-    ``list_key`` names the fields by which the list goes, newest first, as an index has them;
+    ``list_key`` names the fields that order the list, newest first, as an index has them;
     ``list_scopes`` the filters that an index serves (parameter -> column);
-    ``list_prefetch`` the related rows that a page reads in one query each; ``search_by_key``
-    says that an index answers a search for an id, which then looks at every row.
-    ``console_kind`` is which page of the console shows a row; ``noun`` the singular and plural,
-    where Django would make up wrong ones.
+    ``list_prefetch`` the related rows that a page reads in one query each. With
+    ``search_by_key`` an index answers a search for an id, so the search covers every row.
+    ``console_kind`` is the kind of console page that shows a row; ``noun`` the singular and
+    plural, where Django would make up wrong ones.
     """
 
     show_full_result_count = False
@@ -78,7 +78,7 @@ class ProductAdmin(_ModelAdmin):
 
     @admin.display(description="Id")
     def short_id(self, row: Any) -> str:
-        """Return the id's last digits, which tell rows apart; the whole of it shows on hover."""
+        """Return the id's last digits, which tell rows apart; the whole id shows on hover."""
         return format_html('<code title="{}">…{}</code>', row.pk, str(row.pk)[-12:])
 
     @admin.display(description="Console")
@@ -93,11 +93,11 @@ class ProductAdmin(_ModelAdmin):
         return console_path(self.console_kind, obj.pk)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[KeysetChangeList]:
-        """Return the list that neither counts nor skips."""
+        """Return the list class that neither counts nor uses OFFSET."""
         return KeysetChangeList
 
     def get_queryset(self, request: HttpRequest) -> models.QuerySet[Any]:
-        """Return the rows without what is sealed or hashed, which no page shows."""
+        """Return the rows without sealed and hashed columns, which no page shows."""
         return super().get_queryset(request).defer(*_binary(self.model))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
@@ -153,16 +153,16 @@ class ProductAdmin(_ModelAdmin):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow whoever may view the model, or change it."""
+        """Allow users who may view the model, or change it."""
         return self.has_operate_permission(request) or super().has_view_permission(request, obj)
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
-        """Allow actions to whoever may change the model."""
+        """Allow actions to users who may change the model."""
         opts = self.opts
         return bool(request.user.has_perm(f"{opts.app_label}.change_{opts.model_name}"))
 
     def actor(self, request: HttpRequest) -> Actor:
-        """Return who acts."""
+        """Return the actor of the request."""
         return actor_of(request)
 
     def describe(self, row: Any) -> str:
@@ -203,7 +203,7 @@ class ProductAdmin(_ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> Any:
-        """Show the list under the name of what is in it."""
+        """Show the list under the plural name of its rows."""
         title = capfirst(str(self.opts.verbose_name_plural))
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
 

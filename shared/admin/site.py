@@ -27,5 +27,5 @@ def label_site() -> None:
     admin.site.site_header = "Punctual admin"
     admin.site.index_title = "Administration"
     admin.site.site_url = None
-    # Lists need the width; the index and the breadcrumbs lead everywhere.
+    # Lists need the width; the index and the breadcrumbs reach every page.
     admin.site.enable_nav_sidebar = False

@@ -1,8 +1,8 @@
 """Actions of the admin: each row through its service, in a transaction of its own.
 
-A refusal of one row does not undo the others: the answer counts what was done, what was
-skipped and why, and what failed. What cannot be taken back asks first. All rows that match a
-filter are the work of the console's bulk jobs, not of one request.
+A refusal of one row does not undo the others: the answer counts the rows that were done, skipped
+and failed, with reasons. An action that cannot be undone asks for confirmation first. To act on
+all rows that match a filter is the work of the console's bulk jobs, not of one request.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from shared.exceptions import Conflict, PunctualError
 
 log = logging.getLogger(__name__)
 
-#: The field of a confirmation page that says that it was confirmed.
+#: The field of a confirmation page that marks it as confirmed.
 CONFIRMED = "confirmed"
 _SHOWN = 5
 _REASONS = 3
 
 
 class NoteForm(forms.Form):
-    """Why somebody does it."""
+    """The person's reason for the action."""
 
     note = forms.CharField(
         max_length=1000, required=False, widget=forms.Textarea(attrs={"rows": 2, "cols": 60})
@@ -45,8 +45,8 @@ class NoteForm(forms.Form):
 class Verb:
     """An action: what it does to one row, and how it is put in words.
 
-    ``skip`` says why a row is left as it is, or nothing. ``warning`` is what a person reads
-    before it is done; without one it is done at once.
+    ``skip`` returns why a row stays as it is, or ''. A person confirms the ``warning`` before the
+    action runs; without a warning it runs at once.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Verb:
 
 @dataclass
 class Outcome:
-    """What came of an action over some rows."""
+    """The result of an action over some rows."""
 
     done: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
@@ -124,7 +124,7 @@ def admin_action(verb: Verb) -> Callable[[Any, HttpRequest, QuerySet[Any]], Http
 
 
 def chosen_keys(request: HttpRequest, pk: Any) -> list[Any]:
-    """Return the keys that were ticked; raise ValidationError for one that is none."""
+    """Return the keys that were ticked; raise ValidationError for an invalid one."""
     given = request.POST.getlist(ACTION_CHECKBOX_NAME)
     keys = [pk.to_python(value) for value in given]
     if None in keys:

@@ -1,7 +1,7 @@
-"""Bounds the processor time of reading: libraries are stopped in the middle of whatever they do.
+"""Bounds the processor time of reading: a timer stops a library at any point of its work.
 
-A rule may have no next day, and a library looks for it for minutes. A timer interrupts it by an
-exception that no library catches. For the main thread of a process that reads one file.
+A rule may have no next day, and a library searches for it for minutes. The timer interrupts it by
+an exception that no library catches. For the main thread of a process that reads one file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-#: The timer goes off again and again: an exception is lost where it meets a destructor.
+#: The timer fires repeatedly: an exception that is raised in a destructor is lost.
 _AGAIN_SECONDS = 0.05
 
 

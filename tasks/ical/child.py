@@ -1,4 +1,4 @@
-"""The process that reads one iCalendar file: the request from stdin, what was found to stdout.
+"""The process that reads one iCalendar file: the request from stdin, the result to stdout.
 
 Started by ``reading`` with ``python -m``; it has no database, no settings and no secret. It bounds
 itself before it reads a byte of the file: the kernel ends it when its own timers do not.

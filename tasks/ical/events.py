@@ -1,4 +1,4 @@
-"""One VEVENT, read: when it starts, how long it takes, what its repetitions follow from."""
+"""One VEVENT, read: when it starts, how long it takes, and the rules of its repetitions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Event:
     length: Length
     sequence: int
     cancelled: bool
-    #: The instance that the event takes the place of, and whether of all later ones too.
+    #: The instance that the event replaces, and whether it replaces all later ones too.
     replaces: Moment | None = None
     and_later: bool = False
     rules: list[Property] = field(default_factory=list)
     except_rules: list[Property] = field(default_factory=list)
     more: list[tuple[datetime, Length | None]] = field(default_factory=list)
     less: set[datetime] = field(default_factory=set)
-    #: What was read otherwise than written.
+    #: Values that were read otherwise than written, in sentences.
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -51,7 +51,7 @@ class Event:
 
 
 def source_of(component: Component) -> Source:
-    """Return by what a report names an event: its line, its summary and its UID."""
+    """Return the name of an event in a report: its line, its summary and its UID."""
     return Source(component.number, _text(component, "SUMMARY"), _text(component, "UID"))
 
 
@@ -102,7 +102,7 @@ def _length(component: Component, start: Moment, zones: FindZone) -> Length:
         if length == Length(0, timedelta()):
             raise NotRead("it takes no time")
         return length
-    # A day that is begun is a day; an event that ends on its first day is on that day.
+    # A started day counts as a day; an event that ends on its first day is on that day.
     days = length.days + -(-length.rest // timedelta(days=1))
     return Length(max(1, days), timedelta())
 

@@ -1,7 +1,7 @@
 """Reads one iCalendar file: whole-day events as dates, timed ones as windows.
 
-Events without repetitions are read first, so that none of them is lost to one whose rule takes all
-the time. Whatever cannot be used is left out by itself, with its line and the reason.
+Events without repetitions are read first, so that an event whose rule takes all the time costs
+none of them. Each entry that cannot be used is left out alone, with its line and the reason.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Read = TypeVar("_Read")
 def read_file(
     raw: bytes, *, now: datetime, charset: str = "", limits: Limits | None = None
 ) -> Found:
-    """Return what the bytes of a file say; raise NotIcal where they are no iCalendar file."""
+    """Return the content of a file; raise NotIcal where the bytes are no iCalendar file."""
     limits = limits or Limits()
     reader = _FileReader(now, limits)
     try:
@@ -49,7 +49,7 @@ def read_file(
 
 
 class _FileReader:
-    """Collects what the calendars of a file say."""
+    """Collects the days and windows of a file's calendars."""
 
     def __init__(self, now: datetime, limits: Limits) -> None:
         self.budget = Budget(limits.file_seconds, limits.event_seconds)
@@ -79,7 +79,7 @@ class _FileReader:
         self._note(calendar, zones)
 
     def finish(self) -> Found:
-        """Return all that was found."""
+        """Return the days, the windows and the remarks."""
         self._found.dates = self._dates.kept()
         self._found.windows = self._windows.kept()
         for source, reason in (*self._dates.dropped(), *self._windows.dropped()):
@@ -100,7 +100,7 @@ class _FileReader:
         return self._guarded(source, partial(read_event, part, source, zones.find))
 
     def _read_group(self, group: list[Event]) -> None:
-        """Read the events of one UID: those of the last version, and what replaces instances."""
+        """Read the events of one UID: the last versions, and the events that replace instances."""
         masters = self._last_versions([one for one in group if one.replaces is None])
         replacing = self._last_versions([one for one in group if one.replaces is not None])
         for master in masters:
@@ -130,7 +130,7 @@ class _FileReader:
         (self._dates if event.start.is_day else self._windows).add(spans or ())
 
     def _guarded(self, source: Source, read: Callable[[], _Read]) -> _Read | None:
-        """Return what reading gives, or nothing for an event that is left out, and say why."""
+        """Return the result of ``read``; note the reason and return None for an event left out."""
         try:
             with self.budget.limited():
                 return read()

@@ -1,4 +1,4 @@
-"""What reading an iCalendar file found, as the process that reads sends it to the one that asks.
+"""The result of reading an iCalendar file, as the reading process sends it to its caller.
 
 Plain values only: neither side needs the other's libraries.
 """
@@ -43,7 +43,7 @@ class Remark:
     reason: str
 
     def present(self) -> dict[str, Any]:
-        """Return the remark as the API answers it."""
+        """Return the remark as the API shows it."""
         return {**asdict(self.source), "reason": self.reason}
 
 
@@ -108,7 +108,7 @@ class Found:
 
     @classmethod
     def load(cls, document: dict[str, Any]) -> Found:
-        """Return what :meth:`dump` wrote."""
+        """Return the days, windows and remarks that :meth:`dump` wrote."""
         sources = [Source(*one) for one in document["sources"]]
         return cls(
             [(date.fromisoformat(day), sources[place]) for day, place in document["dates"]],

@@ -2,7 +2,7 @@
 
 Only the form is read here, from bytes: any of the usual encodings and line ends, with lines folded
 anywhere, even within a character. Lines that days and windows do not need are dropped unread, so a
-picture in an attachment costs nothing. What is broken spoils its own event alone.
+picture in an attachment costs nothing. A broken line spoils its own event alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tasks.ical.found import NotIcal
 
 #: Longer than any list of dates that a calendar can hold.
 LONGEST_LINE = 200_000
-#: Components within components beyond this depth are passed over.
+#: Components nested deeper than this are skipped.
 _DEEPEST = 16
 _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _NAME = re.compile(r"\s*([A-Za-z0-9-]+)\s*[;:]")
@@ -28,12 +28,12 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
-    # Without a mark, the two bytes of the first letter say which UTF-16 it is.
+    # Without a mark, the two bytes of the first letter show which UTF-16 it is.
     (b"B\0", "utf-16-le"),
     (b"\0B", "utf-16-be"),
 )
 _RULES = frozenset({"DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO"})
-#: What an event's time follows from; without one of these lines it would be another time.
+#: Properties that decide an event's time; without one of these lines it would be another time.
 DECISIVE = frozenset(
     {
         *("DTSTART", "DTEND", "DURATION", "RRULE", "EXRULE", "RDATE", "EXDATE"),
@@ -113,7 +113,7 @@ def plain_text(value: str, longest: int) -> str:
 
 
 class _Reader:
-    """Sorts lines into components; a component that is never ended spoils no other."""
+    """Sorts lines into components; a component without an END spoils no other."""
 
     def __init__(self) -> None:
         self.calendars: list[Calendar] = []
@@ -156,7 +156,7 @@ class _Reader:
             self._open[-1].stray = self._open[-1].stray or number
 
     def _needs(self, name: str) -> bool:
-        """Return whether the open component is not the same without a property."""
+        """Return whether the open component needs the property."""
         if not self._open or self._too_deep or name in ("SUMMARY", "UID"):
             return False
         return name in _READ.get(self._open[-1].name, ())
@@ -182,7 +182,7 @@ class _Reader:
             self._add(Component(number, name))
 
     def _return_to_calendar(self, number: int) -> None:
-        """Close what an event cannot stand in; an event after the end of a calendar is its own."""
+        """Close components that hold no events; an event after a calendar's end belongs to it."""
         self._too_deep = 0
         if self._open:
             self._close_above("VCALENDAR", f"line {number} begins an event")
@@ -229,9 +229,9 @@ def _in_utf8(raw: bytes, charset: str) -> bytes:
 
 
 def _unfolded(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield logical lines: a line that begins with a blank goes on with the one before.
+    """Yield logical lines: a line that begins with a blank continues the one before.
 
-    Empty lines are passed over, also before a folded part: some programs double all line ends.
+    Empty lines are skipped, also before a folded part: some programs double all line ends.
     """
     started, parts = 0, [b""]
     for number, found in enumerate(_LINE.finditer(raw), 1):
@@ -249,7 +249,7 @@ def _unfolded(raw: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _decoded(content: bytes) -> str:
-    """Return a line as text: UTF-8, or else what old Windows programs write."""
+    """Return a line as text: UTF-8, or else the encoding of old Windows programs."""
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
 """Keeps the days or windows that are nearest to today, where there are more than a calendar holds.
 
-Rules without an end give more days than can be kept. The coming ones count first, then the last of
-the past ones; each event that loses some is named.
+Rules without an end give more days than can be kept. Coming days count first, then the latest of
+the past ones; a remark names each event that loses some.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Item = tuple[Any, ...]
 
 
 class Nearest:
-    """Takes any number of days, or of windows, and keeps as many as there may be."""
+    """Takes any number of days, or of windows, and keeps at most a given number."""
 
     def __init__(self, today: date, most: int, what: str, why: str) -> None:
         self._today = today
@@ -30,7 +30,7 @@ class Nearest:
         self._dropped: Counter[Source] = Counter()
 
     def add(self, items: Iterable[Item]) -> None:
-        """Take some more; of one that is there already the first event with a name counts."""
+        """Take some more; of the same item twice the first event with a name counts."""
         for *span, source in items:
             known = self._sources.setdefault(tuple(span), source)
             if not known.name and source.name:
@@ -39,7 +39,7 @@ class Nearest:
             self._drop()
 
     def kept(self) -> list[Item]:
-        """Return what is kept, oldest first."""
+        """Return the items that are kept, oldest first."""
         self._drop()
         return [(*span, source) for span, source in sorted(self._sources.items())]
 

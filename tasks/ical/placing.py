@@ -18,8 +18,8 @@ _RULES = LocalRules()
 def instant_of(zone: Zone, local: datetime) -> datetime | None:
     """Return the instant of a local time; None outside of the years that calendars cover.
 
-    A time that the clocks jump over has the offset from before the gap, one that comes twice is
-    the first (RFC 5545, 3.3.5).
+    A time that the clocks jump over has the offset from before the gap; of a time that occurs
+    twice it is the first (RFC 5545, 3.3.5).
     """
     wall = (local - _NAIVE_EPOCH) // SECOND
     placed = place(zone, wall, _RULES)

@@ -1,4 +1,4 @@
-"""Reads iCalendar files of strangers, each in a process of its own that is stopped in time.
+"""Reads untrusted iCalendar files, each in a process of its own that is stopped in time.
 
 Every door calls :func:`read_ical`, before it opens a transaction. A process reads two files at a
 time: each takes a thread of the web process, and a tenant can make a file take long.
@@ -32,7 +32,7 @@ _turns = threading.BoundedSemaphore(_AT_A_TIME)
 def read_ical(
     raw: bytes, *, now: datetime, charset: str = "", limits: Limits | None = None
 ) -> Found:
-    """Return what an iCalendar file says.
+    """Return the days, windows and remarks of an iCalendar file.
 
     Raise InvalidInput for bytes that are no iCalendar file, TooLarge, and Unavailable while other
     files are being read.
@@ -73,7 +73,7 @@ def _ask(question: bytes) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, str]:
-    """Return what the process needs to find its modules; none of our secrets."""
+    """Return the variables that the process needs to find its modules; none of our secrets."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     return {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
 

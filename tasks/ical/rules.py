@@ -1,7 +1,7 @@
 """Recurrence rules of a file, checked and put into local time before a library follows them.
 
-``icalendar`` reads the parts of a rule, but passes over parts that it does not understand, and
-``dateutil`` never ends on some values. A rule that says something else than it seems to is refused.
+``icalendar`` reads the parts of a rule, but skips parts that it does not understand, and
+``dateutil`` never ends on some values. A rule that a library would misread is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tasks.ical.values import NotRead, Property
 _SHOWN = 40
 _LARGEST = 999_999
 _MOST_VALUES = 400
-#: From and to of the numbers in each part; those with a minus count from the end.
+#: Lowest and highest number in each part; negative numbers count from the end.
 _NUMBERS = {
     "COUNT": (1, 10**9, False),
     "INTERVAL": (1, _LARGEST, False),
@@ -42,7 +42,7 @@ Localize = Callable[[date], datetime]
 
 
 def read_rule(item: Property, localize: Localize) -> str:
-    """Return the rule of a property with its end in local time; nothing where it is empty.
+    """Return the rule of a property with its end in local time; '' where it is empty.
 
     Raise NotRead where the rule is not what RFC 5545 describes.
     """
@@ -75,7 +75,7 @@ def day_end(day: date) -> datetime:
 def follow(rule: str, start: datetime, last: datetime) -> Iterator[datetime]:
     """Yield the local times of a rule from ``start`` to ``last``, oldest first.
 
-    Without end for a rule that never meets a day: the caller has to stop it.
+    Never returns for a rule that never meets a day: the caller has to stop it.
     """
     try:
         for local in rrulestr(rule, dtstart=start):

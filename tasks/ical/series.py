@@ -1,9 +1,9 @@
-"""What the events of one UID give together: the starts of its repetitions, and their lengths.
+"""The repetitions that the events of one UID give together: their starts and lengths.
 
-``recurring_ical_events`` follows rules, additional dates and replaced instances. It is given local
+``recurring_ical_events`` follows rules, additional dates and replaced instances. It gets local
 times without a zone, since it adds up durations in local time, which is an hour wrong on the night
-that the clocks change; and each rule is counted first, since it collects all that a rule gives
-before it answers.
+that the clocks change. Each rule is counted first, since the library collects all instances of a
+rule before it returns.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UID = "series"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Between which days repetitions are followed, and how many of one rule are too many."""
+    """The days between which repetitions are followed, and the most that one rule may give."""
 
     first: date
     last: date
@@ -46,7 +46,7 @@ class Instance:
 
 
 def instances(master: Event, replacing: Sequence[Event], reach: Reach) -> list[Instance]:
-    """Return the instances of an event that no other event stands for; raise NotRead.
+    """Return the instances of an event that no other event replaces; raise NotRead.
 
     ``replacing`` are the events with its UID that take the place of one instance, or of one and
     all later ones.
@@ -54,7 +54,7 @@ def instances(master: Event, replacing: Sequence[Event], reach: Reach) -> list[I
     if not master.repeats and not replacing:
         return [Instance(master.start, master.length)]
     if any(one.and_later and one.start.is_day != master.start.is_day for one in replacing):
-        raise NotRead("an event that replaces its later ones makes times of days, or days of times")
+        raise NotRead("an event that replaces its later ones turns times into days, or the reverse")
     rules = [rule for item in master.rules if (rule := _rule(item, master, reach))]
     for item in master.except_rules:
         master.less |= set(_starts(_rule(item, master, reach), master, reach))
@@ -86,7 +86,7 @@ def _followed(
             since = one.recurrence_ids[0]
             event = by_id[since.date() if master.start.is_day else since]
             own = in_zone_of(event.start, master.start)
-            # The instance that the event itself stands for is read from the event.
+            # The event's own instance is read from the event itself.
             if event.and_later and not event.cancelled and local != own:
                 yield event, local, local - (own - since)
 
@@ -112,7 +112,7 @@ def _starts(rule: str, master: Event, reach: Reach) -> Iterator[datetime]:
 
 
 def _span(rules: Sequence[str], reach: Reach) -> tuple[datetime, datetime]:
-    """Return where instances are looked for: dates of a list are taken as single events are."""
+    """Return the span to search for instances: listed dates count like single events."""
     first, last = (reach.first, reach.last) if rules else (FIRST.date(), LAST.date())
     return datetime.combine(first, time()), datetime.combine(last, time()) + timedelta(days=1)
 

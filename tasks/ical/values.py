@@ -1,6 +1,6 @@
 """Values of an event's properties: moments as local time with their zone, and lengths.
 
-``icalendar`` reads the text of each value; what it takes for local time gets its zone here.
+``icalendar`` reads the text of each value; a value that it takes for local time gets its zone here.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def length_between(start: Moment, end: Moment, item: Property) -> Length:
 def in_zone_of(moment: Moment, start: Moment) -> datetime:
     """Return a moment as local time of an event that starts at ``start``.
 
-    A day stands for the event's time on that day, a time for its day where events are whole days.
+    A day becomes the event's time on that day. A time becomes its day where events are whole days.
     """
     if start.zone is None:
         return datetime.combine(moment.local.date(), time())

@@ -1,8 +1,8 @@
 """The time zones of an iCalendar file: by its own rules, or from the pinned database.
 
-A file that describes a zone means its description, whatever the zone is called: `EST` may have
-summer time there. Only where the id is a name of the database with the same offsets is the
-database asked, since it knows best when they change.
+The description of a zone in the file counts, not the zone's name: `EST` may have summer time
+there. The database takes its place only where it has a zone of that name with the same offsets,
+since it knows best when they change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class FileZones:
         self._years = years
         self._default = default
         self._found: dict[str, Zone | str] = {}
-        #: Whether a floating time was read without a zone that the file names.
+        #: Whether a floating time was read as UTC, because the file names no zone.
         self.assumed_utc = False
 
     def find(self, tzid: str) -> Zone:
@@ -84,7 +84,7 @@ class FileZones:
 
 
 def named_zone(tzid: str) -> Zone | None:
-    """Return the database's zone of an IANA name, of one behind a path, or of a Windows name."""
+    """Return the database's zone of an IANA name, also at the end of a path, or a Windows name."""
     parts = tzid.strip().strip("/").split("/")
     for begin in range(len(parts)):
         name = "/".join(parts[begin:])
@@ -203,7 +203,7 @@ def _offset(part: Component, name: str) -> int:
 
 
 def _untimed(item: Property) -> Property:
-    """Return a property of a zone's rule as local time, whatever zone it names."""
+    """Return a property of a zone's rule as local time, without the zone that it names."""
     return Property(item.line, item.name, {}, item.value.upper().rstrip("Z"))
 
 

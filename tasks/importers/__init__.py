@@ -1,3 +1,3 @@
-"""Readers of other schedulers' files; each says what it cannot take over, and why."""
+"""Readers of other schedulers' files; each reports the lines that it refuses, and why."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads a crontab, as `crontab -l` prints it or as packages install it under /etc/cron.d.
 
 Called by the import service. Every line with a schedule becomes an :class:`Entry` or a
-:class:`Refused` with the reason; nothing is dropped silently, and a note says where Punctual
+:class:`Refused` with the reason. No line is dropped silently, and a note explains where Punctual
 behaves differently from cron. Pure: no file, no clock, no model.
 """
 
@@ -28,7 +28,7 @@ _MAX_DELAY_MINUTES = 24 * 60
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One job. ``expression`` is in Punctual's dialect; ``stdin`` is what followed a ``%``."""
+    """One job. ``expression`` is in Punctual's dialect; ``stdin`` is the text after a ``%``."""
 
     line: int
     text: str
@@ -39,13 +39,13 @@ class Entry:
     stdin: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
     jitter_seconds: int = 0
-    #: Whether a run is left out while the one before goes on.
+    #: Whether a run is left out while the one before still runs.
     single: bool = False
     notes: tuple[str, ...] = ()
 
     @property
     def schedule(self) -> dict[str, Any]:
-        """Return the schedule as a definition has it."""
+        """Return the schedule in the form of a definition."""
         schedule = {
             "cron_expression": self.expression,
             "timezone": self.timezone,
@@ -64,20 +64,20 @@ class Refused:
 
 
 def parse_crontab(text: str, *, system: bool, timezone: str = "UTC") -> list[Entry | Refused]:
-    """Return every job of a crontab in its order; ``system``: a user stands before the command.
+    """Return every job of a crontab in its order; ``system``: a user precedes the command.
 
-    ``timezone`` holds for lines above which no ``CRON_TZ`` stands.
+    ``timezone`` applies to lines without a ``CRON_TZ`` above them.
     """
     return list(_Reader(system, timezone).read(text))
 
 
 def is_system_path(path: PurePath) -> bool:
-    """Tell whether files at this place have a user column."""
+    """Return whether files at this place have a user column."""
     return path.parent.name == "cron.d" or path.as_posix().endswith("/etc/crontab")
 
 
 def identities(entries: list[Entry], source: str) -> list[str]:
-    """Return what stays the same of each entry when its file is read again.
+    """Return a stable identity for each entry, the same when its file is read again.
 
     It is a hash of the file's name and the line's text; equal lines are counted, so that each
     keeps its own task.
@@ -125,7 +125,7 @@ def _name(source: str, command: str) -> str:
 
 
 class _Reader:
-    """Reads line by line; what is assigned holds for the lines below."""
+    """Reads line by line; an assignment applies to the lines below it."""
 
     def __init__(self, system: bool, timezone: str) -> None:
         self._system = system

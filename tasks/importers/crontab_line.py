@@ -1,7 +1,7 @@
 """One job of a crontab: its schedule in Punctual's dialect, its user, its command and its input.
 
-Called by tasks/importers/crontab.py. Reads what the crons of Linux and the BSDs read; where they
-differ, or where Punctual does something else, a note says so. Pure.
+Called by tasks/importers/crontab.py. Reads the lines that the crons of Linux and the BSDs read; a
+note explains where they differ, or where Punctual differs. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _RANDOM = re.compile(r"(\d{0,2})~(\d{0,2})", re.ASCII)
 _STEP_ALONE = re.compile(r"(?<![\w*/-])(\w{1,3})/\d{1,4}(?!\w)", re.ASCII)
 _LINE = re.compile(r"((?:\S+[ \t]+){5})(\S.*)", re.DOTALL)
 _NICKNAME = re.compile(r"(@\S*)[ \t]*(.*)", re.DOTALL)
-#: Of FreeBSD and OpenBSD, before the command.
+#: Flags of FreeBSD and OpenBSD before the command.
 _FLAGS = re.compile(r"(?:-[nqs]+[ \t]+)+", re.ASCII)
 #: A name, also with a domain before or behind it, a group and a login class.
 _USER = re.compile(r"(?!\d+$)(?:[\w.-]+[\\+])?[\w][\w.+~-]*\$?(?:@[\w.-]+)?(:[\w.-]+)?(/[\w.-]+)?")
@@ -49,7 +49,7 @@ class Unread(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The parts of a job; ``stdin`` is what followed a ``%``."""
+    """The parts of a job; ``stdin`` is the text after a ``%``."""
 
     expression: str
     user: str | None
@@ -60,9 +60,9 @@ class Line:
 
 
 def split_line(line: str, *, system: bool) -> Line:
-    """Return the parts of a job; ``system``: a user stands before the command.
+    """Return the parts of a job; ``system``: a user precedes the command.
 
-    White space that follows the begin of the command is the command's.
+    White space after the start of the command belongs to the command.
     """
     notes: list[str] = []
     if _ANACRON.fullmatch(line) and not _begins_with_schedule(line):
@@ -81,9 +81,9 @@ def split_line(line: str, *, system: bool) -> Line:
 
 
 def split_input(rest: str) -> tuple[str, str | None]:
-    """Return command and input as cronie tells them apart.
+    """Return command and input as cronie splits them.
 
-    The first ``%`` that no backslash escapes ends the command; in the input such a one ends a
+    The first ``%`` that no backslash escapes ends the command; in the input each such ``%`` ends a
     line. Of two backslashes in the command the second escapes nothing.
     """
     command, at = "", 0
@@ -99,7 +99,7 @@ def split_input(rest: str) -> tuple[str, str | None]:
 
 
 def job_behind(name: str, value: str) -> None:
-    """Raise Unread where a job stands behind the value of a variable, in one line with it."""
+    """Raise Unread where a job follows the value of a variable in the same line."""
     first, *rest = value.split(None, 1) or [""]
     behind = "".join(rest)
     line, nickname = _LINE.fullmatch(behind), _NICKNAME.fullmatch(behind)
@@ -113,7 +113,7 @@ def job_behind(name: str, value: str) -> None:
 
 
 def _begins_with_schedule(line: str) -> bool:
-    """Return whether a command follows five fields of cron, also such as L, 1W and H."""
+    """Return whether a command follows five fields of cron, L, 1W and H included."""
     found = _LINE.fullmatch(line)
     return found is not None and _is_schedule(found[1])
 
@@ -127,7 +127,7 @@ def _is_schedule(expression: str) -> bool:
 
 
 def _split_schedule(line: str, notes: list[str]) -> tuple[str, str]:
-    """Return the expression in Punctual's dialect and what follows it."""
+    """Return the expression in Punctual's dialect and the rest of the line."""
     if line.startswith("-"):
         line = line[1:]
         notes.append("the leading '-' (no line in syslog) has no meaning here")

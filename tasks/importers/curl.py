@@ -1,7 +1,7 @@
 """Reads a pasted curl command into a task's definition.
 
 Called by the form for new tasks and for single crontab lines. The command is never run and no
-file is read. What Punctual does otherwise than curl is said in a note; what it cannot do at all
+file is read. A note explains each difference from curl; an option that Punctual does not support
 is refused with a sentence.
 """
 
@@ -27,13 +27,13 @@ _LONGEST = 256 * 1024
 _PROMPT = re.compile(r"[$%>#] +(?=curl)")
 _SECONDS = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _BODILESS = ("GET", "HEAD")
-#: What documents make of quotes and of the hyphens of an option.
+#: The quotes and dashes that documents put in place of plain ones.
 _TYPOGRAPHIC = re.compile(r"^[\u2018-\u201f\u00ab]|^[\u2010-\u2015\u2212]+[A-Za-z]|[\u2019\u201d]$")
 
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """A definition's body as far as the text gave it, and what was not carried over."""
+    """A definition's body as far as the text gave it, and notes on the omitted parts."""
 
     definition: dict[str, Any]
     notes: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class _Command:
     as_query: bool = False
     is_globbed: bool = True
     follows: bool = False
-    #: User and password, or a token; ``-u`` goes before what stands in the URL.
+    #: User and password, or a token; ``-u`` takes precedence over the URL.
     auth: dict[str, str] | None = None
     proxy: dict[str, Any] | None = None
     proxy_user: str | None = None
@@ -85,7 +85,7 @@ def parse_curl(text: str) -> Pasted:
 
 
 def refusal(message: str) -> InvalidInput:
-    """Return the error that names what cannot be taken over."""
+    """Return the error for a part that cannot be taken over."""
     return InvalidInput([FieldError("#", "invalid_paste", message)], message)
 
 
@@ -97,7 +97,7 @@ def _words(text: str) -> Words:
 
 
 def _refuse_typography(word: str) -> None:
-    """Refuse quotes and dashes of a document, which make other words of a command."""
+    """Refuse quotes and dashes of a document, which change the words of a command."""
     if _TYPOGRAPHIC.search(word):
         raise refusal(
             f"{word[:40]!r} has a quote or dash of a document; write ' or \" and - as a shell has "
@@ -291,7 +291,7 @@ def _add_body(command: _Command, definition: dict[str, Any]) -> None:
 
 
 def _add_proof(command: _Command, called: Called, target: dict[str, Any]) -> None:
-    """Add who calls; as curl does, a header goes before ``-u``, and that before the URL."""
+    """Add the caller's proof; as in curl, a header precedes ``-u``, and ``-u`` the URL."""
     auth = command.auth or called.auth
     if called.auth:
         command.notes.append("The user in the URL became the task's authentication.")

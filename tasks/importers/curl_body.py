@@ -1,7 +1,7 @@
-"""What a pasted curl command sends: JSON as a value, anything else as the text it is.
+"""The body that a pasted curl command sends: JSON as a value, any other data as text.
 
-Pure; called by tasks/importers/curl.py. A text is kept byte for byte with its content type; JSON
-that cannot be carried unchanged is refused by the reader that judges every payload.
+Pure; called by tasks/importers/curl.py. A text is kept byte for byte with its content type. The
+reader that checks every payload refuses JSON that cannot be carried unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shared.strict_json import named, read_json
 
 FORM = "application/x-www-form-urlencoded"
 _JSON_TYPE = re.compile(r"[\w.-]+/(?:[\w.-]+\+)?json", re.IGNORECASE)
-#: How JSON that nobody called so begins; a bare number or word is rather the field of a form.
+#: First characters of JSON without a content type; a bare number or word is likely a form's field.
 _LIKE_JSON = ("{", "[", '"')
 _POINTER = "#/payload"
 _LINE_ENDS = (

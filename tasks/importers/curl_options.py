@@ -1,4 +1,4 @@
-"""Which options of curl mean what for a task, and how an argument list splits into them.
+"""The meaning of curl's options for a task, and how an argument list splits into them.
 
 Data for tasks/importers/curl.py. An option that is not in the list is refused by name: whether
 it takes a value decides how the rest reads, so guessing would change the call.
@@ -43,9 +43,9 @@ class Option:
     kind: Kind
     takes_value: bool = True
     detail: str = ""
-    #: What stands before the value in a header.
+    #: Text before the value in a header.
     prefix: str = ""
-    #: What a flag stands for, like HEAD.
+    #: The value that a flag implies, like HEAD.
     value: str = ""
 
 

@@ -1,7 +1,7 @@
 """The addresses of a pasted curl command: whom it calls, who calls, and through which proxy.
 
-Pure; raises ValueError with a sentence for what is no address. Whether it may be called is for the
-validation of the task, which gives the same reason for one that has no host.
+Pure; raises ValueError with a sentence for text that is no address. The validation of the task
+checks whether it may be called, and gives the same reason for an address without a host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _GLOB = re.compile(r"\{[^{}]*,[^{}]*\}|\[(?:\d+-\d+|[a-z]-[a-z]|[A-Z]-[A-Z])(?::
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A URL without its user, what is left of it for a name, and the user as ``auth``."""
+    """A URL without its user, its host and path for a name, and the user as ``auth``."""
 
     url: str
     place: str
@@ -27,7 +27,7 @@ class Called:
 
 
 def called_url(text: str, query: list[str]) -> Called:
-    """Return the URL that is called, with the parts of a query added."""
+    """Return the URL to call, with the parts of a query added."""
     url, _, _ = text.partition("#")
     if query:
         url += ("&" if "?" in url else "?") + "&".join(query)
@@ -44,7 +44,7 @@ def called_url(text: str, query: list[str]) -> Called:
 
 
 def proxy_of(text: str) -> dict[str, Any]:
-    """Return the proxy as a target has it."""
+    """Return the proxy in the form of a target."""
     parts = _split(text if "://" in text else f"http://{text}")
     if parts.scheme.startswith("socks"):
         raise ValueError("proxies are reached by HTTP; SOCKS cannot be spoken.")

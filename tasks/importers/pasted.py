@@ -21,7 +21,7 @@ def parse_pasted(text: str, *, timezone: str = "UTC") -> Pasted:
 def parse_crontab_line(text: str, *, timezone: str = "UTC") -> Pasted:
     """Return the definition of one crontab line, with its target where it calls curl.
 
-    Variables may stand above the line. A user column is recognised where curl follows it.
+    Variables may precede the line. A user column is recognised where curl follows it.
     """
     entry = _entry(text, system=False, timezone=timezone)
     _, _, after_user = entry.command.partition(" ")

@@ -1,7 +1,7 @@
-"""Splits a pasted command into words as a POSIX shell would, without doing what a shell does.
+"""Splits a pasted command into words as a POSIX shell would, without running a shell.
 
-Callers: the importers of pasted commands. Nothing is run or expanded: what only a shell could
-answer, like a variable or a pipe, is refused with a sentence that says what to write instead.
+Callers: the importers of pasted commands. Nothing is run or expanded: text that only a shell could
+interpret, like a variable or a pipe, is refused with a sentence that gives the alternative.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Words:
 
     words: list[str]
     redirections: list[str]
-    #: What was read otherwise than a shell would, in sentences.
+    #: Differences from the way in which a shell would read it, in sentences.
     notes: tuple[str, ...] = ()
 
 
@@ -158,7 +158,7 @@ class _Splitter:
             self._take("$", 1)
 
     def _ansi_quoted(self) -> None:
-        """Read ``$'...'``, in which browsers write what plain quotes cannot hold."""
+        """Read ``$'...'``, which browsers use for text that plain quotes cannot hold."""
         found = []
         place = self.at + 2
         while place < len(self.text) and self.text[place] != "'":

@@ -1,7 +1,7 @@
 """Splits a command as it is copied for the Windows command prompt into words.
 
-Browsers offer it as "Copy as cURL (cmd)". The prompt takes a caret away and the next letter as it
-is; the program then splits what is left at blanks outside of quotes. Nothing is run or expanded.
+Browsers offer it as "Copy as cURL (cmd)". The prompt removes a caret and takes the next letter as
+it is; the program then splits the rest at blanks outside of quotes. Nothing is run or expanded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OPERATORS = re.compile(r"[&|<>]")
 
 
 def is_for_windows(text: str) -> bool:
-    """Return whether carets continue the lines of the command or stand before its quotes."""
+    """Return whether carets continue the lines of the command or precede its quotes."""
     return _CARET_LINE.search(text) is not None
 
 
@@ -27,7 +27,7 @@ def split_windows_words(text: str) -> Words:
 
 
 def _without_carets(text: str) -> str:
-    """Return what the prompt hands to the program."""
+    """Return the text that the prompt passes to the program."""
     found: list[str] = []
     quoted = False
     at = 0
@@ -41,7 +41,7 @@ def _without_carets(text: str) -> str:
             if line_end and text[at : at + 1] != "\n":
                 found.append(" ")
                 continue
-            # The letter behind a caret is itself; also a line break, of which data has some.
+            # The letter after a caret is literal, also a line break within data.
             found.append(text[at : at + 1])
             at += 1
             continue

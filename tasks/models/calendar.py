@@ -18,14 +18,13 @@ def saturday_and_sunday() -> list[int]:
 
 
 class Calendar(models.Model):
-    """Days and windows that many tasks share: holidays, maintenance (A12).
+    """Days and windows that many tasks share: holidays, maintenance.
 
     ``weekend`` are ISO weekdays (1 is Monday) that are no working days: they count for rolling
-    and for the n-th working day, and exclude nothing by themselves. ``dates`` are local days, of
+    and for the n-th working day, and exclude no instant by themselves. ``dates`` are local days, of
     the task's zone, as ``{"date": "2027-01-01", "name": ""}``; ``windows`` are stretches of time
     as ``{"start": "…Z", "end": "…Z", "name": ""}``, the end not included. ``version`` rises with
-    every change. ``last_import`` is the report of the last iCalendar file: its time, what was taken
-    and what was left out.
+    every change. ``last_import`` is the import report of the last iCalendar file.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -1,4 +1,4 @@
-"""The standing pause: nothing of a label, pool, destination or tenant starts until it ends."""
+"""The standing pause: no task of a label, pool, destination or tenant starts until it ends."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tasks.querysets import PauseQuerySet
 
 
 class Pause(models.Model):
-    """A pause over many tasks, later ones included, until it ends (A10).
+    """A pause over many tasks, later ones included, until it ends.
 
     ``value`` is ``key:value`` of a label, the pool, the host of the destination, or empty for the
     whole tenant. The tasks that it holds name it in ``pause_id``; when it ends they resume by
-    ``on_resume``. A task that had been paused by itself before stays so. The suspension of a
-    tenant is a pause too, of the scope ``suspension``: every task is under it, and each task's
-    misfire policy decides what fell into it (``on_resume`` is ``misfire``).
+    ``on_resume``. A task that was paused by itself before stays paused. The suspension of a tenant
+    is a pause too, of the scope ``suspension``: every task is under it, and each task's misfire
+    policy decides on its instants (``on_resume`` is ``misfire``).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

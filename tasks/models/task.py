@@ -1,4 +1,4 @@
-"""The task: what the loop needs of a definition, small and hot."""
+"""The task: the part of a definition that the loop needs, small and hot."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Task(models.Model):
     ``next_run_at``, ``occurrence_count`` and ``replayed_until`` are those of its
     :class:`TaskCursor`, and are saved with the task; so is ``last_run`` of a recurring task, while
     that of a one-time task is its own. ``version`` rises with every change. Instants
-    from ``next_run_at`` to ``resumed_at`` fell into a pause and are
-    decided by ``on_resume``. Priority: the lower number goes first. ``owner`` is an e-mail address
+    from ``next_run_at`` to ``resumed_at`` fell into a pause; ``on_resume`` decides on them.
+    Priority: the lower number goes first. ``owner`` is an e-mail address
     or the name of an API key, empty for none. ``pool`` and ``destination``
-    (the host and port that it calls) say where its work goes. ``max_attempts``, ``timeout_seconds``
+    (the host and port that it calls) are where its work goes. ``max_attempts``, ``timeout_seconds``
     (how long an attempt may take, the end of a cancelled one included) and ``limited`` (whether the
-    gate decides) are the definition's, so that nothing need be read of it to prepare. ``pause_id``
-    names the standing pause that holds the task, null when it was paused by itself.
+    gate decides) are the definition's, so that preparing reads no definition. ``pause_id`` names
+    the standing pause that holds the task, null when it was paused by itself.
     ``failure_streak`` counts the failures since the last success. ``export_key`` is set for a task
     that was created from an export.
     """
@@ -98,14 +98,14 @@ class Task(models.Model):
                 name="tasks_resume_due_idx",
                 condition=Q(status="PAUSED", paused_until__isnull=False),
             ),
-            # For counts and lists of what is paused; of many tasks few are.
+            # For counts and lists of paused tasks, which are few of many.
             models.Index(
                 fields=["tenant", "-created_at", "-id"],
                 name="tasks_paused_idx",
                 condition=Q(status="PAUSED", deleted_at__isnull=True),
             ),
-            # Those that are not deleted together, in the order of lists, with what these are
-            # filtered by, so that counting them reads no rows.
+            # Tasks that are not deleted, in the order of lists, with the columns that lists
+            # filter by, so that counting them reads no rows.
             models.Index(
                 F("tenant"),
                 ExpressionWrapper(Q(deleted_at__isnull=True), models.BooleanField()),
@@ -128,25 +128,25 @@ class Task(models.Model):
                 name="tasks_of_pause_idx",
                 condition=Q(pause_id__isnull=False),
             ),
-            # Those few that name a calendar: tasks.calendars asks with the same condition.
+            # The few tasks that name a calendar: tasks.calendars queries with the same condition.
             models.Index(
                 fields=["tenant", "id"],
                 name="tasks_with_calendars_idx",
                 condition=~Q(schedule__calendars=[]),
             ),
-            # Only those that were created from an export: tasks.export_keys looks for them.
+            # Only tasks that were created from an export: tasks.export_keys searches them.
             models.Index(
                 fields=["tenant", "export_key"],
                 name="tasks_export_key_idx",
                 condition=Q(export_key__isnull=False),
             ),
-            # Only those that have an owner: TaskQuerySet.owned asks with the same condition.
+            # Only tasks that have an owner: TaskQuerySet.owned queries with the same condition.
             models.Index(
                 fields=["tenant", "owner", "-created_at", "-id"],
                 name="tasks_of_owner_idx",
                 condition=Q(owner__gt="", deleted_at__isnull=True),
             ),
-            # Only those that have labels: TaskQuerySet.labelled asks with the same condition.
+            # Only tasks that have labels: TaskQuerySet.labelled queries with the same condition.
             GinIndex(fields=["labels"], name="tasks_labelled_idx", condition=~Q(labels={})),
         ]
         constraints = [
@@ -198,7 +198,7 @@ class Task(models.Model):
 
     @property
     def replayed_until(self) -> datetime | None:
-        """How far missed instants have been made up for."""
+        """How far missed instants have been replayed."""
         return self._own_cursor().replayed_until
 
     @replayed_until.setter
@@ -207,7 +207,7 @@ class Task(models.Model):
 
     @property
     def last_run(self) -> LastRun:
-        """What the last execution was; a task of another type keeps it elsewhere."""
+        """The last execution; a task of another type keeps it elsewhere."""
         if self.type == TaskType.ONE_TIME:
             return LastRun(
                 self.own_execution_id,
@@ -243,17 +243,17 @@ class Task(models.Model):
 
     @property
     def last_execution_id(self) -> UUID | None:
-        """The last execution that has ended, or waits to be tried again."""
+        """The last execution that has ended, or waits for its next attempt."""
         return self.last_run.execution_id
 
     @property
     def last_execution_status(self) -> str:
-        """Its status then; empty before the first."""
+        """The status of the last execution when it was noted; empty before the first."""
         return self.last_run.status
 
     @property
     def last_execution_at(self) -> datetime | None:
-        """When that was noted."""
+        """When the last execution was noted."""
         return self.last_run.at
 
     @property
@@ -262,16 +262,16 @@ class Task(models.Model):
         return self.last_run.success_at
 
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **kwargs: Any) -> None:
-        """Save the task; its cursor too, where all of it or its status is saved."""
+        """Save the task, and its cursor when all fields or the status are saved."""
         with transaction.atomic(savepoint=False):
             super().save(*args, update_fields=update_fields, **kwargs)
             if update_fields is None or "status" in update_fields:
                 self.save_cursor()
 
     def save_cursor(self) -> None:
-        """Write the cursor as it stands here, on hold while the task is not SCHEDULED.
+        """Write the cursor in its current state, on hold while the task is not SCHEDULED.
 
-        A one-time task without an instant ahead has none. The caller has locked the task.
+        A one-time task without an instant ahead has no cursor. The caller has locked the task.
         """
         cursor = self._own_cursor()
         if self.type == TaskType.ONE_TIME and cursor.next_run_at is None:

@@ -1,4 +1,4 @@
-"""Where a task's schedule goes on: the narrow part of a task that changes with each run."""
+"""The cursor of a task's schedule: the narrow part of a task that changes with each run."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from django.db.models import Q
 
 
 class TaskCursor(models.Model):
-    """The next instant of a task that is not in the ledger yet, and what was counted before it.
+    """The next instant of a task that is not in the ledger yet, and the count of those before it.
 
     A recurring task always has one, a one-time task until its instant is in the ledger. ``held``
-    while the task is not SCHEDULED: then nothing is due. ``replayed_until`` is the due time of the
-    last missed instant that is being made up for, so that a replay keeps its rate from one pass to
-    the next; while it equals ``next_run_at``, the one run of a long coalesced stretch is chosen
-    already. ``execution_id`` is that of the instant where it is plain: of a task that runs once,
-    whatever happens, and that nobody has changed since it was created. ``last_*`` is the last run
-    of a recurring task; that of a one-time task, which is written once, with its end, stands with
-    the task. The lock is the task's row: whoever changes a cursor holds that. ``tenant_id`` and
-    ``partition`` are the task's, which never change.
+    is set while the task is not SCHEDULED: then no instant is due. ``replayed_until`` is the due
+    time of the last missed instant that was replayed, so that a replay keeps its rate from one
+    pass to the next. While it equals ``next_run_at``, the one run of a long coalesced stretch is
+    chosen already. ``execution_id`` is set where the instant is plain: the task runs once, no
+    policy decides about it, and no edit has changed it. ``last_*`` is the last run of a recurring
+    task; a one-time task writes its last run once, with its end, in its own row. A change of the
+    cursor holds the lock of the task's row. ``tenant_id`` and ``partition`` are the task's, which
+    never change.
 
     The table itself has no primary key: a key compares each new version of a row with every older
     version that an open transaction keeps. A partial key refuses a second row of a task that has
@@ -65,8 +65,8 @@ class TaskCursor(models.Model):
                 name="task_cursors_plain_idx",
                 condition=Q(held=False, execution_id__isnull=False),
             ),
-            # Only for queries of one tenant: where there is one alone, the planner may take it for
-            # as good as the others, skip its first column, and read all partitions for each.
+            # Only for queries of one tenant: in an installation with one tenant the planner may
+            # rate it like the others, skip its first column, and read all partitions for each.
             models.Index(
                 fields=["tenant_id", "next_run_at", "task"],
                 name="task_cursors_of_tenant_idx",

@@ -1,4 +1,4 @@
-"""The revision: a task's whole definition as it stood at one version."""
+"""The revision: a task's whole definition at one version."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from django.db.models.functions import Now
 
 
 class TaskRevision(models.Model):
-    """What an execution of this version calls; never changed once written.
+    """The definition that executions of this version use; never changed once written.
 
-    ``definition`` is the long form without what must not be readable at rest; ``sealed`` holds
-    that part (payload, headers, authentication), encrypted.
+    ``definition`` is the long form without the part that must not be readable at rest; ``sealed``
+    holds that part (payload, headers, authentication), encrypted.
     """
 
     # Without an index of its own: the constraint's begins with it.

@@ -9,10 +9,10 @@ from shared.ids import new_id
 
 
 class ZoneMove(models.Model):
-    """One task's line of the report on a new release of the zone database (A4).
+    """One task's line of the report on a new release of the zone database.
 
     ``moved`` holds the first instants that differ, as ``{"before": "…Z", "after": "…Z"}`` where
-    either may be null; ``moved_count`` says how many of the next year's do.
+    either may be null; ``moved_count`` is how many of the next year's differ.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 
 class ZoneRules(models.Model):
-    """A zone as the database of zones had it when it was last looked at (A4).
+    """A zone as the zone database had it at the last check.
 
     ``transitions`` are pairs of the second since 1970 at which an offset begins and that offset
     in seconds, the first of them for all time before.

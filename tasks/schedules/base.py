@@ -1,4 +1,4 @@
-"""What every kind of schedule answers: which instants come after this one.
+"""The interface of every kind of schedule: which instants come after a given one.
 
 The kinds (`once`, `cron`, `interval`) implement :class:`Spec`; `spec` makes one from the API's
 form. Pure: takes and returns aware datetimes, answers in UTC, knows no model and no clock.
@@ -18,9 +18,9 @@ from typing import Literal, Self
 from shared.exceptions import InvalidInput
 from tasks.schedules.zones import EPOCH, Zone
 
-#: Stands in for a local time that the clocks jumped over.
+#: Replaces a local time that the clocks jumped over.
 DST_GAP = "dst_gap"
-#: Its local time comes twice that day.
+#: Its local time occurs twice that day.
 DST_OVERLAP = "dst_overlap"
 #: A calendar excludes it: it is expected, and does not run.
 CALENDAR_EXCLUDED = "calendar_excluded"
@@ -57,7 +57,7 @@ class Spec(ABC):
     zone: Zone
     #: How many instants :meth:`count_between` may count in one call at a bounded cost.
     count_chunk: int = 20_000
-    #: Whether an occurrence may be excluded; only where none can, counting tells what runs.
+    #: Whether an occurrence may be excluded; only where none can, a count is the number of runs.
     may_exclude: bool = False
     #: The first and the last moment at which it may run; None: no bound.
     bounds: tuple[datetime | None, datetime | None] = (None, None)
@@ -65,7 +65,7 @@ class Spec(ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """Say the schedule in plain words."""
+        """Return the schedule in plain words."""
 
     @abstractmethod
     def walk(self, after: datetime) -> Iterator[Occurrence]:
@@ -74,8 +74,8 @@ class Spec(ABC):
     def walk_open(self, after: datetime, until: datetime | None = None) -> Iterator[Occurrence]:
         """Yield every occurrence in (after, until] that is not excluded, oldest first.
 
-        Whoever may ask of a schedule of which all is excluded gives `until`. A schedule that can
-        jump over an excluded stretch should.
+        A caller must give `until` where every occurrence may be excluded. A schedule that can jump
+        over an excluded stretch should do so.
         """
         inside = self.walk(after)
         if until is not None:
@@ -83,7 +83,7 @@ class Spec(ABC):
         return (occurrence for occurrence in inside if not occurrence.excluded)
 
     def wall_of(self, occurrence: Occurrence) -> int:
-        """Return the local time that an occurrence stands for, in wall-clock seconds since 1970."""
+        """Return the local time that an occurrence represents, in wall-clock seconds since 1970."""
         second = (occurrence.at - EPOCH) // SECOND
         return second + self.zone.segment_at(second).offset
 
@@ -109,6 +109,6 @@ class Spec(ABC):
     def count_between(
         self, after: datetime, until: datetime, limit: int
     ) -> tuple[int, datetime | None]:
-        """Count the first occurrences in (after, until], at most `limit`; with the last of them."""
+        """Count the first occurrences in (after, until], at most `limit`; return the last, too."""
         found = self.between(after, until, limit)
         return len(found), found[-1].at if found else None

@@ -1,4 +1,4 @@
-"""A schedule under calendars: what they exclude is marked, or moved to the next working day.
+"""A schedule under calendars: an excluded instant is marked, or moved to a working day.
 
 Wraps any other schedule, so that the planner, previews and pages see the same instants. Every
 instant of the wrapped schedule is kept, marked as excluded, or moved exactly once; where two
@@ -65,12 +65,12 @@ class CalendarSpec(Spec):
         self._step = _STEPS.get(policy, 0)
         self._rules = rules or LocalRules()
         self._free: dict[int, bool] = {}
-        #: For each local time a stretch of days that cannot take it, so that none is asked twice.
+        #: For each local time a stretch of days that cannot take it, so that none is tried twice.
         self._refused: dict[int, tuple[int, int]] = {}
 
     @property
     def text(self) -> str:
-        """Say the schedule in plain words."""
+        """Return the schedule in plain words."""
         names = [f"'{calendar.name}'" for calendar in self._days_off.calendars]
         return f"{self._base.text}, {_WORDS[self._policy].format(' or '.join(names))}"
 
@@ -100,7 +100,7 @@ class CalendarSpec(Spec):
         return made
 
     def wall_of(self, occurrence: Occurrence) -> int:
-        """Return the local time that an occurrence stands for, in wall-clock seconds since 1970."""
+        """Return the local time that an occurrence represents, in wall-clock seconds since 1970."""
         return self._base.wall_of(occurrence)
 
     def _marked(self, occurrence: Occurrence) -> Occurrence:
@@ -115,7 +115,7 @@ class CalendarSpec(Spec):
         window = self._days_off.stretches.end_of(at)
         if window is not None:
             return window
-        # Clocks that change make a day longer or shorter: only its plain part is passed over.
+        # A clock change makes a day longer or shorter: skip only to the change.
         second = self._second(at)
         segment = self.zone.segment_at(second)
         midnight = (self._day(at) + 1) * DAY - segment.offset
@@ -124,7 +124,7 @@ class CalendarSpec(Spec):
     # --- moving ---------------------------------------------------------------------------
 
     def _rolled(self, after: datetime) -> Iterator[Occurrence]:
-        """Merge what stays and what is moved; the heap holds what may still be overtaken."""
+        """Merge kept and moved instants; the heap holds those that a later one may precede."""
         found: dict[datetime, Occurrence] = {}
         heap: list[datetime] = []
         for occurrence in self._base.walk(self._reading_from(after)):
@@ -143,16 +143,16 @@ class CalendarSpec(Spec):
             yield found.pop(heappop(heap))
 
     def _reading_from(self, after: datetime) -> datetime:
-        """Return since when an instant may have been moved past this moment."""
+        """Return the moment from which instants may have been moved past this one."""
         if self._step < 0:
             return after
-        # Also a free day has what was moved onto it, later than this moment of it.
+        # Instants may also have been moved onto a free day, later than this moment of it.
         day = self._last_free(self._day(after) - 1) + 1
         start = place(self.zone, day * DAY, LocalRules())
         return min(after, instant(start[0]) - MICROSECOND) if start else after
 
     def _earliest(self, occurrence: Occurrence) -> datetime:
-        """Return before which moment neither this occurrence nor a later one can be moved."""
+        """Return the earliest moment to which this occurrence or a later one can be moved."""
         if self._step > 0:
             return occurrence.at
         start = place(self.zone, self._last_free(self._day(occurrence.at)) * DAY, LocalRules())

@@ -2,7 +2,7 @@
 
 `spec` makes it. A fixed-time job (no wildcard or step in second, minute and hour) follows the
 `dst_gap` and `dst_overlap` rules; any other runs at every real instant whose local time matches,
-so it goes on through the repeated hour and is silent in the missing one.
+so it fires through the repeated hour and does not fire in the missing one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Window(NamedTuple):
 
     low: int
     high: int
-    #: Instants that stand for local times inside a gap: right after it, or right before it.
+    #: Instants that replace local times inside a gap: right after it, or right before it.
     after_gap: int | None
     before_gap: int | None
 
@@ -64,13 +64,13 @@ class CronSpec(Spec):
 
     @property
     def text(self) -> str:
-        """Say the schedule in plain words."""
+        """Return the schedule in plain words."""
         which = self._dates.which if self._dates else None
         return cron_text(self._fields, self.zone, self._start, self._end, which)
 
     @property
     def has_seconds(self) -> bool:
-        """Whether the expression says the second."""
+        """Whether the expression has a seconds field."""
         return self._fields.has_seconds
 
     def walk(self, after: datetime) -> Iterator[Occurrence]:
@@ -79,7 +79,7 @@ class CronSpec(Spec):
             yield Occurrence(_instant(second), notes)
 
     def wall_of(self, occurrence: Occurrence) -> int:
-        """Return the local time that an occurrence stands for, in wall-clock seconds since 1970."""
+        """Return the local time that an occurrence represents, in wall-clock seconds since 1970."""
         second = (occurrence.at - EPOCH) // _SECOND
         segment = self.zone.segment_at(second)
         if DST_GAP in occurrence.notes:
@@ -91,7 +91,7 @@ class CronSpec(Spec):
     def count_between(
         self, after: datetime, until: datetime, limit: int
     ) -> tuple[int, datetime | None]:
-        """Count the first occurrences in (after, until], at most `limit`; with the last of them."""
+        """Count the first occurrences in (after, until], at most `limit`; return the last, too."""
         stop = (until - EPOCH) // _SECOND
         walk = self._walk((after - EPOCH) // _SECOND)
         count, last = 0, None

@@ -44,7 +44,7 @@ class CronFields:
     weekdays: frozenset[int]
     #: Days counted back from the last of the month: L is 0, L-3 is 3.
     days_before_last: frozenset[int]
-    #: Days whose nearest weekday (Monday to Friday) is meant: 15W.
+    #: Days that mean their nearest weekday (Monday to Friday): 15W.
     nearest_to: frozenset[int]
     #: LW: the last day of the month that is not a Saturday or Sunday.
     last_workday: bool
@@ -107,7 +107,7 @@ class _Token(NamedTuple):
 
 
 def _tokens(expression: str) -> list[_Token]:
-    # White space around it is no mistake worth a refusal; positions count from what was written.
+    # White space around it is allowed; positions count from the written text.
     odd = re.search(r"[^\x21-\x7e \t]", expression)
     if odd:
         raise CronProblem(

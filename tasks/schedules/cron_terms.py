@@ -1,6 +1,6 @@
 """One item of one cron field (`5`, `MON-FRI`, `*/10`, `15W`, `2#3`, `H(0-29)/10`) to numbers.
 
-Called by `cron_parse` only. Knows each field's bounds and names, and words every complaint.
+Called by `cron_parse` only. Knows each field's bounds and names, and words every error.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _DAY, _WEEKDAY = FIELDS[3], FIELDS[5]
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What one item stands for; `text` is the item with its hash resolved."""
+    """The meaning of one item; `text` is the item with its hash resolved."""
 
     text: str
     values: tuple[int, ...] = ()
@@ -103,7 +103,7 @@ def read(cron_field: CronField, item: str, position: int, seed: str) -> Term:
     elif cron_field is _WEEKDAY:
         special = _read_weekday(text, position)
     term = special or _read_plain(cron_field, text, position)
-    # H/30 may resolve to one value and yet was meant as a step.
+    # H/30 may resolve to one value, but it is a step.
     return Term(term.text, term.values, True) if hashed and hashed[3] else term
 
 
@@ -249,7 +249,7 @@ def _expand(cron_field: CronField, text: str) -> tuple[int, ...]:
 
 
 def _wrapped(cron_field: CronField, text: str) -> tuple[int, ...]:
-    """Expand a range that passes the end of the week or year; of any other return nothing.
+    """Expand a range that passes the end of the week or year; return () for any other.
 
     The step is counted on through the end; croniter starts it anew there. A hash reaches over
     each weekday and month once, and so does the count.

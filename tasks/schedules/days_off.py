@@ -1,4 +1,4 @@
-"""What calendars exclude, and which days are working days: the facts behind `calendars`.
+"""The instants that calendars exclude, and the working days: the facts behind `calendars`.
 
 Days are counted since 1970, in local time; windows are stretches of instants. Pure.
 """
@@ -19,7 +19,7 @@ SATURDAY_AND_SUNDAY = frozenset({6, 7})
 _EPOCH_ORDINAL = EPOCH.toordinal()
 #: No change of the clocks moves a local time further.
 _AROUND = 86_400
-#: So many days are looked through for one that a run can be moved to.
+#: Maximum number of days that are searched for one to move a run to.
 FURTHEST_DAYS = 366
 
 Window = tuple[datetime, datetime]
@@ -27,7 +27,7 @@ Window = tuple[datetime, datetime]
 
 @dataclass(frozen=True, eq=False)
 class CalendarDays:
-    """A calendar in the form that schedules ask; see the model for what its parts mean.
+    """A calendar in the form that schedules use; the model describes its parts.
 
     ``weekend`` are ISO weekdays, ``dates`` local days, ``windows`` stretches of time, the end not
     included.
@@ -55,7 +55,7 @@ class CalendarDays:
 
 
 class Stretches:
-    """Windows, merged where they touch; asks cost no more for many than for few."""
+    """Windows, merged where they touch; a lookup is one binary search."""
 
     __slots__ = ("_ends", "_starts")
 
@@ -82,7 +82,7 @@ class Stretches:
 
 
 class DaysOff:
-    """Several calendars as one: any of them excludes, and only what all call a working day is one.
+    """Several calendars as one: each may exclude, and a working day is one in all of them.
 
     Without calendars Saturday and Sunday are the only days off.
     """

@@ -20,12 +20,12 @@ _DAY, _MONTH, _WEEKDAY = 3, 4, 5
 
 
 def once_text(at: datetime, zone: Zone) -> str:
-    """Say a one-time schedule: 'Once at 2026-12-31 08:00:00, Europe/Berlin'."""
+    """Describe a one-time schedule: 'Once at 2026-12-31 08:00:00, Europe/Berlin'."""
     return f"Once at {_local(at, zone)}, {zone.name}"
 
 
 def interval_text(step: timedelta, zone: Zone, start: datetime, end: datetime | None) -> str:
-    """Say a fixed rate: 'Every 5 minutes from 2026-12-31 08:00:00, Europe/Berlin'."""
+    """Describe a fixed rate: 'Every 5 minutes from 2026-12-31 08:00:00, Europe/Berlin'."""
     until = f" until {_local(end, zone)}" if end else ""
     return f"Every {_length(step)} from {_local(start, zone)}{until}, {zone.name}"
 
@@ -37,7 +37,7 @@ def cron_text(
     end: datetime | None,
     working_day: int | None = None,
 ) -> str:
-    """Say a cron schedule: 'At 08:00, every day, Europe/Berlin'."""
+    """Describe a cron schedule: 'At 08:00, every day, Europe/Berlin'."""
     parts = [_cron_words(fields, working_day), zone.name]
     if start:
         parts.append(f"from {_local(start, zone)}")
@@ -106,7 +106,7 @@ def _tidy(fields: CronFields, index: int) -> str:
 
 
 def _rises(span: str) -> bool:
-    """Return whether it is a range that stays within its field: a step then says what it means."""
+    """Return whether it is a rising range: a step over it is then described correctly."""
     low, dash, high = span.partition("-")
     return bool(dash) and int(low) < int(high)
 
@@ -129,11 +129,11 @@ def _numbers(fields: CronFields) -> tuple[tuple[int, ...], ...]:
 def _words(texts: tuple[str, ...], part: DescriptionTypeEnum) -> str:
     options = Options()
     options.use_24hour_time_format = True
-    # The language of the product, whatever the server's locale is.
+    # The language of the product, not the server's locale.
     options.locale_code = "en_US"
     descriptor = ExpressionDescriptor(" ".join(texts), options)
     words = str(descriptor.get_description(part)).removeprefix(", ").removeprefix("only ")
-    # What goes without saying: 'Every 5 minutes, every hour'.
+    # Remove redundant ends: 'Every 5 minutes, every hour'.
     return words.removesuffix(", every hour").removesuffix(", every minute")
 
 

@@ -56,7 +56,7 @@ def _what_is_wrong(text: str) -> str:
 
 
 def _in_whole_units(text: str) -> str:
-    """Return ' Write PT90M, not PT1.5H.' where whole seconds say the same, or nothing."""
+    """Return ' Write PT90M, not PT1.5H.' where whole seconds give the same length, or ''."""
     match = _WITH_DECIMALS.fullmatch(text)
     if not match:
         return ""
@@ -67,7 +67,7 @@ def _in_whole_units(text: str) -> str:
 
 
 def _rather(seconds: int, text: str) -> str:
-    """Return ' Write PT2S, not PT1.5S.' where that length may be given, or nothing."""
+    """Return ' Write PT2S, not PT1.5S.' where that length is allowed, or ''."""
     if not 1 <= seconds <= _LONGEST.total_seconds():
         return ""
     return f" Write {format_iso(timedelta(seconds=seconds))}, not {text}."

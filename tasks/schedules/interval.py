@@ -1,7 +1,7 @@
 """A fixed rate: `start`, `start` + step, and so on, in elapsed time.
 
-Anchored at its start, so it never drifts and no change of the clocks touches it; where it stands
-at any moment is one division, however far away the moment is.
+Anchored at its start, so it never drifts and no change of the clocks affects it. One division finds
+its place at any moment, however far away.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class IntervalSpec(Spec):
 
     @property
     def text(self) -> str:
-        """Say the schedule in plain words."""
+        """Return the schedule in plain words."""
         return interval_text(self._step, self.zone, self._start, self._end)
 
     def walk(self, after: datetime) -> Iterator[Occurrence]:
@@ -47,7 +47,7 @@ class IntervalSpec(Spec):
     def count_between(
         self, after: datetime, until: datetime, limit: int
     ) -> tuple[int, datetime | None]:
-        """Count the first occurrences in (after, until], at most `limit`; with the last of them."""
+        """Count the first occurrences in (after, until], at most `limit`; return the last, too."""
         first = self._index_after(after)
         count = min(self._index_after(min(until, self._last)) - first, limit)
         if count <= 0:

@@ -1,7 +1,7 @@
 """The stable spread of a task's start within its jitter.
 
-Called when an occurrence is materialized: nominal time plus this is the due time. Everything that
-shows a coming instant asks here, too, so that it names the time at which the task really starts.
+Called when an occurrence is materialized: nominal time plus this is the due time. All code that
+shows a coming instant calls it, too, so that it names the time at which the task really starts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from tasks.schedules.base import Spec
 
-#: Instants between which the shortest gap is looked for, to put the jitter into words.
+#: Number of instants to search for the shortest gap, to put the jitter into words.
 _GAPS_LOOKED_AT = 8
 
 
@@ -45,7 +45,7 @@ def due_at(spec: Spec, at: datetime, task_id: str, jitter_seconds: float) -> dat
 
 
 def due_until(spec: Spec, at: datetime, jitter_seconds: float) -> datetime:
-    """Return before when an occurrence is due whichever task has the schedule."""
+    """Return the moment before which an occurrence is due for any task with the schedule."""
     if not jitter_seconds:
         return at
     return at + timedelta(seconds=_spread(jitter_seconds, _gap_after(spec, at)))
@@ -58,10 +58,10 @@ def gaps_from(spec: Spec, since: datetime) -> list[float]:
 
 
 def in_words(jitter_seconds: float, gaps: Sequence[float], *, task_id: str) -> str:
-    """Return what a schedule's words say of its jitter; '' without one, the range without a task.
+    """Return the words for a schedule's jitter; '' without one, the range without a task.
 
     Where some gaps are shorter than the jitter and others are not, the task's share differs, and
-    only the limit is named.
+    the words name only the limit.
     """
     if not jitter_seconds:
         return ""

@@ -1,7 +1,7 @@
 """From one local time of a day to its instant, by the rules of a schedule for changed clocks.
 
-What is moved to another day keeps its local time, and meets gaps and overlaps there as the
-schedule's own instants do.
+A run that is moved to another day keeps its local time, and follows the same rules for gaps and
+overlaps there as the schedule's own instants.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from tasks.schedules.base import DST_GAP, DST_OVERLAP
 from tasks.schedules.zones import LAST_SECOND, Segment, Zone
 
-#: Local time is nowhere further from UTC, so the stretches that can hold it begin or end within.
+#: No local time is further from UTC, so the stretches that can hold it begin or end within this.
 _FURTHEST = 16 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRules:
-    """What becomes of a local time that is missing or comes twice; ``both`` takes the first.
+    """The rules for a local time that is missing or occurs twice; ``both`` takes the first.
 
     ``step`` is the finest unit of the schedule in seconds: `before` a gap is that long before it.
     """

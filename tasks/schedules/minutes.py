@@ -22,7 +22,7 @@ _BY_ARITHMETIC = 2**32
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Where the tasks of one schedule stand within its jitter.
+    """The distribution of the tasks of one schedule within its jitter.
 
     ``tasks`` counts them by the step of the jitter that their ids give them, out of ``steps``
     equal ones.
@@ -49,7 +49,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Starts of all tasks together by the number of the minute, and what counting them took."""
+    """Starts of all tasks together by the number of the minute, and the cost of counting them."""
 
     starts: Mapping[int, int]
     walked: int
@@ -62,10 +62,10 @@ def count_minutes(
     spread: Spread,
     stretch: Stretch,
 ) -> Counted | None:
-    """Count the starts of every minute; None when that takes more walking than is allowed.
+    """Count the starts of every minute; None when that takes more steps than allowed.
 
     ``make`` makes the specification of a schedule; ``seed`` decides the ``H`` of its expression.
-    Within a minute the seconds count alike, so jitter below a minute moves nothing here.
+    The seconds within a minute count alike, so a jitter below a minute moves no start here.
     """
     tasks = sum(spread.tasks.values())
     reduced, times = _without_seconds(schedule, seed)
@@ -79,7 +79,7 @@ def count_minutes(
 def _without_seconds(schedule: Mapping[str, Any], seed: str) -> tuple[Mapping[str, Any], int]:
     """Return a schedule with one second a minute, and how many times each of them counts.
 
-    Unless that would make fixed times of it, which follow the changes of the clocks otherwise.
+    Not where that would make fixed times of it, which follow other rules for clock changes.
     """
     expression = schedule.get("cron_expression")
     if not expression or len(expression.split()) != 6:

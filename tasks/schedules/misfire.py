@@ -2,7 +2,7 @@
 
 Called by materialize, which writes the plan. Every instant from the cursor to the horizon is
 accounted for exactly once and in order: as a row, or within one span when a long stretch of
-instants is skipped for one reason. What one call does not reach starts at `next_run_at`.
+instants is skipped for one reason. Instants that one call does not reach start at `next_run_at`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Span:
 class Plan:
     """The ledger's next entries; `occurrences` is how many instants they account for.
 
-    ``caught_up`` says that the one run of a coalesced stretch is chosen and more of the stretch
-    is left: the call that goes on from `next_run_at` is told so, and chooses no other.
+    ``caught_up``: the one run of a coalesced stretch is chosen and more of the stretch is left.
+    The caller passes it to the call that continues from `next_run_at`, which chooses no other.
     """
 
     rows: list[PlannedRow]
@@ -62,7 +62,7 @@ class Plan:
 
 
 class Question(TypedDict):
-    """What :func:`plan` is asked, as keyword arguments."""
+    """The keyword arguments of :func:`plan`."""
 
     #: The next instant without a row.
     cursor: datetime
@@ -70,19 +70,19 @@ class Question(TypedDict):
     #: The last moment to account for.
     horizon: datetime
     policy: str
-    #: Missed instants older than this are skipped whatever the policy; None: no limit.
+    #: Missed instants older than this are skipped under every policy; None: no limit.
     grace_seconds: float | None
-    #: The end of the time without a scheduler that the cursor lies in. Instants are then late as
-    #: of this moment, and a grace shorter than the threshold holds.
+    #: The end of the time without a scheduler that the cursor lies in. Instants then count as late
+    #: at this moment, and a grace shorter than the threshold applies.
     unowned_until: NotRequired[datetime | None]
-    #: From an instant to its due time, and the longest way between them, where the two differ.
+    #: From an instant to its due time, and the longest time between them, where the two differ.
     due: NotRequired[Callable[[datetime], datetime]]
     jitter_seconds: NotRequired[float]
-    #: Which missed instant a coalesced run stands for; the latest unless given.
+    #: Which missed instant a coalesced run represents; the latest unless given.
     coalesce: NotRequired[str]
     #: How many of the missed instants, the last ones, are replayed; None, the default: all.
     replay_limit: NotRequired[int | None]
-    #: What the plan before this one said, if this one goes on from it.
+    #: ``caught_up`` of the plan before this one, if this one continues it.
     caught_up: NotRequired[bool]
     #: An instant that nothing prepared or released this long after it was due is missed; 15
     #: unless given.
@@ -96,9 +96,9 @@ class Question(TypedDict):
 def plan(spec: Spec, **asked: Unpack[Question]) -> Plan:
     """Account for the instants from the cursor to the horizon, in order.
 
-    The policy spares a one-time task, which is only ever dropped by an explicit grace. An
-    excluded instant never runs and is never chosen to stand for others; it counts as one of
-    `remaining` like every other.
+    The policy does not apply to a one-time task; only an explicit grace skips it. An excluded
+    instant never runs and is never chosen to represent others; it counts as one of `remaining`
+    like every other.
     """
     now, horizon = asked["now"], asked["horizon"]
     _check_words(asked)
@@ -107,7 +107,7 @@ def plan(spec: Spec, **asked: Unpack[Question]) -> Plan:
     unowned_until = asked.get("unowned_until")
     missed_until = _before(unowned_until or now, asked.get("missed_after_seconds", 15.0))
     if asked["grace_seconds"] is not None:
-        # Without an outage an instant is late by a moment at least: that exceeds no grace.
+        # Without an outage an instant is always a moment late: that must not exceed a grace.
         latest = missed_until if unowned_until is None else unowned_until - MICROSECOND
         too_old_until = min(_before(now, asked["grace_seconds"]), latest)
         planner.skip(min(_due_by(too_old_until, spec, asked), horizon), GRACE_EXCEEDED)
@@ -211,7 +211,7 @@ class _Planner:
             self._write_skipped(self._spec.between(self._done, until, self._room()), reason)
 
     def _replay(self, until: datetime, limit: int | None) -> None:
-        """Run the last so many; what is older is skipped."""
+        """Run the last ``limit`` instants, all without one; skip the older ones."""
         # Instants are a second apart at least, so a short stretch need not be counted.
         if limit is not None and (until - self._done).total_seconds() + 1 > limit:
             most = limit + self._spec.count_chunk
@@ -228,7 +228,7 @@ class _Planner:
         if last is None:
             self.skip(until, COALESCED)  # The excluded ones.
         elif count == chunk and self._any_open(last, until):
-            # The latest missed instant lies beyond what one call counts: all of these give way.
+            # The latest missed instant lies beyond the ones that a call counts: skip all of these.
             self.skip(last, COALESCED)
             self._stopped = True
         else:
@@ -253,7 +253,7 @@ class _Planner:
         self.skip(until, COALESCED)
 
     def _count_open(self, until: datetime, limit: int) -> tuple[int, datetime | None]:
-        """Count the first instants up to a moment that are not excluded; with the last of them."""
+        """Count the first instants up to a moment that are not excluded; return the last, too."""
         if not self._room():
             return 0, None
         if not self._spec.may_exclude:
@@ -264,7 +264,7 @@ class _Planner:
         return count, last
 
     def _open(self, after: datetime, until: datetime) -> Iterator[Occurrence]:
-        """Yield what is not excluded, up to the task's last occurrence."""
+        """Yield the instants that are not excluded, up to the task's last occurrence."""
         if not self._bounded:
             return self._spec.walk_open(after, until)
         left = islice(self._spec.walk(self._done), self._remaining)

@@ -21,7 +21,7 @@ class OnceSpec(Spec):
 
     @property
     def text(self) -> str:
-        """Say the schedule in plain words."""
+        """Return the schedule in plain words."""
         return once_text(self.at, self.zone)
 
     def walk(self, after: datetime) -> Iterator[Occurrence]:

@@ -1,6 +1,6 @@
-"""From the API's form of a schedule to a :class:`Spec`, or to every complaint about it at once.
+"""From the API's form of a schedule to a :class:`Spec`, or to every error in it at once.
 
-The one door to `tasks.schedules`: services and the engine call :func:`parse` and ask the result.
+The entry to `tasks.schedules`: services and the engine call :func:`parse` and use the result.
 Jitter, misfire policy and `max_occurrences` are not read here; the caller owns them, and brings
 the calendars that the schedule names.
 """
@@ -35,7 +35,7 @@ GAPS: tuple[Gap, ...] = ("next_valid", "skip", "before")
 OVERLAPS: tuple[Overlap, ...] = ("first", "second", "both")
 
 POLICIES: tuple[Policy, ...] = ("skip", "next_business_day", "previous_business_day")
-#: What comes more often is not moved: looking for what was moved would take too long.
+#: A more frequent schedule is not moved: the search for moved instants would take too long.
 MOVED_PER_DAY = 96
 
 _ONE_TIME_ONLY = ("run_at",)
@@ -56,8 +56,8 @@ def parse(
     """Make the schedule that a definition describes; raise ScheduleError with every fault.
 
     `seed` (the task's id) decides the values of `H` in a cron expression. `anchor` is the
-    creation time: where `every` starts without a `start_at`. `calendars` are those that the
-    schedule names, with their days.
+    creation time: where `every` starts without a `start_at`. `calendars` are the calendars that
+    the schedule names, with their days.
     """
     reader = _Reader(schedule)
     if type == "ONE_TIME":
@@ -72,7 +72,7 @@ def parse(
 
 
 class _Reader:
-    """Reads fields and gathers complaints, so that one answer names them all."""
+    """Reads fields and gathers errors, so that one answer names them all."""
 
     def __init__(self, schedule: Mapping[str, Any]) -> None:
         self._schedule = schedule
@@ -176,7 +176,7 @@ def _nth(fields: CronFields, calendars: Sequence[CalendarDays], which: object) -
 
 
 def _check_policy(reader: _Reader, fields: CronFields | None) -> None:
-    """Refuse to move what comes so often that its next instant is as good as a moved one."""
+    """Refuse to move a frequent schedule: its next instant is as good as a moved one."""
     if reader.choice("calendar_policy", POLICIES) == "skip":
         return
     if fields is None:
@@ -199,12 +199,12 @@ def _under(calendars: Sequence[CalendarDays], spec: Spec, schedule: Mapping[str,
 
 def _cron_fields(expression: object, seed: str) -> CronFields:
     fields = parse_cron(expression, seed)
-    wall_calendar(fields)  # refuses what never fires
+    wall_calendar(fields)  # refuses an expression that never fires
     return fields
 
 
 def _instant(value: object) -> datetime:
-    """Read RFC 3339 text or an aware datetime, rounded up to what the API can show."""
+    """Read RFC 3339 text or an aware datetime, rounded up to the API's milliseconds."""
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError("The time has no offset.")

@@ -34,7 +34,7 @@ class Dates(Protocol):
 class WallCalendar:
     """Answers which matching wall-clock time comes next.
 
-    ``dates``, where given, take the place of what the day and month fields say.
+    ``dates``, where given, replace the dates of the day and month fields.
     """
 
     __slots__ = (
@@ -98,7 +98,7 @@ def wall_calendar(fields: CronFields) -> WallCalendar:
 
 
 class _Rule(NamedTuple):
-    """What the day and month fields of an expression say; see CronFields."""
+    """The day and month fields of an expression; see CronFields."""
 
     days: frozenset[int]
     months: tuple[int, ...]

@@ -42,7 +42,7 @@ class WorkingDays:
         return None
 
     def check_fires(self) -> None:
-        """Raise NeverFires when no month has so many working days."""
+        """Raise NeverFires when no month has that working day."""
         months = ((year, month) for year in _EVERY_KIND_OF_YEAR for month in self._months)
         if all(self._in_month(*month) is None for month in months):
             raise NeverFires(
@@ -65,7 +65,7 @@ class WorkingDays:
 
 @lru_cache(maxsize=1024)
 def working_days(months: tuple[int, ...], which: int, days_off: DaysOff) -> WorkingDays:
-    """Return the dates; what was found of them is kept. Raise NeverFires when there are none."""
+    """Return the dates, which are shared and remembered. Raise NeverFires when there are none."""
     found = WorkingDays(months, which, days_off)
     found.check_fires()
     return found
@@ -77,5 +77,5 @@ def date_problem(fields: CronFields) -> str:
         return ""
     return (
         "With working_day, the day-of-month and day-of-week fields must be '*': the working day "
-        "says on which day."
+        "sets the day."
     )

@@ -1,7 +1,7 @@
 """IANA time zones as lists of stretches with a constant offset, in whole seconds since 1970 (UTC).
 
-The only door to zone data: names come from the pinned tzdata package, never from the system.
-Zone arithmetic on plain integers is what keeps the cron maths fast and free of surprises.
+The only access to zone data: names come from the pinned tzdata package, never from the system.
+Zone arithmetic on plain integers keeps the cron maths fast and free of surprises.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from functools import lru_cache
 from importlib import metadata
 from typing import NamedTuple, Self
 
-# One zone database everywhere: the pinned tzdata package, never the system's copy (A4).
+# One zone database everywhere: the pinned tzdata package, never the system's copy.
 zoneinfo.reset_tzpath(())
 
-# Of the start: an upgrade on the disk of a running process does not reach what it has read.
+# Read at the start: an upgrade on disk does not change the data that a process has loaded.
 _RELEASE = metadata.version("tzdata")
 
 _SECOND = timedelta(seconds=1)
@@ -30,7 +30,7 @@ LAST_SECOND = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // _SECOND - 1
 # The nearest two changes of offset since 1970 are 6.96 days apart (Gaza 2040, tzdata 2026f), so
 # probing every four days sees each of them.
 _PROBE_SECONDS = 4 * 86_400
-#: Longer than any name, so that a long text is compared in no time.
+#: Longer than any name; keeps the comparison of a long text cheap.
 _LONGEST_NAME = 64
 
 
@@ -60,9 +60,9 @@ class Zone:
 
     @classmethod
     def with_changes(cls, name: str, changes: Sequence[tuple[int, int]]) -> Self:
-        """Return a zone as :meth:`changes_between` has told of it, by another release perhaps.
+        """Return a zone from what :meth:`changes_between` returned, perhaps of another release.
 
-        Nothing is known of it outside of what was told; names of offsets are those of today.
+        It is valid only within that range; names of offsets are today's.
         """
         made = cls.__new__(cls)
         made.name = name
@@ -112,7 +112,7 @@ def find_zone(name: object) -> Zone:
 
 @lru_cache(maxsize=1)
 def zone_names() -> tuple[str, ...]:
-    """Return the names that a person is offered: UTC and the places, without old spellings."""
+    """Return the names to offer to a person: UTC and the places, without old spellings."""
     places = (name for name in _names() if "/" in name and not name.startswith("Etc/"))
     return ("UTC", *sorted(places))
 
@@ -152,7 +152,7 @@ def _advice(name: object) -> str:
 
 
 def changes_of(name: str, low: int, high: int) -> list[tuple[int, int]]:
-    """Return what :meth:`Zone.changes_between` of the installed zone would, reading no more."""
+    """Return :meth:`Zone.changes_between` of the installed zone; reads only that range."""
     return list(zip(*_changes(zoneinfo.ZoneInfo(name), low, high), strict=True))
 
 

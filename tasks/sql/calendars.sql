@@ -1,6 +1,6 @@
 -- name: count_tasks
--- How many tasks of a tenant name each calendar. The partial index tasks_with_calendars_idx holds
--- the few that name any.
+-- Returns how many tasks of a tenant name each calendar. The partial index
+-- tasks_with_calendars_idx holds the few that name any.
 SELECT named.name, count(*)
 FROM tasks t, jsonb_array_elements_text(t.schedule -> 'calendars') AS named (name)
 WHERE t.tenant_id = %(tenant)s AND t.deleted_at IS NULL

@@ -1,7 +1,7 @@
 -- name: insert_tasks
--- Inserts new tasks of a tenant, each with its cursor and first revision; whether the tenant has an open
--- pause that may cover them. The caller shares the tenant's pauses, so that none begins until it
--- commits.
+-- Inserts new tasks of a tenant, each with its cursor and first revision. Returns whether the
+-- tenant has an open pause that may cover them. The caller shares the tenant's pauses, so that none
+-- begins until it commits.
 WITH given AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(names)s::text[], %(types)s::text[], %(statuses)s::text[],

@@ -1,8 +1,9 @@
 -- name: keyed
--- Tasks with what decides their instants, a part of the statements below; inside is the query of
--- the tasks. Beside the schedule that is: where a fixed rate without start_at begins (creation
--- modulo the step, in whole minutes where the step has those), the id where an H is hashed, and
--- what max_occurrences leaves. The share within the jitter is that of tasks/schedules/jitter.py.
+-- Tasks with the values that decide their instants, a part of the statements below; inside is the
+-- query of the tasks. Beside the schedule these are: the start of a fixed rate without start_at
+-- (creation modulo the step, in whole minutes where the step has those), the id where an H is
+-- hashed, and the occurrences left by max_occurrences. The share within the jitter is that of
+-- tasks/schedules/jitter.py.
 SELECT t.id, t.schedule, t.destination,
        CASE WHEN s.every IS NULL THEN NULL
             WHEN mod(s.every, 60) = 0
@@ -35,7 +36,7 @@ CROSS JOIN LATERAL (
 ) AS j
 
 -- name: groups
--- Which tasks have the same instants, the largest groups first: a row for each key,
+-- Groups tasks with the same instants, the largest groups first: a row for each key,
 -- step within its jitter and destination, with the first three of its tasks. Index
 -- task_cursors_of_tenant_idx, all of the tenant's tasks that are due in time. The last column
 -- counts all tasks, also beyond the limit. (The order of the three is made after the grouping:
@@ -55,7 +56,7 @@ ORDER BY g.tasks DESC, g.schedule, g.phase, g.seed, g.remaining, g.cursor, g.ste
          g.destination
 
 -- name: tasks_of_groups
--- The tasks of some groups, by the keys that the statement above answered.
+-- The tasks of some groups, by the keys that the statement above returned.
 SELECT k.id FROM ({keyed}) AS k
 JOIN unnest(%s::jsonb[], %s::bigint[], %s::uuid[]) AS g (schedule, phase, seed)
   ON k.schedule = g.schedule AND k.phase IS NOT DISTINCT FROM g.phase
@@ -64,7 +65,7 @@ ORDER BY k.id
 LIMIT %s
 
 -- name: one_time
--- How many one-time tasks are due in each minute, by destination, with the first three of them;
+-- Counts the one-time tasks due in each minute, by destination, with the first three of them;
 -- inside is the query of the tasks (index task_cursors_of_tenant_idx). The last column counts all
 -- tasks, also beyond the limit.
 SELECT g.minute, g.destination, g.tasks,

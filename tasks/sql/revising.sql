@@ -1,5 +1,5 @@
 -- name: revise_tasks
--- Locked tasks get their next version; type and schedule are what they were. By primary key.
+-- Gives locked tasks their next version; type and schedule stay the same. By primary key.
 UPDATE tasks t
 SET version = r.version, name = r.name, labels = r.labels::jsonb, owner = r.owner,
     priority = r.priority, pool = r.pool, destination = r.destination,

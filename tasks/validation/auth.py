@@ -1,6 +1,6 @@
-"""Validation of a webhook's authentication: basic, bearer, an API key, or OAuth 2 (C1).
+"""Validation of a webhook's authentication: basic, bearer, an API key, or OAuth 2.
 
-Every secret is checked to fit where it is sent, so that no attempt fails for its form.
+It checks that every secret fits where it is sent, so that no attempt fails for its form.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SCOPE_LENGTH = 1000
 def read_auth(
     reader: FieldReader, headers: Mapping[str, str], limits: Limits
 ) -> dict[str, Any] | None:
-    """Return the authentication in normal form, or None; what is wrong is noted."""
+    """Return the authentication in normal form, or None; note what is wrong."""
     auth = reader.part("auth")
     if auth is None:
         return None

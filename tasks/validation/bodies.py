@@ -1,8 +1,7 @@
 """From the body of a call to a definition: create, replace and edit, in either form.
 
-Services call it for every door, so that the API, commands and Python callers are held to the
-same rules. Raises InvalidInput with every field that is wrong, or TooLarge; nothing else,
-whatever JSON it is given.
+Services call it for every door, so that the same rules apply to the API, commands and Python
+callers. For any JSON it raises only InvalidInput, with every field that is wrong, or TooLarge.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def parse_create(
 ) -> Definition:
     """Return the definition that a body of either form describes.
 
-    A recurring task that says no jitter gets its tenant's (A8); an edit or a replacement does not.
+    A recurring task that gives no jitter gets its tenant's; an edit or a replacement does not.
     ``repeats`` is for several bodies of a tenant that are read at one time.
     """
     return parse_one_of_many(require_object(body), repeats or Repeats(), now=now, limits=limits)
@@ -109,7 +108,7 @@ def parse_clone(source: Definition, body: Any, *, now: datetime, limits: Limits)
 
 
 def parse_one_of_many(body: Any, repeats: Repeats, *, now: datetime, limits: Limits) -> Definition:
-    """Return the same for a body of many in one call, whose parser has judged its JSON.
+    """Return the same for a body of many in one call, whose parser has checked its JSON.
 
     ``repeats`` is for all of them; their definitions share what the bodies have in common.
     """

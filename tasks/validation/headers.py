@@ -18,7 +18,7 @@ _PROBLEMS = {
 
 
 def read_headers(reader: FieldReader) -> dict[str, str]:
-    """Return the target's headers; what is wrong is noted."""
+    """Return the target's headers; note what is wrong."""
     headers = reader.mapping("headers")
     if len(headers) > HEADERS:
         reader.error("headers", "too_many", f"Give at most {HEADERS} headers.")

@@ -8,7 +8,7 @@ from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH, LABELS
 
 
 def read_labels(reader: FieldReader, key: str) -> dict[str, str]:
-    """Return the field's labels; what is wrong is noted."""
+    """Return the field's labels; note what is wrong."""
     labels = reader.mapping(key)
     if len(labels) > LABELS:
         reader.error(key, "too_many", f"Give at most {LABELS} labels.")

@@ -11,7 +11,7 @@ from tasks.validation.urls import parse_noting
 
 
 def read_proxy(reader: FieldReader, limits: Limits) -> dict[str, Any] | None:
-    """Return the proxy in normal form, or None; what is wrong is noted."""
+    """Return the proxy in normal form, or None; note what is wrong."""
     proxy = reader.part("proxy")
     if proxy is None:
         return None

@@ -1,4 +1,4 @@
-"""Validation of what a task names outside of itself: the payload's reference, and its owner."""
+"""Validation of a task's external references: the payload's reference, and its owner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.validation.templates import check_templates
 def read_payload_ref(reader: FieldReader, target: dict[str, Any]) -> str | None:
     """Return the reference that the receiver gets in place of a payload, or None.
 
-    Nothing is fetched from it, so that any URL and any key of an object store will do.
+    Punctual never fetches it, so any URL and any key of an object store is valid.
     """
     reference: str | None = reader.text("payload_ref", None, longest=URL_LENGTH, nullable=True)
     if reference is None:
@@ -33,7 +33,7 @@ def read_payload_ref(reader: FieldReader, target: dict[str, Any]) -> str | None:
 
 
 def read_owner(reader: FieldReader) -> str | None:
-    """Return the owner as it is written, or None."""
+    """Return the owner as written, or None."""
     owner: str | None = reader.text("owner", None, longest=OWNER_LENGTH, nullable=True)
     return owner
 
@@ -41,7 +41,7 @@ def read_owner(reader: FieldReader) -> str | None:
 def check_owner(owner: str, reader: FieldReader, limits: Limits) -> None:
     """Note an owner that is neither an e-mail address nor the name of a key of the tenant.
 
-    Asked of an owner that is new: one that stays may have outlived its key.
+    Call it only for a new owner: an unchanged one may have outlived its key.
     """
     if "@" in owner:
         try:

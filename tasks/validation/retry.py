@@ -22,7 +22,7 @@ from tasks.limits import RUNTIME_SECONDS
 
 MAX_ATTEMPTS = 25
 MAX_DELAY_SECONDS = 7 * 24 * 3600
-#: A task that pauses itself does so after at most so many failures in a row.
+#: Maximum of ``pause_after_failures``: failures in a row after which a task pauses itself.
 MOST_FAILURES = 10_000
 _RETRY_ON = 50
 _STATUSES = 50
@@ -31,7 +31,7 @@ _RULE_DEFAULTS: dict[str, Any] = {"statuses": [], "max_attempts": None, "delay_s
 
 
 def read_retry_policy(reader: FieldReader) -> dict[str, Any]:
-    """Return the policy in normal form; what is wrong is noted."""
+    """Return the policy in normal form; note what is wrong."""
     reader.refuse_unknown(RETRY_DEFAULTS, elsewhere=outside_of("retry_policy"))
     default = RETRY_DEFAULTS
     policy = {
@@ -79,7 +79,7 @@ def _check_together(reader: FieldReader, policy: dict[str, Any]) -> None:
 def read_statuses(
     reader: FieldReader, key: str, default: list[str], *, fewest: int = 1
 ) -> list[str]:
-    """Return the patterns of statuses that a field lists; what is wrong is noted."""
+    """Return the patterns of statuses that a field lists; note what is wrong."""
     statuses = reader.sequence(key, default)
     if not fewest <= len(statuses) <= _STATUSES:
         reader.error(key, "out_of_range", f"Give {fewest} to {_STATUSES} statuses.")

@@ -1,7 +1,7 @@
 """Validation of a schedule: which kind it is, its fields, and whether it can ever fire.
 
-The words of the fields are checked here, cron expressions, durations and zones by
-``tasks.schedules.spec``, so that what is accepted here is what the scheduler can compute.
+This module checks the words of the fields, ``tasks.schedules.spec`` the cron expressions, durations
+and zones, so that the scheduler can compute every schedule that is accepted here.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from tasks.schedules import spec
 from tasks.schedules.calendars import CalendarDays
 from tenants.models.tenant import MAX_JITTER_SECONDS
 
-#: A run_at further in the past is taken for a mistake.
+#: A run_at further in the past counts as a mistake.
 PAST_TOLERANCE = timedelta(days=1)
 TIMING_HINT = "give exactly one of run_at, delay_seconds, cron_expression and every"
 _TYPES = tuple(TaskType.values)
 _MAX_OCCURRENCES = 1_000_000_000
-#: No month has more working days.
+#: The most working days that a month can have.
 _WORKING_DAYS = 31
-# What the calendar of tasks.schedules covers.
+# The range of the calendar of tasks.schedules.
 _EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(2199, 12, 31, 23, 59, 59, tzinfo=UTC)
 
-#: Codes of the computation that say which fields there are; validation says so first.
+#: Codes of the computation about missing or extra fields; validation reports these first.
 _OF_ABSENCE = ("required", "conflict", "not_allowed")
 
 SCHEDULE_FIELDS = tuple(
@@ -52,8 +52,8 @@ SCHEDULE_FIELDS = tuple(
 class Clock:
     """The time of the call; a ``run_at`` equal to the kept one may lie in the past.
 
-    ``calendars`` finds those that a schedule may name, ``default_jitter`` reads the jitter of a
-    recurring task that says none.
+    ``calendars`` finds the calendars that a schedule may name, ``default_jitter`` reads the jitter
+    of a recurring task that gives none.
     """
 
     now: datetime
@@ -64,13 +64,13 @@ class Clock:
 
 
 def read_type(reader: FieldReader, timing: list[str]) -> str:
-    """Return the task's type: as given, else as its timing fields say."""
+    """Return the task's type: as given, else from its timing fields."""
     said = TIMING_FIELDS[timing[0]] if timing else TaskType.RECURRING
     return reader.choice("type", _TYPES, str(said))
 
 
 def timing_given(schedule: FieldReader) -> list[str]:
-    """Return which of the fields that say when are given."""
+    """Return the timing fields that are given."""
     return [key for key in TIMING_FIELDS if schedule.given(key)]
 
 
@@ -92,7 +92,7 @@ def _own_fields(reader: FieldReader, clock: Clock) -> dict[str, Any]:
 
 
 def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str, Any]:
-    """Return the schedule in normal form; what is wrong is noted, also that it never fires."""
+    """Return the schedule in normal form; note what is wrong, also that it never fires."""
     reader.refuse_unknown(SCHEDULE_FIELDS, elsewhere=outside_of("schedule"))
     _check_timing(reader, task_type)
     one_time = task_type == TaskType.ONE_TIME
@@ -114,10 +114,10 @@ def read_schedule(reader: FieldReader, task_type: str, clock: Clock) -> dict[str
 
 
 def _note(found: Sequence[FieldError], reader: FieldReader) -> None:
-    """Note what computing the schedule finds wrong, beside what its fields are refused for.
+    """Note errors from computing the schedule, unless its fields have errors already.
 
-    A field that was refused counts as left out meanwhile, so that nothing said of it, or about
-    which fields there are, says more.
+    A refused field counts as left out in the computation, so errors about that field, or about
+    missing and extra fields, would only repeat the first.
     """
     known = reader.errors.below(reader.pointer)
     for error in found:
@@ -251,7 +251,7 @@ def read_instant(reader: FieldReader, key: str) -> datetime | None:
 
 
 def _calendars(reader: FieldReader, clock: Clock) -> Mapping[str, CalendarDays]:
-    """Return the calendars that the schedule names, in its order; noted are those there are not."""
+    """Return the calendars that the schedule names, in its order; note unknown ones."""
     names = reader.sequence("calendars", [])
     if len(names) > CALENDARS:
         reader.error("calendars", "too_many", f"Give at most {CALENDARS} calendars.")

@@ -6,7 +6,7 @@ from shared.redaction import MASK
 from tasks.field_reader import FieldReader, text_problem
 from tasks.limits import SECRET_BYTES
 
-#: What to do about a mask where nothing is stored.
+#: The remedy for a mask without a stored secret.
 MASKED = "This is the mask of an answer; write the secret itself."
 
 

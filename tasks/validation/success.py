@@ -1,4 +1,4 @@
-"""Validation of what makes an answer of a receiver a success; all given criteria must hold (C1)."""
+"""Validation of the criteria for a receiver's successful answer; all given ones must hold."""
 
 from __future__ import annotations
 

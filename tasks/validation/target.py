@@ -1,4 +1,4 @@
-"""Validation of a target: which kind it is, and what a task without a name is called after it."""
+"""Validation of a target: its kind, and the name that it gives to a task without one."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _READERS: dict[str, Callable[[FieldReader, Limits], dict[str, Any]]] = {
 
 
 def read_target(reader: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
-    """Return the target in normal form; what is wrong is noted."""
+    """Return the target in normal form; note what is wrong."""
     data, errors = reader.data, reader.errors
     if missing := missing_kind(data):
-        # Of no kind, no field is known to be wrong.
+        # Without a kind, no field can be called wrong.
         reader.error("kind", "required", missing)
         return target_defaults("webhook")
     kind = reader.choice("kind", choices.TARGET_KINDS, "webhook")
     if data.get("kind", kind) != kind:
-        # Of a kind that there is not, no field is known to be wrong.
+        # For an unknown kind, no field can be called wrong.
         return target_defaults("webhook")
     whole = partial(_READERS[kind], reader, limits)
     if kind != "webhook" or data.get("template") or data.get("auth"):
@@ -57,6 +57,6 @@ def _name_of_webhook(target: Mapping[str, Any], limits: Limits) -> str:
     try:
         url = parse_target_url(called, limits.allow_list, limits.allowed_low_ports)
     except UrlError:
-        return ""  # The target's own error says so already.
+        return ""  # The target has an error of its own.
     path = url.path_and_query.partition("?")[0].rstrip("/")
     return f"{url.authority}{path}"[:NAME_LENGTH]

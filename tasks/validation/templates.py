@@ -1,4 +1,4 @@
-"""Validation of a webhook's templates: known names only, and none in a URL's origin (C1).
+"""Validation of a webhook's templates: known names only, and none in a URL's origin.
 
 Without ``template: true`` braces are text like any other and nothing of this applies.
 """

@@ -1,7 +1,7 @@
 """Validation of a webhook's TLS: which certificates it trusts, and which one it shows.
 
-The PEM parts are parsed for real and the key is held against its certificate, so that a wrong
-one is found here and not at the first delivery.
+It parses the PEM parts and compares the key with its certificate, so that a wrong one fails here
+and not at the first delivery.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FORBIDDEN = (
 
 
 def read_tls(reader: FieldReader, limits: Limits) -> dict[str, Any] | None:
-    """Return the TLS options in normal form, or None; what is wrong is noted."""
+    """Return the TLS options in normal form, or None; note what is wrong."""
     tls = reader.part("tls")
     if tls is None:
         return None
@@ -117,7 +117,7 @@ def _key(pem: str) -> Any:
 
 
 def _is_sound(key: rsa.RSAPrivateKey) -> bool:
-    """Return whether the key's numbers belong together; whether p and q are prime is not asked."""
+    """Return whether the key's numbers belong together; does not test p and q for primality."""
     if key.key_size > _MOST_RSA_BITS:
         return False
     held = key.private_numbers()

@@ -8,13 +8,13 @@ from tasks.limits import URL_LENGTH, Limits
 
 
 def read_url(reader: FieldReader, key: str, limits: Limits) -> str:
-    """Return a URL that may be called; '' where it is wrong, which is noted."""
+    """Return a URL that may be called; '' for a wrong one, with an error noted."""
     url: str = reader.text(key, "", longest=URL_LENGTH)
     return url if url and parse_noting(reader, key, url, limits) else ""
 
 
 def parse_noting(reader: FieldReader, key: str, url: str, limits: Limits) -> TargetUrl | None:
-    """Return the parsed URL; None where it may not be called, which is noted at the field."""
+    """Return the parsed URL; None, with an error noted at the field, where it may not be called."""
     try:
         return parse_target_url(url, limits.allow_list, limits.allowed_low_ports)
     except UrlError as refused:

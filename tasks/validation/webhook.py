@@ -1,4 +1,4 @@
-"""Validation of a webhook: its URL, method, headers, limits, and what goes with them (C1, C4)."""
+"""Validation of a webhook: its URL, method, headers, limits and further options."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tasks.validation.templates import check_templates, sample_url
 from tasks.validation.tls import read_tls
 from tasks.validation.urls import parse_noting
 
-#: In which the webhooks of tasks differ that are otherwise the same; read by themselves where
-#: neither templates nor authentication look at them.
+#: Fields in which otherwise equal webhooks of tasks differ; read by themselves where neither
+#: templates nor authentication use them.
 OWN_FIELDS = ("headers", "url")
 
 
 def read_webhook(reader: FieldReader, limits: Limits) -> dict[str, Any]:
-    """Return the webhook in normal form; what is wrong is noted."""
+    """Return the webhook in normal form; note what is wrong."""
     default = TARGET_DEFAULTS
     refuse_unknown_of_kind(reader, "webhook")
     template = reader.boolean("template", False)
@@ -52,7 +52,7 @@ def read_webhook(reader: FieldReader, limits: Limits) -> dict[str, Any]:
 
 
 def read_own_fields(reader: FieldReader, limits: Limits) -> dict[str, Any]:
-    """Return OWN_FIELDS of a webhook whose other fields are known; what is wrong is noted."""
+    """Return OWN_FIELDS of a webhook whose other fields are known; note what is wrong."""
     headers = read_headers(reader)
     return {"headers": headers, "url": _url(reader, limits, template=False)}
 

@@ -1,7 +1,7 @@
 """Validation of targets that workers run: leased over the API, as a handler, as a command.
 
-Whether a handler is registered only its workers know; a command must be one that the deployment
-allows the tenant, and so must the variables that it gets (C5-C7).
+Only the workers know whether a handler is registered. The deployment must allow the tenant to use
+a command, and the variables that it gets.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def read_pool_target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
-    """Return work for pulling workers in normal form; what is wrong is noted."""
+    """Return work for pull workers in normal form; note what is wrong."""
     refuse_unknown_of_kind(reader, "pool")
     reader.require("handler", "Say what the worker is to run.")
     return {
@@ -47,7 +47,7 @@ def read_pool_target(reader: FieldReader, limits: Limits) -> dict[str, Any]:
 
 
 def read_handler(reader: FieldReader, limits: Limits) -> dict[str, Any]:
-    """Return a handler in normal form; what is wrong is noted."""
+    """Return a handler in normal form; note what is wrong."""
     default = HANDLER_TARGET_DEFAULTS
     refuse_unknown_of_kind(reader, "handler")
     return {
@@ -59,7 +59,7 @@ def read_handler(reader: FieldReader, limits: Limits) -> dict[str, Any]:
 
 
 def read_command(reader: FieldReader, limits: Limits) -> dict[str, Any]:
-    """Return a command in normal form; what is wrong is noted."""
+    """Return a command in normal form; note what is wrong."""
     default = COMMAND_TARGET_DEFAULTS
     if not limits.commands:
         message = "This deployment allows no commands here (ALLOWED_COMMANDS, COMMAND_TENANTS)."
@@ -115,7 +115,7 @@ def _arguments(reader: FieldReader) -> list[str]:
 
 
 def _environment(reader: FieldReader, command: str, limits: Limits) -> dict[str, str]:
-    # Of a command that there is not, no variable is known to be wrong.
+    # For an unknown command, no variable can be called wrong.
     allowed = limits.variables.get(command, ()) if command in limits.commands else None
     variables = reader.mapping("environment")
     if len(variables) > VARIABLES:

@@ -23,12 +23,12 @@ REVOKE = Verb(
     "revoked",
     lambda key, actor, options: revoke_api_key(key.tenant_id, key.id, actor=actor),
     skip=lambda key: "already revoked" if key.revoked_at else "",
-    warning="Whoever uses them is refused from now on. A revoked key never becomes valid again.",
+    warning="Calls with them are refused from now on. A revoked key never becomes valid again.",
 )
 
 
 class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs only
-    """What a new key is for and may do."""
+    """The name, tenant, scopes and end of a new key."""
 
     scopes = forms.MultipleChoiceField(
         choices=[(scope, scope) for scope in SCOPES], widget=forms.CheckboxSelectMultiple
@@ -47,7 +47,7 @@ class ApiKeyForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the s
         help_texts = {"owner": "May see signing secrets again."}
 
     def clean_expires_at(self) -> datetime | None:
-        """Refuse a key that would be over before it begins."""
+        """Refuse an end that has passed already."""
         value: datetime | None = self.cleaned_data["expires_at"]
         if value is not None and value <= timezone.now():
             raise forms.ValidationError("This time is past.")
@@ -78,7 +78,7 @@ class ApiKeyAdmin(ProductAdmin):
         return ", ".join(key.scopes)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """Ask for what a new key needs; show everything but the hash of one that is there."""
+        """Ask for the fields of a new key; show all but the hash of an existing one."""
         if obj is not None:
             return super().get_fields(request, obj)
         # An owner's key may do more than the admin lets its staff do.
@@ -90,7 +90,7 @@ class ApiKeyAdmin(ProductAdmin):
         return [] if obj is None else super().get_fields(request, obj)
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
-        """Allow whoever may add keys."""
+        """Allow users who may add keys."""
         return bool(request.user.has_perm("tenants.add_apikey"))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

@@ -16,7 +16,7 @@ _OFFERED = 30
 
 
 class TenantFilter(admin.SimpleListFilter):
-    """The rows of one tenant; the first tenants by name are offered, any id is taken."""
+    """The rows of one tenant; offers the first tenants by name, accepts any id."""
 
     title = "tenant"
     parameter_name = "tenant"

@@ -1,4 +1,4 @@
-"""Signing secrets and repeated answers in the admin: that they are, not what they say."""
+"""Signing secrets and idempotency records in the admin, without their sealed content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tenants.models import IdempotencyRecord, SigningSecret
 
 @admin.register(SigningSecret)
 class SigningSecretAdmin(ProductAdmin):
-    """When each secret was made and when it ends; the secret itself is sealed."""
+    """The creation and end of each secret; the secret itself is sealed."""
 
     list_display = ("id", "tenant", "created_at", "expires_at")
     list_filter = (TenantFilter,)
@@ -21,7 +21,7 @@ class SigningSecretAdmin(ProductAdmin):
 
 @admin.register(IdempotencyRecord)
 class IdempotencyRecordAdmin(ProductAdmin):
-    """Which calls were answered under which key; the answers are sealed."""
+    """The calls that were answered under each key; the answers are sealed."""
 
     list_display = ("key", "tenant", "status", "created_at", "expires_at")
     list_filter = (TenantFilter,)

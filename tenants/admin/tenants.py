@@ -25,8 +25,9 @@ SUSPEND = Verb(
     "suspended",
     lambda tenant, actor, options: suspend_tenant(tenant.id, actor=actor),
     skip=lambda tenant: "already suspended" if tenant.suspended_at else "",
-    warning="Their keys answer 403 from now on, their members are refused, and nothing of theirs "
-    "starts. What runs may end. Their data and their schedules stay.",
+    warning="Calls with their keys get 403 from now on, their members are refused, and none of "
+    "their executions starts. Executions already running may finish. Their data and schedules "
+    "stay.",
 )
 RESUME = Verb(
     "resume",
@@ -58,15 +59,15 @@ class TenantAdmin(ProductAdmin):
         return ["id", "name", "created_at", "suspended_at"] if obj else []
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
-        """Show members of a tenant that is there."""
+        """Show the members of an existing tenant."""
         return self.inlines if obj else ()
 
     def has_add_permission(self, request: HttpRequest, *args: Any) -> bool:
-        """Allow whoever may add tenants."""
+        """Allow users who may add tenants."""
         return bool(request.user.has_perm("tenants.add_tenant"))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow whoever may change tenants."""
+        """Allow users who may change tenants."""
         return self.has_operate_permission(request)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
@@ -77,7 +78,7 @@ class TenantAdmin(ProductAdmin):
             return
         made = create_tenant(obj.name, unlimited=obj.unlimited, actor=self.actor(request))
         obj.id = made.id
-        messages.info(request, "The tenant has its first signing secret; keys are added apart.")
+        messages.info(request, "The tenant has its first signing secret. Add API keys separately.")
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
         """Set roles by the service."""

@@ -1,7 +1,7 @@
 """People in the admin: Django's own pages of users and groups, with roles in tenants.
 
-Roles are written by the service, so that the tenant's audit log says who gave them. Rights are
-given by superusers alone: whoever may change users or groups could otherwise give them to itself.
+The service writes roles, so that the tenant's audit log says who gave them. Superusers alone give
+rights: a user who may change users or groups could otherwise give rights to itself.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class _Audited(_ModelAdmin):
         raise NotImplementedError
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Save, and keep for the audit what was there."""
+        """Save, and keep the earlier state for the audit."""
         form.audited_before = self._stored(obj) if change else None
         super().save_model(request, obj, form, change)
 
@@ -117,16 +117,16 @@ class MemberAdmin(_Audited, _UserAdmin):
         return describe_account(row)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Let superusers alone change what decides over rights."""
+        """Let superusers alone change the fields that decide over rights."""
         fields = super().get_readonly_fields(request, obj)
         return fields if request.user.is_superuser else (*fields, *RIGHTS)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow whoever may change users, for accounts that may do no more than they."""
+        """Allow users who may change users, for accounts without rights beyond theirs."""
         return super().has_change_permission(request, obj) and self._reaches(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow whoever may delete users, for accounts that may do no more than they."""
+        """Allow users who may delete users, for accounts without rights beyond theirs."""
         return super().has_delete_permission(request, obj) and self._reaches(request, obj)
 
     def user_change_password(
@@ -148,7 +148,7 @@ class MemberAdmin(_Audited, _UserAdmin):
         return obj is None or may_change_account(request.user, obj)  # type: ignore[arg-type]  # signed in
 
     def get_inlines(self, request: HttpRequest, obj: Any) -> Any:
-        """Show roles of a user who is there."""
+        """Show the roles of an existing user."""
         return self.inlines if obj else ()
 
     def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
@@ -180,7 +180,7 @@ class PermissionGroupAdmin(_Audited, _GroupAdmin):
 
 
 def save_memberships(formset: Any, request: HttpRequest) -> None:
-    """Bring what a formset of memberships asks for to the service.
+    """Apply a formset of memberships by the service.
 
     Raise PermissionDenied where staff gives itself a role: superusers alone may.
     """

@@ -14,7 +14,7 @@ from tenants.choices import SCOPES
 
 
 class ApiKey(models.Model):
-    """Only the key's hash is kept; ``prefix`` is what people recognise it by.
+    """An API key. Only its hash is stored; people recognise it by ``prefix``.
 
     ``owner`` keys may see signing secrets again.
     """

@@ -11,8 +11,7 @@ from shared.fields import SealedField
 class IdempotencyRecord(models.Model):
     """One finished call by its Idempotency-Key, written in the transaction of its change.
 
-    There are no rows of calls under way: those hold an advisory lock, which goes with their
-    transaction.
+    Calls under way have no rows: they hold an advisory lock, which ends with their transaction.
     """
 
     # The index of the constraint begins with the tenant.

@@ -1,4 +1,4 @@
-"""The signing secret: what a tenant's receivers verify webhooks with."""
+"""The signing secret, with which a tenant's receivers verify webhooks."""
 
 from __future__ import annotations
 

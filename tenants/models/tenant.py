@@ -18,9 +18,9 @@ MAX_JITTER_SECONDS = 24 * 3600
 class Tenant(models.Model):
     """A customer or team; no call sees another tenant's rows.
 
-    ``unlimited`` tenants have neither quotas nor rate limits. A suspended tenant's keys answer
-    403, nothing of it starts, and its data stays. ``default_jitter_seconds`` is the jitter of new
-    recurring tasks that say none (A8).
+    ``unlimited`` tenants have neither quotas nor rate limits. Calls with a suspended tenant's keys
+    get 403, none of its executions starts, and its data stays. ``default_jitter_seconds`` is the
+    jitter of new recurring tasks that give none.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -1,4 +1,4 @@
-"""Every write that may be asked of tenants: tenants themselves, their keys, their secrets."""
+"""Every write of tenants: tenants themselves, their members, keys and secrets."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Accounts of people and groups of them: who may change whose, and the audit of what was changed.
 
-Accounts belong to no tenant, so that their entries stand in the chain of the installation.
+Accounts belong to no tenant, so that their entries are in the chain of the installation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from events import audit
 from shared.actor import Actor
 from tenants.models import Membership
 
-#: What decides over what an account may do; superusers alone change it.
+#: Fields that decide what an account may do; superusers alone change them.
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
 _FIELDS = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
 _CHANGE_MEMBERSHIP = "tenants.change_membership"
@@ -24,9 +24,9 @@ _CHANGE_MEMBERSHIP = "tenants.change_membership"
 def may_change_account(person: User, account: User) -> bool:
     """Return whether the person may change or delete the account, or set its password.
 
-    Who sets an account's password can sign in as it. So the account may do nothing that the person
-    may not: it is no superuser, has no further permissions, and roles in tenants only where the
-    person may give roles.
+    A person who sets an account's password can sign in as it. So the account may have no rights
+    beyond the person's: it is no superuser, has no further permissions, and roles in tenants only
+    where the person may give roles.
     """
     if person.is_superuser or person.pk == account.pk:
         return True
@@ -70,7 +70,7 @@ def record_change(
 
 
 def record_password(account: User, *, actor: Actor) -> None:
-    """Record that somebody set an account's password, or took it away."""
+    """Record that an actor set an account's password, or removed it."""
     after = {"can_sign_in_by_password": account.has_usable_password()}
     audit.record(
         audit.INSTALLATION, actor, "user.password_set", "user", str(account.pk), after=after
@@ -78,7 +78,7 @@ def record_password(account: User, *, actor: Actor) -> None:
 
 
 def _permissions_of(account: User) -> set[str]:
-    # Not the account's own answer: an account that is not active has none until it is again.
+    # `get_all_permissions` is empty for an inactive account, which may become active again.
     return set(_labels(Permission.objects.filter(Q(user=account) | Q(group__user=account))))
 
 

@@ -1,4 +1,4 @@
-"""Create, find, revoke and rotate API keys; a key's text is known only to whoever made it."""
+"""Create, find, revoke and rotate API keys; only the creator of a key learns its text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 
 def hash_key(key: str) -> bytes:
-    """Return what is stored of a key. Plain SHA-256: keys are long and random, not passwords."""
+    """Return the stored hash of a key. Plain SHA-256: keys are long and random, not passwords."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -40,7 +40,7 @@ def create_api_key(
     expires_at: datetime | None = None,
     key: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """Create a key and return it with its text, which nobody can see again.
+    """Create a key and return it with its text, which cannot be read again.
 
     A given ``key`` (BOOTSTRAP_API_KEY) is taken exactly as it is: 32 to 128 visible characters.
     """
@@ -58,7 +58,7 @@ def create_api_key(
         expires_at=expires_at,
         created_at=timezone.now(),
     )
-    # The insert judges, not a look before it: two processes may bring the same key at once.
+    # The insert decides, not a check before it: two processes may add the same key at once.
     ApiKey.objects.bulk_create([made], ignore_conflicts=True)
     if not ApiKey.objects.filter(pk=made.pk).exists():
         raise Conflict("This key is in use already.", code="key_taken")
@@ -69,7 +69,7 @@ def create_api_key(
 def get_api_key(tenant_id: UUID, key_id: UUID, *, lock: bool = False) -> ApiKey:
     """Return the tenant's key; raise NotFound, for another tenant's too."""
     keys = ApiKey.objects.filter(tenant_id=tenant_id, pk=key_id)
-    # The race: two revocations at once would both be recorded as the one that did it.
+    # The race: of two revocations at once, both would be recorded as the one that took effect.
     found = (keys.select_for_update(no_key=True) if lock else keys).first()
     if found is None:
         raise NotFound("There is no such API key.")

@@ -1,4 +1,4 @@
-"""Give people roles in tenants and take them away."""
+"""Give people roles in tenants, and remove the roles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tenants.models import Membership
 
 @transaction.atomic
 def set_member(tenant_id: UUID, user_id: int, role: str, *, actor: Actor) -> Membership:
-    """Give the user this role in the tenant, in place of the one that they have, if any."""
+    """Give the user this role in the tenant; it replaces an earlier role."""
     if role not in Role.values:
         message = f"Give one of {', '.join(Role.values)}."
         raise InvalidInput([FieldError("#/role", "invalid_choice", message)], message)
@@ -42,7 +42,7 @@ def set_member(tenant_id: UUID, user_id: int, role: str, *, actor: Actor) -> Mem
 
 @transaction.atomic
 def remove_member(tenant_id: UUID, user_id: int, *, actor: Actor) -> None:
-    """Take the user's role in the tenant away; raise NotFound when they have none."""
+    """Remove the user's role in the tenant; raise NotFound when they have none."""
     rows = Membership.objects.select_for_update().filter(tenant_id=tenant_id, user_id=user_id)
     found = rows.first()
     if found is None:

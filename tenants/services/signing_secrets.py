@@ -22,7 +22,7 @@ OVERLAP_SECONDS = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class RevealedSecret:
-    """A signing secret in the clear, for whoever may see it."""
+    """A signing secret in the clear, for a person who may see it."""
 
     id: UUID
     secret: str
@@ -64,7 +64,7 @@ def rotate_signing_secret(
 
 @transaction.atomic
 def reveal_signing_secrets(tenant_id: UUID, *, actor: Actor) -> list[RevealedSecret]:
-    """Return the tenant's secrets in the clear, and record that somebody saw them."""
+    """Return the tenant's secrets in the clear, and record that the actor saw them."""
     revealed = [
         RevealedSecret(
             row.id, open_signing_secret(row.sealed, tenant_id), row.created_at, row.expires_at

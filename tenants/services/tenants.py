@@ -21,7 +21,7 @@ from tenants.models.tenant import (
 from tenants.services.signing_secrets import add_signing_secret
 from tenants.suspension import tell_resumed, tell_suspended
 
-#: What of a tenant may be changed.
+#: Settings of a tenant that may be changed.
 SETTINGS = (
     "default_jitter_seconds",
     "idempotency_required",
@@ -37,7 +37,7 @@ def create_tenant(name: str, *, actor: Actor, unlimited: bool = False) -> Tenant
         message = "A tenant's name has 1 to 200 characters."
         raise InvalidInput([FieldError("#/name", "invalid", message)], message)
     tenant = Tenant(name=name, unlimited=unlimited)
-    # The insert judges, not a look before it: two creators of one name may come at once.
+    # The insert decides, not a check before it: two creators of one name may come at once.
     Tenant.objects.bulk_create([tenant], ignore_conflicts=True)
     created = Tenant.objects.filter(pk=tenant.pk).first()
     if created is None:
@@ -98,11 +98,11 @@ def change_tenant(
 
 @transaction.atomic
 def suspend_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
-    """Suspend a tenant: its keys answer 403, and nothing of it starts; what runs may end.
+    """Suspend a tenant: its keys get 403, and no execution starts; running ones may finish.
 
-    A suspended one stays as it is; what its suspension lacks, as one of an older version does,
-    is made up. Raise NotFound, or Unavailable, changing nothing, when released work exists and
-    Redis cannot be asked about it.
+    A suspended tenant stays suspended; missing parts of its suspension, as from an older version,
+    are added. Raise NotFound, or Unavailable, changing nothing, when released work exists and Redis
+    cannot be asked about it.
     """
     tenant = _locked(tenant_id)
     one = Tenant.objects.filter(pk=tenant_id)
@@ -116,7 +116,7 @@ def suspend_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
 
 @transaction.atomic
 def resume_tenant(tenant_id: UUID, *, actor: Actor) -> Tenant:
-    """End a tenant's suspension; each task's misfire policy decides what fell into it.
+    """End a tenant's suspension; each task's misfire policy decides on its instants.
 
     A tenant that is not suspended stays as it is. Raise NotFound.
     """

@@ -1,5 +1,6 @@
 -- name: find
--- A key by its hash, with what the edge asks of its tenant: with every call of the API. Unique.
+-- Returns a key by its hash, with the fields of its tenant that the edge needs. Runs with every
+-- call of the API. Unique.
 SELECT k.id, k.prefix, k.key_hash, k.scopes, k.owner, k.expires_at, k.last_used_at, k.revoked_at,
        t.id, t.name, t.unlimited, t.idempotency_required, t.idempotency_seconds, t.suspended_at
 FROM api_keys k JOIN tenants t ON t.id = k.tenant_id

@@ -11,24 +11,24 @@ FROM unnest(
 ) AS a (key, fingerprint, status, sealed, headers, expires_at)
 
 -- name: find
--- The stored answer of a key, if there is one. Unique by tenant and key.
+-- Returns the stored answer of a key, if there is one. Unique by tenant and key.
 SELECT fingerprint, status, sealed_body, headers, expires_at FROM idempotency_records
 WHERE tenant_id = %(tenant)s AND key = %(key)s
 
 -- name: known
--- Which of the keys have a stored answer. Unique by tenant and key.
+-- Returns the keys that have a stored answer. Unique by tenant and key.
 SELECT key FROM idempotency_records
 WHERE tenant_id = %(tenant)s AND key = ANY(%(keys)s::text[])
 
 -- name: try_to_hold
--- Whether this transaction holds each of the keys from now on, until it ends; it does not wait.
+-- Returns for each key whether this transaction locks it until it ends. Does not wait.
 SELECT pg_try_advisory_xact_lock(k.lock)
 FROM unnest(%(locks)s::bigint[]) WITH ORDINALITY AS k (lock, place) ORDER BY k.place
 
 -- name: try_to_hold_in_session
--- Whether the session holds a key from now on, until it lets go or ends.
+-- Returns whether the session locks a key until it releases the lock or ends. Does not wait.
 SELECT pg_try_advisory_lock(%(lock)s::bigint)
 
 -- name: let_go
--- The end of what the session holds.
+-- Releases the session's lock of a key.
 SELECT pg_advisory_unlock(%(lock)s::bigint)
