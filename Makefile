@@ -9,7 +9,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
 PYTEST_ARGS ?=
-# What `make test` and `make types` look at, for instance ARGS=tests/wire/test_retry.py.
+# The files for `make test` and `make types`, for instance ARGS=tests/wire/test_retry.py.
 ARGS ?=
 BENCH_ARGS ?=
 CHAOS_ARGS ?=
@@ -62,23 +62,23 @@ check: setup-dev ## Run every static check: format, lint, types, layers, migrati
 bench: setup-dev ## Measure every claim about speed, about two hours (BENCH_ARGS is passed on)
 	@$(PYTHON) -m bench $(BENCH_ARGS)
 
-chaos: setup-dev ## Inject every fault and judge what came of it, half an hour (CHAOS_ARGS is passed on)
+chaos: setup-dev ## Inject every fault and judge the results, half an hour (CHAOS_ARGS is passed on)
 	@$(PYTHON) -m bench.chaos $(CHAOS_ARGS)
 
 screenshots: setup-dev ## Take the pictures of docs/images from a running product (needs Chromium)
 	@$(PYTHON) -m tests.browser.screenshots
 
-setup: ## Make the virtual environment and install what running needs
+setup: ## Make the virtual environment and install the requirements
 	@.ci/install requirements.txt
 
-setup-dev: ## The same, with what tests and checks need
+setup-dev: ## The same, with the requirements of tests and checks
 	@.ci/install requirements-dev.txt
 
 clean: ## Remove the virtual environment, the data in var and every cache
 	@python=$(PYTHON); [ -x $$python ] || python=python3; code=0; \
 	$$python -m launcher.run_lock var || code=$$?; \
 	if [ $$code = 4 ]; then echo 'Punctual is running; stop it first: make down' >&2; exit 4; fi
-	@# What lives outside, as sockets do where the path here is long, has a link here.
+	@# A directory outside, as for sockets where the path here is long, has a link here.
 	@for link in var/servers/sockets var/servers var/sockets; do \
 	  if [ -L $$link ]; then outside=$$(readlink -f $$link); \
 	    case "$$outside" in */punctual-*) rm -rf -- "$$outside";; esac; fi; done

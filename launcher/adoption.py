@@ -1,8 +1,8 @@
 """Gives a data directory to the account that the product runs as.
 
-Done by root before it becomes that account, and after commands that root runs there. The directory
-may belong to the account already, which then writes what it likes: nothing here follows a link,
-and a file with a second name elsewhere is left alone.
+Root does this before it becomes that account, and after commands that root runs there. The
+directory may belong to the account already, which can then write anything there: nothing here
+follows a link, and a file with a second hard link keeps its owner.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from launcher.local_state import RUNTIME_FILE, SECRETS_FILE
 from launcher.privileges import Account, PrivilegeError
 from launcher.run_lock import LOCK_FILE
 
-#: What the servers have there; all of one belongs to whom it itself belongs.
+#: The servers' directories; the owner of each owns everything in it.
 _SERVERS = ("postgres", "valkey", "programs")
 _OURS = frozenset(
     {
@@ -34,12 +34,12 @@ _OURS = frozenset(
         *(f"{name}.{state}" for name in _SERVERS for state in ("new", "replaced", "restored")),
     }
 )
-#: Where the servers' directory of older versions may be, which a link named.
+#: Older versions kept the servers' directory outside, under a name with this prefix.
 _PREFIX = "punctual-"
 
 
 def adopt(data_dir: Path, account: Account) -> None:
-    """Give what is ours in the directory, then itself; raise PrivilegeError for another's."""
+    """Give our files in the directory, then the directory; raise PrivilegeError if not ours."""
     top = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if os.fstat(top).st_uid != account.uid:
@@ -55,7 +55,7 @@ def adopt(data_dir: Path, account: Account) -> None:
 
 
 def give_back(data_dir: Path) -> None:
-    """Give what root has written in the directory to the account that owns it."""
+    """Give the files that root wrote in the directory to the account that owns it."""
     if os.geteuid() != 0:
         return
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -65,13 +65,13 @@ def give_back(data_dir: Path) -> None:
 
 
 def _require_own(data_dir: Path) -> None:
-    """Refuse a directory that has never been ours and has others in it, such as the system's."""
+    """Refuse a directory that was never ours and has other directories, such as a system one."""
     with os.scandir(data_dir) as entries:
         found = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
     if SECRETS_FILE in found:
         return
     others = sorted(name for name, is_directory in found.items() if is_directory)
-    # The last is what the root of a file system has.
+    # The root of a file system has lost+found.
     others = [name for name in others if name not in (*_OURS, "lost+found")]
     if others:
         raise PrivilegeError(
@@ -99,7 +99,7 @@ def _adopt_outside(link: Path, account: Account) -> None:
 
 
 def _give(parent: int, name: str, account: Account, *, whole: bool = False) -> None:
-    # What runs there may remove a file meanwhile, or put another thing in its place.
+    # A running process may remove a file meanwhile, or replace it by something else.
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         found = os.stat(name, dir_fd=parent, follow_symlinks=False)
         if not stat.S_ISDIR(found.st_mode):
@@ -114,7 +114,7 @@ def _give_directory(parent: int, name: str, account: Account) -> None:
     try:
         for entry in os.listdir(directory):
             _give(directory, entry, account)
-        # Last: what was cut off is done again.
+        # Last, so that the next run repeats an interrupted one.
         os.fchown(directory, account.uid, account.gid)
     finally:
         os.close(directory)

@@ -2,7 +2,8 @@
 
 Linux may share processors out between sessions first ("autogroup", sched(7)): a niceness counts
 within its session only, and each session weighs the same. Every process of PostgreSQL opens one,
-and would weigh as much as all workers together. Used by the supervisor for what stands back.
+and would weigh as much as all workers together. The supervisor uses this for processes that have a
+niceness.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ _PROC = Path("/proc")
 _LEAST = 19
 #: Sessions to a database live for long; a new one may go without for a moment.
 _LOOK_SECONDS = 2.0
-#: The kernel lets all that are not root change ten a second.
+#: The kernel allows ten changes a second to any user but root.
 _AGAIN_SECONDS = 0.15
 
 
 async def hold_back(parent: int, niceness: int, proc: Path = _PROC) -> None:
-    """Until cancelled give the sessions that children of a process lead its niceness.
+    """Give the sessions that children of a process lead its niceness, until cancelled.
 
-    It counts from this process's session. Returns where the kernel does not share by sessions, or
-    does not let us say.
+    The niceness is relative to this process's session. Return where the kernel does not share
+    processors by session, or forbids the change.
     """
     if not _shares_by_session(proc):
         return
@@ -55,7 +56,7 @@ def _shares_by_session(proc: Path) -> bool:
 def _niceness_of(process: Path) -> int:
     """Return the niceness of a process's session; the kernel shows ``/autogroup-25 nice 0``.
 
-    Nothing is shown of a session that is older than the first of them.
+    The kernel shows nothing for a session that is older than the first autogroup.
     """
     shown = (process / "autogroup").read_text(encoding="ascii").split()
     return int(shown[-1]) if shown else 0
@@ -63,7 +64,7 @@ def _niceness_of(process: Path) -> int:
 
 def _children(parent: int, proc: Path) -> list[int]:
     try:
-        # All that its first thread has forked; PostgreSQL has no other.
+        # Children of the first thread only; PostgreSQL has no other thread.
         found = (proc / f"{parent}/task/{parent}/children").read_text(encoding="ascii")
     except OSError:  # it has ended
         return []

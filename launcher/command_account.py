@@ -1,6 +1,6 @@
-"""Refuses to start where programs of commands would run as an account that owns something of ours.
+"""Refuses to start where commands would run as an account that owns our files or servers.
 
-Asked by ``up`` and by workers: a program that runs as the owner of the data directory, or as the
+``up`` and workers call this: a program that runs as the owner of the data directory, or as the
 account of the embedded servers, could read keys and databases, or end the servers.
 """
 
@@ -16,7 +16,7 @@ from worker.programs.account import NoAccount, account_of_programs
 def require_account(data_dir: Path, servers: Account | None = None) -> None:
     """Raise PrivilegeError unless programs can run as an account that owns nothing of ours.
 
-    Nothing is asked of a deployment without commands, or of a worker that stays what it is.
+    A deployment without commands passes, and so does a worker that does not change its account.
     """
     knobs = conf()
     if not knobs.allowed_commands:
@@ -31,6 +31,6 @@ def require_account(data_dir: Path, servers: Account | None = None) -> None:
     for what, uid in [*owners.items(), ("the embedded servers", servers and servers.uid)]:
         if uid == account.uid:
             raise PrivilegeError(
-                f"COMMAND_USER is the account of {what} (user id {uid}), which programs must not "
-                "be. Set COMMAND_USER to a user of its own, or leave it out."
+                f"COMMAND_USER is the account of {what} (user id {uid}). Programs must not run as "
+                "that account. Set COMMAND_USER to a user of its own, or leave it out."
             )

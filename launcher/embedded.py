@@ -52,7 +52,7 @@ class Placement:
 
 
 class EmbeddedServer(ABC):
-    """A server of a wheel, prepared, probed and described for whoever spawns it."""
+    """A server from a wheel: prepares it, probes it and describes how to spawn it."""
 
     kind: str
     folder: str
@@ -77,7 +77,7 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def probe(self) -> bool:
-        """Say whether the server answers now; raise EmbeddedError if it never will."""
+        """Return whether the server answers now; raise EmbeddedError if it never will."""
 
     def wait_ready(self, timeout: float = 30.0) -> None:
         """Return once the server answers; raise EmbeddedError after ``timeout`` seconds."""
@@ -92,8 +92,8 @@ class EmbeddedServer(ABC):
 def place_servers(data_dir: Path) -> Placement:
     """Decide where the servers of this data directory live, and make those directories.
 
-    As root, all of it is given to the account that the servers run as; raise PrivilegeError where
-    that cannot be.
+    Root gives all of it to the account that the servers run as; raise PrivilegeError where it
+    cannot.
     """
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     account = account_of(data_dir)
@@ -112,7 +112,7 @@ def base_of(data_dir: Path) -> Path:
 def hand_over(data_dir: Path, account: Account) -> None:
     """Give the data directory to the account; raise PrivilegeError where it cannot have it.
 
-    Servers that ran as another account until now have to have ended, since each sees only its own.
+    Wait first for servers that still run as another account: the new account cannot see them.
     """
     data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     open_way(data_dir.parent, account, os.X_OK)
@@ -126,8 +126,8 @@ def hand_over(data_dir: Path, account: Account) -> None:
 def _socket_directory(base: Path, account: Account | None) -> Path:
     """Return a directory for the sockets that no other user can have made first.
 
-    It is beside the data, which nobody else may write to. Where that path is too long, ``sockets``
-    there points to a directory whose name nobody could guess.
+    It is beside the data, where no other user may write. Where that path is too long, ``sockets``
+    there links to a directory with a random name.
     """
     beside = base / _SOCKETS
     if beside.is_symlink():
@@ -150,7 +150,7 @@ def _socket_directory(base: Path, account: Account | None) -> Path:
 
 def remove_sockets(placement: Placement) -> None:
     """Remove the directory of the sockets, unless a killed server has left some in it."""
-    # Then the next start uses it again.
+    # A directory with a socket in it stays, and the next start uses it again.
     with contextlib.suppress(OSError):
         placement.sockets.rmdir()
         beside = placement.base / _SOCKETS
@@ -213,7 +213,7 @@ def site_packages(package: str) -> Path:
 def run_as(
     account: Account | None, argv: list[str], environment: dict[str, str] | None = None
 ) -> None:
-    """Run a short program to its end as the account; raise EmbeddedError with what it said."""
+    """Run a short program to its end as the account; raise EmbeddedError with its output."""
     try:
         done = subprocess.run(
             argv,

@@ -1,8 +1,8 @@
 """The embedded PostgreSQL: the programs of the wheel, run in the foreground on a unix socket.
 
 Used by ``up`` and the test fixtures. Every connection needs the generated password, also from
-its own account; there is no TCP listener. What must hold is given on the command line; what an
-operator may tune stands in ``postgresql.conf`` from the first start on.
+its own account; there is no TCP listener. The command line has the fixed settings. The first start
+writes the settings that an operator may tune into ``postgresql.conf``.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ _TUNABLE = {
     # Plans are short and repeated; compiling them costs more than running them.
     "jit": "off",
 }
-#: Of the memory, what PostgreSQL keeps of its tables: pages are taken as they are used.
+#: The share of the memory for shared buffers, and its bounds; PostgreSQL takes pages on first use.
 _BUFFERS_SHARE, _LEAST_BUFFERS_MB, _MOST_BUFFERS_MB = 4, 128, 1024
 # For tests: nothing has to survive the machine.
 _VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 def tunable(memory: int) -> dict[str, str]:
-    """Return the settings that an operator may change, for a machine with so many bytes."""
+    """Return the settings that an operator may change, for a machine with this much memory."""
     buffers = memory // _BUFFERS_SHARE // 2**20
     kept = min(_MOST_BUFFERS_MB, max(_LEAST_BUFFERS_MB, buffers))
     return {**_TUNABLE, "shared_buffers": f"{kept}MB"}
@@ -119,7 +119,7 @@ class EmbeddedPostgres(EmbeddedServer):
                 f"--pwfile={password_file}",
                 "--auth=scram-sha-256",
                 "--encoding=UTF8",
-                # Sorts the same on every machine, whatever its C library.
+                # Sorts the same on every machine, with any C library.
                 "--locale=C",
                 "--locale-provider=builtin",
                 "--builtin-locale=C.UTF-8",

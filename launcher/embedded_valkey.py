@@ -1,7 +1,7 @@
 """The embedded Valkey: the program of the wheel, run in the foreground on a unix socket.
 
 Used by ``up`` and the test fixtures. The password stands in a file that only its account may
-read, never on a command line. What it holds survives a restart by its append-only file.
+read, never on a command line. Its data survives a restart in the append-only file.
 """
 
 from __future__ import annotations

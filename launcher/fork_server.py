@@ -1,8 +1,8 @@
 """The program that has loaded the libraries and forks the product's processes, which share them.
 
 ``manage.py up`` starts it first and asks it over a socket for each process (``spawning``). It reads
-no setting, makes no connection and has one thread, so what it forks is as good as started anew:
-each gets its own environment, directory and output, and runs its script from the first line. The
+no setting, makes no connection and has one thread, so a forked process is as good as a new one: it
+gets its own environment, directory and output, and runs its script from the first line. The
 libraries are nine tenths of what a process loads; forked, all processes have them once.
 """
 
@@ -25,8 +25,8 @@ from setproctitle import setproctitle
 
 from worker.children import die_with_parent
 
-#: What several kinds of process load, without the settings. What is left out is loaded by who
-#: needs it, as ever.
+#: Libraries that several kinds of process load, without the settings. A process loads any other
+#: library itself.
 LIBRARIES = tuple(
     "celery.apps.beat celery.apps.worker celery.bin.beat celery.bin.celery celery.bin.worker"
     " celery.concurrency.thread celery.fixups.django celery.worker.components"
@@ -40,34 +40,34 @@ LIBRARIES = tuple(
     " django.views httptools orjson psycopg_pool re2 redis.asyncio structlog uvicorn"
     " uvicorn.protocols.http.httptools_impl uvloop websockets whitenoise.middleware".split()
 )
-#: Standard output, standard error, and where the server says what becomes of the process.
+#: Descriptors: standard output, standard error, and the pipe for the server's reports.
 PASSED = 3
-#: Says how long the request is.
+#: The length of the request.
 HEADER = struct.Struct("!I")
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A process that is asked for: the request's words, and the descriptors sent with it."""
+    """A requested process: the content of the request, and the descriptors sent with it."""
 
     said: dict[str, Any]
     descriptors: list[int]
 
 
 def main() -> None:
-    """Load, then fork whatever is asked for on the socket whose descriptor is the argument."""
+    """Load, then serve fork requests on the socket whose descriptor is the argument."""
     control = socket.socket(fileno=int(sys.argv[1]))
     setproctitle("punctual: fork server")
     for library in LIBRARIES:
         importlib.import_module(library)
-    # What is left out of collections is not written to by them, so it stays shared.
+    # Collections do not write to frozen objects, so their memory stays shared.
     gc.collect()
     gc.freeze()
     _Server(control).run_until_forked()
 
 
 class _Server:
-    """Forks, and says of each process its pid and at the end its code."""
+    """Forks processes; reports the pid of each, and at its end the exit code."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -92,7 +92,7 @@ class _Server:
         try:
             pid = os.fork()
         except OSError as error:
-            # Whoever asked sees that there is none and tries again; what was forked goes on.
+            # The supervisor sees the closed pipe and tries again; other processes continue.
             sys.stderr.write(f"{wanted.said['name']} cannot be forked: {error}\n")
             for descriptor in wanted.descriptors:
                 os.close(descriptor)
@@ -103,7 +103,7 @@ class _Server:
         self._begun(pid, wanted)
 
     def _receive(self) -> _Wanted:
-        """Return the next request; end when nobody is left who could make one."""
+        """Return the next request; exit once the supervisor has closed the socket."""
         head, descriptors, _, _ = socket.recv_fds(self._control, HEADER.size, PASSED)
         if not head:
             sys.exit(0)
@@ -133,7 +133,7 @@ class _Server:
             os.close(report)
 
     def _leave(self) -> None:
-        """Let go, in a new process, of what is the server's."""
+        """Give up, in a new process, the server's descriptors and signal handlers."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._control.close()
@@ -145,7 +145,7 @@ def _say(report: int, number: int) -> None:
     try:
         os.write(report, b"%d\n" % number)
     except BrokenPipeError:
-        # Whoever asked has gone, and this server goes with them.
+        # The supervisor has gone, and this server goes with it.
         return
 
 

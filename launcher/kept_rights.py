@@ -1,7 +1,7 @@
 """Which rights of root a process of ours keeps after root has started it, and who gives up which.
 
-Asked by ``manage.py`` before anything else runs. A process that nobody started as root keeps what
-its operator gave it.
+``manage.py`` calls this before anything else runs. A process that root did not start keeps the
+rights that its operator gave it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from shared import rights
 from shared.rights import Right
 
-#: Set for what a process that has left root starts: those rights are ours to take.
+#: Set in the environment of a process that has left root, and of its children: only there do we
+#: take rights away.
 MARK = "PUNCTUAL_LEFT_ROOT"
 _LOWEST_FREE_PORT = 1024
 
@@ -34,7 +35,7 @@ def keep_only_what_is_needed(command: str) -> None:
 
 
 def keep_nothing() -> None:
-    """Give up what this process has kept after all, where this installation left root."""
+    """Give up every right that this process still has, where this installation left root."""
     if MARK in os.environ:
         rights.keep_only(())
 

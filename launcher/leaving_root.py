@@ -1,8 +1,8 @@
-"""Makes a process that root starts an account's own, before it does anything else.
+"""Makes a process that root starts run as an account, before it does anything else.
 
-Called by ``manage.py`` for ``up`` and for each ``run_`` command. What is left of root are the
-rights that a setting asks for: to run programs of commands as COMMAND_USER, and to listen on a port
-below 1024.
+Called by ``manage.py`` for ``up`` and for each ``run_`` command. The process keeps only those
+rights of root that a setting asks for: to run programs of commands as COMMAND_USER, and to listen
+on a port below 1024.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from launcher.privileges import Account, PrivilegeError, account_of
 from shared import rights
 
 _BASE_DIR = Path(__file__).resolve().parent.parent
-#: What no process of the product imports.
+#: Packages that no process of the product imports.
 _NOT_RUN = {"tests", "bench"}
-#: What ``env.text`` reads from files, which may be root's alone.
+#: Settings that ``env.text`` reads from files, which perhaps only root may read.
 _FROM_FILES = (
     "ADMIN_PASSWORD BOOTSTRAP_API_KEY DATABASE_URL EMAIL_URL ENCRYPTION_KEYS REDIS_URL SECRET_KEY"
     " VAPID_PRIVATE_KEY".split()
@@ -51,7 +51,7 @@ def leave_root() -> None:
         os.chdir(_BASE_DIR)
     try:
         rights.leave_root(account.uid, account.gid, account.groups, wanted(environment))
-        # Nothing of what root has read is left in memory.
+        # A new program keeps nothing in memory that root has read.
         os.execve(sys.executable, words, environment)  # noqa: S606 - itself, without a shell
     except OSError as error:
         raise PrivilegeError(
@@ -61,14 +61,14 @@ def leave_root() -> None:
 
 
 def _own_words() -> list[str]:
-    """Return the words that this process was started with, its script named from the root."""
+    """Return the command line of this process, with the absolute path of its script."""
     script = os.path.abspath(sys.argv[0]) if os.path.isfile(sys.argv[0]) else sys.argv[0]
     given = [script if word == sys.argv[0] else word for word in sys.orig_argv[1:]]
     return [sys.executable, *given]
 
 
 def _needed() -> Iterator[Path]:
-    """Yield what shows whether the account can run this program."""
+    """Yield the paths that the account must read to run this program."""
     yield _BASE_DIR / "manage.py"
     yield Path(sys.executable)
     for directory in sys.path:

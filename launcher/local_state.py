@@ -1,4 +1,4 @@
-"""The files of the data directory: generated secrets and the addresses of what runs.
+"""The files of the data directory: generated secrets and the addresses of the running servers.
 
 ``up`` writes them; the settings read them, so that every other command finds the running
 database and Redis. Both files are readable by their owner only.
@@ -25,7 +25,7 @@ def data_dir() -> Path:
 
 
 def not_running(directory: Path) -> str:
-    """Return the sentence for a question about an installation that does not run there."""
+    """Return the message that the installation does not run on this data directory."""
     return (
         f"Punctual is not running on the data directory {directory}. "
         "If it runs on another one, name that: DATA_DIR=/path."
@@ -38,7 +38,7 @@ def load_secrets(directory: Path) -> dict[str, Any]:
 
 
 def ensure_secrets(directory: Path) -> dict[str, Any]:
-    """Return the secrets of this installation; make and store those that are missing."""
+    """Return the secrets of this installation; make and store the missing ones."""
     found = load_secrets(directory)
     missing = {name: make for name, make in _SECRETS.items() if name not in found}
     if not missing:
@@ -77,12 +77,12 @@ def write_private(path: Path, values: dict[str, Any]) -> None:
     """Replace the file at once (rename) with mode 0600; never leave half a file behind."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     scratch = path.with_suffix(f".{os.getpid()}.new")
-    # Left by a process that was killed, or put there: never written through.
+    # A killed process or another user may have left it: never write through it.
     scratch.unlink(missing_ok=True)
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
         if os.geteuid() == 0:
-            # Whose directory it is runs there, and reads it at any moment.
+            # The directory's owner runs there, and may read the file at any moment.
             owner = path.parent.stat()
             os.fchown(descriptor, owner.st_uid, owner.st_gid)
         json.dump(values, handle, indent=1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-#: What a container may use, by version 2 and 1 of control groups; without a limit ``max``, or
-#: more than the machine has.
+#: Files with a container's limit, in versions 2 and 1 of control groups. Without a limit they hold
+#: ``max``, or more than the machine has.
 _LIMITS = ("memory.max", "memory/memory.limit_in_bytes")
 
 

@@ -1,8 +1,8 @@
-"""The news thread of a recorder: what follows from events: live updates, alerts, wake-ups.
+"""The news thread of a recorder, which does live updates, alerts and wake-ups from events.
 
-Beside the recorder's own loop, on a database connection of its own, so that neither waits for
-the other. A batch that was just recorded hurries it. It stops with the recorder; what it has not
-read stays in the outbox for the next one.
+It runs beside the recorder's own loop, on a database connection of its own, so that neither waits
+for the other. A newly recorded batch wakes it. It stops with the recorder; events that it has not
+read stay in the outbox for the next one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from shared.loop import Agenda, Stage
 log = logging.getLogger("scheduler_site.news")
 
 _STOP_SECONDS = 10.0
-#: Under load a recorder commits many times a second; looking so often is enough.
+#: Under load a recorder commits many times a second; reading at this interval is enough.
 _PACE_SECONDS = 0.1
 
 
 def stages() -> list[Stage]:
-    """Return the stages in the order of their hurry."""
+    """Return the stages, the most urgent one first."""
     return [
         Stage("live", LiveFeed().run_once),
         Stage("alert", Alerter().run_once),
@@ -46,15 +46,15 @@ class News:
         self._thread = threading.Thread(target=self._run, name="news", daemon=True)
 
     def start(self) -> None:
-        """Begin to look for news."""
+        """Start the thread."""
         self._thread.start()
 
     def hurry(self) -> None:
-        """Look at once: something has just been committed."""
+        """Read at once, because the recorder has just committed a batch."""
         self._hurried.set()
 
     def stop(self) -> None:
-        """End after the stage that runs, and wait for that."""
+        """Ask the thread to end after the running stage, and wait for its end."""
         self._stopped.set()
         self._hurried.set()
         self._thread.join(_STOP_SECONDS)

@@ -1,9 +1,9 @@
-"""Lets the product's account reach what it runs from, where directories above are closed to it.
+"""Lets the product's account reach its program files where directories above are closed to it.
 
 A checkout below ``/root`` or in a directory of root's own is closed to every other account. Root
 may let one account pass: an access control list gives it the right to search a directory, not to
-list it, and changes nothing for others. Without such lists the directory's group becomes that of
-the account, unless the group it has may do something there.
+list it, and changes nothing for others. Without such lists the account's group becomes the group of
+the directory, unless the present group has rights there.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ Entries = list[tuple[int, int, int]]
 
 
 def can_enter(directory: Path, account: Account | None) -> bool:
-    """Say whether the account may pass through the directory and all those above it."""
+    """Return whether the account may pass through the directory and all directories above it."""
     return account is None or _may(account, directory, os.X_OK)
 
 
 def can_read(path: Path, account: Account) -> bool:
-    """Say whether the account may read the file."""
+    """Return whether the account may read the file."""
     return _may(account, path, os.R_OK)
 
 
 def can_write(directory: Path, account: Account) -> bool:
-    """Say whether the account may make files in the directory."""
+    """Return whether the account may make files in the directory."""
     return _may(account, directory, os.W_OK | os.X_OK)
 
 
 def open_way(path: Path, account: Account, mode: int = os.R_OK) -> None:
-    """Let the account reach the path, and use it so; raise PrivilegeError where that cannot be.
+    """Let the account reach the path and use it in this mode; raise PrivilegeError if it cannot.
 
-    Directories of root on the way get an entry for the account, and each is told on standard error.
+    Directories of root on the way get an entry for the account; standard error names each of them.
     """
     if _may(account, path, mode):
         return
@@ -65,7 +65,10 @@ def _way(path: Path) -> Iterator[Path]:
 
 
 def _may(account: Account, path: Path, mode: int) -> bool:
-    """Return whether the kernel lets the account use the path so, lists and links included."""
+    """Return whether the kernel lets the account use the path in this mode.
+
+    The kernel takes access control lists and links into account.
+    """
     return _as_account(account, lambda: os.access(path, mode))
 
 
@@ -106,7 +109,7 @@ def _let_search(directory: Path, account: Account) -> None:
                 f"{closed} ({error.strerror}). Let it pass (chmod o+x {directory}), move Punctual "
                 "to where every user may go, such as /opt, or set PUNCTUAL_USER."
             ) from error
-        # Without such lists, where the group has no right that it could lose.
+        # The file system has no such lists, and the group has no right that it could lose.
         os.chown(directory, -1, account.gid)
         directory.chmod(stat.S_IMODE(found.st_mode) | stat.S_IXGRP)
     sys.stderr.write(
@@ -128,7 +131,7 @@ def _entries(directory: Path, found: os.stat_result) -> Entries:
 
 
 def _with_search(entries: Entries, account: Account) -> bytes:
-    """Return the list with the right to search for the account, and a mask that lets it count."""
+    """Return the list with the account's right to search, and a mask that makes it effective."""
     kept = [one for one in entries if one[0] != _MASK and one[::2] != (_USER, account.uid)]
     former = next((one[1] for one in entries if one[::2] == (_USER, account.uid)), 0)
     kept.append((_USER, former | _SEARCH, account.uid))

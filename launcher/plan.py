@@ -1,8 +1,8 @@
 """What ``up`` runs: the process kinds of Punctual in their order, and what each may know.
 
-Called by ``up`` only. Workers and the test receiver are given no database (C11), save the worker
-of the handlers, whose functions may use the models of their deployment; the bootstrap secrets go
-to the bootstrap command alone.
+Called by ``up`` only. Workers and the test receiver get no database (C11). The worker of the
+handlers does, because its functions may use the models of their deployment. Only the bootstrap
+command gets the bootstrap secrets.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shared import env
 from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# Producers first, then who works, then who writes down what came of it, then the stores.
+# Producers first, then workers, then the recorder, the receiver, and the servers with the data.
 DRAIN_ORDER = (
     ("web", "scheduler"),
     ("worker", "system-worker"),
@@ -40,8 +40,8 @@ DRAIN_ORDER = (
     ("postgresql",),
 )
 _GRACE_SECONDS = {"worker": 30.0, "system-worker": 30.0, "recorder": 30.0}
-#: Work starts at its millisecond where all share few processors: who plans it ahead, who writes
-#: down what came of it, and the database behind them, stand back for the workers (decision 0020).
+#: These kinds yield to the workers where all share few processors, so that work starts at its
+#: millisecond (decision 0020).
 _NICENESS = dict.fromkeys(("scheduler", "recorder", "system-worker", "postgresql"), 10)
 _BOOTSTRAP_ONLY = ("BOOTSTRAP_API_KEY", "ADMIN_PASSWORD")
 _ADDRESSES = ("DATABASE_URL", "REDIS_URL")
@@ -76,7 +76,7 @@ class UpOptions:
 
     @property
     def local_url(self) -> str:
-        """Return the address of the web process itself, whatever stands before it."""
+        """Return the address of the web process itself, not of a proxy in front of it."""
         return f"http://{web_probe.spelled(self.reachable_host)}:{self.port}"
 
     @property
@@ -86,7 +86,7 @@ class UpOptions:
 
     @property
     def allowed_networks(self) -> str:
-        """Return what webhooks may reach on private networks: the receiver, and what is given."""
+        """Return the private networks that webhooks may reach: the setting's, and the receiver."""
         given = env.text("WEBHOOK_ALLOWED_NETWORKS").replace(",", " ").split()
         return " ".join(dict.fromkeys([*given, *self.receiver_network.split()]))
 
@@ -229,7 +229,7 @@ class _Plan:
 
 
 def fork_environment() -> dict[str, str]:
-    """Return what the fork server may know: what every kind may (C11)."""
+    """Return the environment of the fork server: the variables that every kind may know (C11)."""
     return _without((*_ADDRESSES, *_BOOTSTRAP_ONLY))
 
 

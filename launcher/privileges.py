@@ -1,7 +1,7 @@
-"""The account that everything runs as where root starts it, and what belongs to it alone.
+"""The account that everything runs as where root starts it, and its private files.
 
-PostgreSQL refuses to run as root, and nothing of the product needs to. What an ordinary user starts
-runs as that user, and nothing is changed of users or owners.
+PostgreSQL refuses to run as root, and no part of the product needs to. When an ordinary user starts
+Punctual, it runs as that user and changes no users or owners.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from launcher import system_account
 
 ACCOUNT_VARIABLE = "PUNCTUAL_USER"
 DEFAULT_ACCOUNT = "punctual"
-#: Ran the servers of older versions, and belongs to nobody in particular.
+#: Ran the servers of older versions; other programs use this account, too.
 _SHARED_ACCOUNT, _SHARED_ID = "nobody", 65534
 
 
 class PrivilegeError(Exception):
-    """What root has started cannot run as an unprivileged user."""
+    """Punctual cannot run as an unprivileged user after root has started it."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,11 @@ class Account:
 
 
 def account_of(data_dir: Path) -> Account | None:
-    """Return the account for everything of the data directory; none for an ordinary user.
+    """Return the account for everything in the data directory; None for an ordinary user.
 
-    It is the one that PUNCTUAL_USER names, or else who owns the directory, unless that is root or
-    an account that others use too; or else ``punctual``, made if need be. Raise PrivilegeError.
+    PUNCTUAL_USER names the account. Without it, the account is the directory's owner, unless that
+    is root or an account that other programs use too. Otherwise it is ``punctual``, made if need
+    be. Raise PrivilegeError where that fails.
     """
     if os.geteuid() != 0:
         return None
@@ -98,10 +99,10 @@ def _shared_id() -> int:
 
 
 def private_directory(directory: Path, account: Account | None) -> Path:
-    """Make a directory of mode 0700 that belongs to the account; refuse one of somebody else.
+    """Make a directory of mode 0700 that belongs to the account; refuse one of another user.
 
-    A directory in a shared place may have been put there by another user: a symbolic link or a
-    foreign owner is refused, never repaired.
+    Another user may have put a directory into a shared place. Refuse a symbolic link or a foreign
+    owner, never repair it.
     """
     made = False
     try:

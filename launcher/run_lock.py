@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 
 LOCK_FILE = "up.lock"
-# A question takes the lock for an instant; a start must not mistake that for a running one.
+# A check takes the lock for an instant; a start must not mistake that for a running ``up``.
 _QUESTION_SECONDS = 0.5
 
 
 class AlreadyHeld(Exception):
-    """Another process runs on this data directory; ``pid`` is 0 when it has not said yet."""
+    """Another process runs on this data directory; ``pid`` is 0 until it has written its own."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(f"held by pid {pid}")
@@ -58,7 +58,7 @@ class RunLock:
 
 
 def holder(directory: Path) -> int | None:
-    """Return the pid that holds the lock, 0 if it has not said yet, nothing if it is free."""
+    """Return the pid that holds the lock, 0 until it has written it, None if the lock is free."""
     path = directory / LOCK_FILE
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)

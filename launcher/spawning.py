@@ -36,8 +36,8 @@ _BASE_DIR = Path(__file__).resolve().parent.parent
 class ProcessSpec:
     """What to run, as whom, and how it is stopped; ``name`` is its prefix in the log.
 
-    What is ``forked`` is a Python script: ``argv`` is the interpreter, its path and its arguments.
-    It runs as the supervisor's account, and its death signal is SIGKILL.
+    A ``forked`` process is a Python script: ``argv`` is the interpreter, its path and its
+    arguments. It runs as the supervisor's account, and its death signal is SIGKILL.
     """
 
     kind: str
@@ -50,7 +50,7 @@ class ProcessSpec:
     # ends at once, as in any crash it is built for.
     death_signal: signal.Signals = signal.SIGKILL
     grace_seconds: float = 10.0
-    # How far it stands back where processors are short; 0 as the supervisor itself, at most 19.
+    # How far it yields where processors are short: 0 like the supervisor itself, at most 19.
     niceness: int = 0
     forked: bool = False
 
@@ -70,8 +70,8 @@ class Child(Protocol):
 class Spawner:
     """Spawns processes for one supervisor; ``environment`` is that of the fork server.
 
-    The server starts with the first process that is forked and again when it has died, with
-    everything that it had forked.
+    The server starts with the first forked process. When it has died, and all its forked processes
+    with it, the next fork starts it again.
     """
 
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Spawner:
     _control: socket.socket | None = None
 
     def start(self) -> None:
-        """Let the fork server load while other things are done; without it the first fork waits."""
+        """Start to load the fork server, so that the first fork does not have to wait for it."""
         self._ready()
 
     async def spawn(self, spec: ProcessSpec, output: int, errors: int) -> Child:
@@ -91,7 +91,7 @@ class Spawner:
         )
 
     def close(self) -> None:
-        """End the fork server, and with it what it has forked and nobody has ended."""
+        """End the fork server, and with it every forked process that still runs."""
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -142,7 +142,7 @@ class Spawner:
 
 
 class _Forked:
-    """A child of the fork server, which says what becomes of it."""
+    """A child of the fork server, which reports its pid and its exit code."""
 
     def __init__(self, pid: int, report: asyncio.StreamReader, transport: asyncio.BaseTransport):
         self.pid = pid
@@ -151,7 +151,7 @@ class _Forked:
 
     @classmethod
     async def begun(cls, readable: int) -> _Forked:
-        """Wait until it is there; ChildProcessError when the server died over it or cannot fork."""
+        """Wait until it runs; raise ChildProcessError if the server has died or cannot fork."""
         report = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(report), os.fdopen(readable, "rb")
@@ -167,7 +167,7 @@ class _Forked:
         return cls(int(said), report, transport)
 
     async def wait(self) -> int:
-        """Return its exit code; as if killed when the server has died, since it dies with it."""
+        """Return its exit code; that of SIGKILL if the server has died, which kills it, too."""
         try:
             said = await self._report.readline()
         finally:

@@ -36,7 +36,7 @@ class Backoff:
 
 @dataclass(eq=False)
 class SupervisedProcess:
-    """Keeps one process alive until it is told to stop."""
+    """Keeps one process alive until ``stop`` or ``kill``."""
 
     spec: ProcessSpec
     log: Callable[[str, str], None]
@@ -68,7 +68,7 @@ class SupervisedProcess:
                 if not self._stopping.is_set():
                     self.restarts += 1
         finally:
-            # Nothing to do, unless the lines above failed: then nobody watches it any more.
+            # Kills nothing, unless the lines above failed and left a process without a watch.
             self.kill()
             self._ended.set()
 
@@ -85,7 +85,7 @@ class SupervisedProcess:
         self.pid, self.started_at = child.pid, time.time()
         self.changed()
         if self._stopping.is_set():
-            # Told to stop while it was being spawned, when there was no pid to signal.
+            # ``stop`` was called during the spawn, when there was no pid to signal.
             self._signal(self.spec.stop_signal)
         code = await self._drain_until_exit(child, readable)
         self.pid = None
@@ -100,9 +100,9 @@ class SupervisedProcess:
                 return await child.wait()
             finally:
                 holding.cancel()
-                # What it left in its group has lost its parent, and would hold ports and locks.
+                # Children left in its group have no parent any more and would hold ports and locks.
                 self._signal(signal.SIGKILL)
-                # One that left the group may keep the pipe open; its words are not waited for.
+                # A child that left the group may keep the pipe open; we do not wait for its output.
                 await asyncio.wait({pump}, timeout=1.0)
                 pump.cancel()
 
@@ -142,7 +142,7 @@ class SupervisedProcess:
 
 @contextlib.asynccontextmanager
 async def stream_of(readable: int) -> AsyncIterator[asyncio.StreamReader]:
-    """Give a stream that reads the pipe, which is closed at the end."""
+    """Yield a stream that reads the pipe; close the pipe at the end."""
     stream = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(readable, "rb")

@@ -1,8 +1,8 @@
 """The supervisor: starts stages of processes in order, watches them, drains them in order.
 
-Used by ``manage.py up`` with the plan of ``supervisor_plan``; knows nothing of Punctual's kinds
-itself. Promises: a stage starts only when the one before is ready; a process that ends is
-started again; nothing it started is left when ``run`` returns.
+Used by ``manage.py up`` with the plan of ``launcher.plan``; knows nothing of Punctual's kinds
+itself. Promises: a stage starts only when the previous one is ready; a process that ends is
+started again; no process that it started is left when ``run`` returns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from launcher.supervised_process import Backoff, SupervisedProcess, pump_lines, 
 
 # During the start only: with the default backoff this is after six seconds.
 HOPELESS_RESTARTS = 5
-# Make and the terminal may both pass on one Ctrl-C; only a later one is a second wish.
+# Make and the terminal may both pass on one Ctrl-C; only a later signal counts as a second one.
 SECOND_SIGNAL_AFTER_SECONDS = 0.5
 
 Log = Callable[[str, str], None]
@@ -59,7 +59,7 @@ class Stage:
 
 @dataclass(eq=False)
 class Supervisor:
-    """Runs stages until it is told to stop; ``drain_order`` names the kinds that stop together."""
+    """Runs stages until a stop signal; ``drain_order`` names the kinds that stop together."""
 
     stages: Sequence[Stage]
     drain_order: Sequence[Sequence[str]]
@@ -89,7 +89,7 @@ class Supervisor:
         finally:
             for task in (start, stop):
                 task.cancel()
-            # A stopped start has nothing to say any more; its failure was raised above.
+            # Ignore the result of a cancelled start; a failure was raised above.
             await asyncio.gather(start, stop, return_exceptions=True)
             await self._drain()
             self.spawner.close()
@@ -99,7 +99,7 @@ class Supervisor:
         now = time.monotonic()
         if self._first_signal_at is None:
             self._first_signal_at = now
-            self.log("supervisor", "stopping; once more to end everything at once")
+            self.log("supervisor", "stopping; signal again to end everything at once")
             self._stop.set()
         elif now - self._first_signal_at >= SECOND_SIGNAL_AFTER_SECONDS:
             for process in self.processes:

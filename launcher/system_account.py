@@ -1,6 +1,7 @@
 """Makes the system account that the product runs as where root starts it.
 
-``nobody`` belongs to whoever else uses it; an account of our own owns the data directory alone.
+Other programs could read the data directory if it belonged to a shared account. An account of our
+own owns it alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class CannotMake(Exception):
 
 def ensure(name: str) -> pwd.struct_passwd:
     """Return the account of the name, made if there is none; raise CannotMake."""
-    # Two starts at a time make it once.
+    # Two simultaneous starts make it only once.
     lock = os.open("/etc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -99,7 +99,7 @@ def _supervise(
 
 @dataclass(frozen=True)
 class Runtime:
-    """What ``runtime.json`` says: the addresses and every process that lives now."""
+    """The content of ``runtime.json``: the addresses and every process that lives now."""
 
     options: UpOptions
     servers: dict[str, EmbeddedServer]
@@ -181,7 +181,7 @@ def _prepare_servers(options: UpOptions) -> dict[str, EmbeddedServer]:
 
 
 def readiness_table(options: UpOptions, bootstrap: dict[str, Any]) -> str:
-    """Return what a person needs after a start, the once-only secrets included."""
+    """Return the table that a person needs after a start, with the secrets that it shows once."""
     url = options.public_url
     rows = [
         ("Web", f"{url}/"),

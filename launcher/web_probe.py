@@ -1,6 +1,6 @@
 """Asks the web process over HTTP whether it answers, and whether everything has started.
 
-Asked by the supervisor's stages and by the storm. No answer in time is an answer, too: not yet.
+The supervisor's stages and the storm call this. No answer in time means: not yet.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import json
 from http import HTTPStatus
 
 _SECONDS = 2.0
-#: More than any answer of /healthz or /readyz has.
+#: More than the size of any answer of /healthz or /readyz.
 _MOST_BYTES = 64 * 1024
 
 
 async def answers_ok(host: str, port: int, path: str) -> bool:
-    """Say whether GET of the path is answered with 200 within two seconds."""
+    """Return whether GET of the path is answered with 200 within two seconds."""
     status, _ = await _answer(host, port, path)
     return status == HTTPStatus.OK
 
 
 async def has_started(host: str, port: int) -> bool:
-    """Say whether everything runs; a fence does not count, since a person has to lift it."""
+    """Return whether everything runs; a fence does not count, since a person has to lift it."""
     status, body = await _answer(host, port, "/readyz")
     if status != HTTPStatus.SERVICE_UNAVAILABLE:
         return status == HTTPStatus.OK

@@ -1,4 +1,4 @@
-"""What ``manage.py archive`` reads and shows: the files, the rows of a day, as table and document.
+"""Reads the files of the archive and formats them for ``manage.py archive``.
 
 Called by the command only.
 """
@@ -43,7 +43,7 @@ def day_option(text: str) -> date:
 
 
 def chosen(options: Mapping[str, Any]) -> Chosen:
-    """Return which rows the options want; raise InvalidInput for what is no whole id."""
+    """Return which rows the options want; raise InvalidInput for an incomplete id."""
     return Chosen(_id(options, "task"), _id(options, "execution"))
 
 
@@ -53,7 +53,7 @@ def found_in(root: Path, *, read_all: bool) -> list[dict[str, Any]]:
 
 
 def described(part: Part) -> dict[str, Any]:
-    """Return what is told of a part."""
+    """Return the description of a part."""
     return {
         "day": part.day,
         "table": part.table,

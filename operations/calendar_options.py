@@ -1,4 +1,4 @@
-"""What the verbs of ``manage.py calendars`` take on the command line, as the API's body."""
+"""Reads the options of ``manage.py calendars`` into the body that the API takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_tenant(parser: CommandParser) -> None:
 
 
 def add_days(parser: CommandParser, *, removable: bool) -> None:
-    """Add the options that say what a calendar holds."""
+    """Add the options for the content of a calendar."""
     parser.add_argument("--description")
     parser.add_argument(
         "--weekend", metavar="DAYS", help="ISO weekdays such as 6,7; none for a week without one"
@@ -35,7 +35,7 @@ def add_days(parser: CommandParser, *, removable: bool) -> None:
 
 
 def body_of(options: Mapping[str, Any], current: Content) -> dict[str, Any]:
-    """Return the fields that the options give, beside what the calendar holds already."""
+    """Return the fields that the options give, applied to the present content of the calendar."""
     body = _file(options["file"])
     if options["description"] is not None:
         body["description"] = options["description"]

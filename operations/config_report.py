@@ -117,7 +117,7 @@ def _reported(setting: Setting, reveal: bool) -> Reported:
 
 
 def source_of(setting: Setting) -> str:
-    """Say where the value comes from, in the order that the settings look."""
+    """Return where the value comes from, in the order in which the settings look."""
     if setting.name in os.environ or os.environ.get(f"{setting.name}_FILE"):
         return ENVIRONMENT
     directory = local_state.data_dir()
@@ -129,7 +129,7 @@ def source_of(setting: Setting) -> str:
 
 
 def masked(value: Any) -> Any:
-    """Return a secret without what is secret in it: a URL keeps its address, keys their ids."""
+    """Return a secret with its secret parts masked: a URL keeps its address, keys their ids."""
     if not value:
         return value
     text = str(value)

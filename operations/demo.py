@@ -1,6 +1,6 @@
 """The demo tenant: made by ``manage.py demo seed``, removed with everything by ``demo reset``.
 
-A tenant of that name that the seed did not make is never touched: the audit log tells.
+The audit log shows whether the seed has made a tenant of that name. Any other one stays untouched.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SEEDED = "demo.seeded"
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """What the demo tenant holds; ``made`` says whether this call has made it."""
+    """The counts of the demo tenant; ``made`` is true if this call has made it."""
 
     tenant_id: UUID
     made: bool
@@ -49,7 +49,7 @@ class Seeded:
 
 
 def seed(receiver_url: str | None = None) -> Seeded:
-    """Make the demo tenant in one transaction, or find that it is there.
+    """Make the demo tenant in one transaction, or find the existing one.
 
     Its tasks call its own address at the test receiver, unless another one is given. Raise
     NotFound where no receiver runs, Conflict when a tenant of that name has another origin.
@@ -78,7 +78,7 @@ def seed(receiver_url: str | None = None) -> Seeded:
 
 
 def find() -> Tenant:
-    """Return the demo tenant; raise NotFound, or Conflict for one that is somebody's own."""
+    """Return the demo tenant; raise NotFound, or Conflict if the seed did not make it."""
     tenant = Tenant.objects.filter(name=NAME).first()
     if tenant is None:
         raise NotFound("There is no demo tenant. Make it with `manage.py demo seed`.")
@@ -94,7 +94,7 @@ def describe() -> Seeded:
 def reset() -> Seeded:
     """Stop the demo tenant's tasks and remove it with every row of it, but the audit log.
 
-    What runs is aborted first; what comes in afterwards finds nothing to write to.
+    Running executions are aborted first; later outcomes find no row to write to.
     """
     tenant = find()
     found = _describe(tenant, made=False, history=0)

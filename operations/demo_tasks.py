@@ -1,4 +1,4 @@
-"""What the demo tenant shows: its tasks, and the past that is made up for some of them.
+"""The content of the demo tenant: its tasks, and a made-up past of some of them.
 
 Pure data and arithmetic; :mod:`operations.demo` creates it. All tasks call the built-in test
 receiver and carry the label ``demo``.
@@ -22,10 +22,10 @@ from tasks.schedules.spec import parse
 LABEL = "demo"
 PAUSED = "Paused import"
 PAUSE_NOTE = "Demo: waits for the new supplier file"
-#: Run at once, so that their failures are there to be looked at.
+#: Run at once, so that people find their failures.
 FAILING = ("Always fails (HTTP 500)", "Never answered", "Too many requests", "Redirect to inside")
 INVOICES, WAREHOUSE, NEWSLETTER = "Invoices", "Warehouse sync", "Newsletter"
-#: The last hour stays free of made-up rows, so that what the screens say of it is true.
+#: The last hour stays free of made-up rows, so that the screens show only true figures of it.
 HISTORY_BEGINS, HISTORY_ENDS = timedelta(hours=24), timedelta(hours=1)
 _FAR = timedelta(days=1100)
 _FAILING_EVERY = {"every": "PT30M"}
@@ -61,7 +61,7 @@ def _failing() -> Iterator[tuple[Any, ...]]:
 
 
 def _past() -> Iterator[tuple[Any, ...]]:
-    # Waits without jitter: the made-up attempts can keep to them.
+    # Waits without jitter, so that the made-up attempts can keep to them.
     retries = {"max_attempts": 2, "backoff": "fixed", "initial_delay_seconds": 5, "jitter": "none"}
     parts = {"labels": {LABEL: "history"}, "retry_policy": retries}
     yield INVOICES, "/ok", {"cron_expression": "*/5 * * * *"}, parts

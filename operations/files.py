@@ -1,6 +1,6 @@
 """What operators hand to a command: a file, standard input, or JSON on the command line.
 
-Reads are bounded; what cannot be read is answered with the file's name and an exit code.
+Reads are bounded. The error of an unreadable file has its name and an exit code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def read_text(name: str) -> tuple[str, str]:
 
 
 def read_bytes(name: str, limit: int) -> bytes:
-    """Return what a file of up to ``limit`` bytes holds."""
+    """Return the content of a file of up to ``limit`` bytes."""
     return _read(name, "FILE", limit)[1]
 
 

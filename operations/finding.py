@@ -1,7 +1,7 @@
 """Finding tasks and executions by what operators type: an id, or its end as lists show it.
 
-Commands call it; each read is bounded by the tenant where one is named. An end that fits
-several rows is refused with all of them, never guessed.
+Commands call it; each read is bounded by the tenant where one is named. It never guesses: the
+error for an end that fits several rows names up to five of them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from tasks.models import Task
 from tasks.querysets import TaskQuerySet
 from tenants.services import get_tenant
 
-#: So many letters of an id are shown in lists; an end of fewer is a slip, not a choice.
+#: Lists show this many letters of an id.
 ID_TAIL = 12
+#: An end of fewer letters is a slip, not a choice.
 _SHORTEST = 6
 _CANDIDATES = 5
-#: The end of an execution's id is looked for among those of this time; the ledger is large.
+#: An execution is found by the end of its id only within this time, because the ledger is large.
 _RECENT = timedelta(days=1)
 _AHEAD = timedelta(days=1)
 

@@ -1,6 +1,6 @@
 """Waiting at the terminal for executions to end, by asking the database now and then.
 
-Bounded: each look reads the rows by their ids, pauses grow to a second, and there is a limit.
+Bounded: each query reads the rows by their ids, pauses grow to a second, and there is a timeout.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def until_final(
     wait: Callable[[float], None] = wait_for,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Execution]:
-    """Return the executions when all have ended, or as they stand when the time is up.
+    """Return the executions when all have ended, or in their state when the time is up.
 
-    ``changed`` is called with each one whose state or attempt is new, the first look included.
+    Call ``changed`` with each execution whose state or attempt is new, the first time with all.
     """
     deadline = clock() + timeout
     seen: dict[UUID, tuple[str, int]] = {}

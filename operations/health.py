@@ -1,4 +1,4 @@
-"""Liveness and readiness, told truthfully (K5)."""
+"""Liveness and readiness of the installation (K5)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from wire.heartbeats import workers
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer that this process answers; asks nobody else."""
+    """Answer that this process answers; ask no other service."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when work would run, else 503 with what is wrong."""
+    """Answer 200 when work would run, else 503 with the failed checks."""
     checks = readiness()
     wrong = {name: found for name, found in checks.items() if found != "ok"}
     answer = JsonResponse(
@@ -28,13 +28,13 @@ def readyz(request: HttpRequest) -> JsonResponse:
     )
     if wrong:
         answer["Retry-After"] = "1"
-        # A probe asks many times; that it was told no is not an error of this process.
+        # A probe asks many times; a negative answer is not an error of this process.
         answer._has_been_logged = True  # type: ignore[attr-defined]  # read by Django's log
     return answer
 
 
 def readiness() -> dict[str, str]:
-    """Return what a running installation needs: name -> 'ok' or what is wrong."""
+    """Return the checks of what a running installation needs: name -> 'ok' or the problem."""
     checks: dict[str, str] = {}
     _check(checks, "database", _database)
     if checks["database"] == "ok":
@@ -63,7 +63,7 @@ _migrated = False
 
 
 def _migrations() -> str:
-    """Keep one positive answer: a schema does not go back while a process lives."""
+    """Remember a positive answer: a schema does not go back while a process lives."""
     global _migrated
     if not _migrated:
         executor = MigrationExecutor(connection)

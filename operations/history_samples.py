@@ -1,7 +1,7 @@
 """A made-up past for demonstrations: finished executions with attempts and dead letters.
 
 Every row is marked: trigger ``backfill``, and :data:`MARK` as reason and worker. Nothing here
-writes an event, so no alert goes out; the minutes of the pictures are filled in.
+writes an event, so the alerter sends no alert. The minute statistics are filled in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shared.encryption import seal_json
 from shared.ids import attempt_id, execution_id, new_id
 from shared.sql import run
 
-#: What every made-up row says of itself.
+#: The mark of every made-up row.
 MARK = "demo_history"
 
 
@@ -52,7 +52,7 @@ class Sample:
 
     @property
     def status(self) -> Status:
-        """Return what came of it."""
+        """Return its final state."""
         return Status.FAILED if self.error_code else Status.SUCCEEDED
 
     @property
@@ -62,7 +62,7 @@ class Sample:
         return f"http_status:{self.answer}" if is_status else self.error_code
 
     def due_at(self, number: int) -> datetime:
-        """Return when the attempt was due: its time, or the wait after the one before."""
+        """Return when the attempt was due: its time, or the wait after the previous attempt."""
         if number == 1:
             return self.at
         return self.finished_at(number - 1) + timedelta(seconds=self.retry_after_seconds)

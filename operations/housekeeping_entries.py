@@ -1,7 +1,7 @@
 """The periodic entries that keep an installation in order; bootstrap and the doctor make them.
 
-Operators may change an entry's interval or switch it off in the admin; only one that is missing
-is made.
+Operators may change an entry's interval or switch it off in the admin; only missing entries are
+made.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The same change to each of several rows that an operator named: results, counts, exit code.
 
-Every row has a transaction of its own, so one that is refused keeps none of the others back.
-One row alone fails as a single change does; of several that fail in part the exit code is 6.
+Every row has a transaction of its own, so a refused row does not stop the others. One row alone
+fails as a single change does. When some of several rows fail, the exit code is 6.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROGRESS_FROM = 20
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one row; ``facts`` are added to its result."""
+    """The result of one row; ``facts`` are added to it."""
 
     text: str
     row: Any = None
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def resolve(words: Sequence[str], find: Callable[[str], Any]) -> list[Outcome]:
-    """Return an outcome for each row meant, once each; a row that is missing is an error in it.
+    """Return one outcome for each named row; the outcome of a missing row has an error.
 
     A single row that is missing raises NotFound, an ambiguous word InvalidInput.
     """
@@ -57,7 +57,7 @@ def perform(
     label: str,
     act: Callable[[Any], dict[str, Any]],
 ) -> None:
-    """Change each row that was found, each in its own transaction; note what was refused."""
+    """Change each row that was found, each in its own transaction; keep the refusals."""
     waiting = [outcome for outcome in outcomes if outcome.error is None]
     if len(waiting) < _PROGRESS_FROM:
         for outcome in waiting:
@@ -98,7 +98,7 @@ def lines(outcomes: Sequence[Outcome], done: str, name: Callable[[Any], str]) ->
 
 
 def conclude(command: PunctualCommand, outcomes: Sequence[Outcome]) -> None:
-    """Say how many were done, and leave with the exit code if any was not."""
+    """Print how many were done, and leave with the exit code if any was not."""
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     if len(outcomes) > 1:
         command.note(f"{len(outcomes) - len(errors)} done, {len(errors)} failed")

@@ -126,7 +126,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting(
             "DEBUG",
             "false",
-            "Show details of errors to whoever causes them. Never where others can connect.",
+            "Show details of errors to the client. Never where others can connect.",
             _django("DEBUG"),
         ),
     ),
@@ -283,7 +283,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
             "ARCHIVE_DIR",
             "",
             "Directory that each day is written to, compressed, before it is dropped; every "
-            "machine that keeps house needs it under this path. Empty: no archive.",
+            "machine with a system worker needs it under this path. Empty: no archive.",
             _knob("archive_dir"),
         ),
     ),

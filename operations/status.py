@@ -1,7 +1,7 @@
-"""How the installation does at this moment: open work, start delay, who runs.
+"""The state of the installation at this moment: open work, start delay, processes.
 
-Called by the command. Counts of open work are exact at the moment of the question. What ended in
-the last hour, and how late it started, is the sum of the minute statistics that tenants see.
+Called by the command. Counts of open work are exact at the moment of the query. The figures of the
+last hour are sums of the minute statistics that tenants see.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from shared.conf import conf
 from shared.sql import rows
 from wire import heartbeats
 
-#: From here on a start counts as late.
+#: A start that is later than this counts as late.
 LATE_SECONDS = 1.0
-#: Work that waits this long says that something is wrong, not that a moment was busy.
+#: Work that waits this long shows a fault, not a busy moment.
 STUCK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One moment of an installation; ``problems`` say in words why it is not healthy.
+    """One moment of an installation; ``problems`` are the reasons why it is not healthy.
 
     ``start_delay_ms`` are upper bounds, infinity for more than a minute.
     """
@@ -57,7 +57,7 @@ class Status:
 
     @property
     def healthy(self) -> bool:
-        """Whether due work runs."""
+        """Return whether due work runs."""
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Status:
 
 
 def read_status() -> Status:
-    """Ask database and Redis; raise what they raise when they cannot be asked."""
+    """Ask database and Redis; raise the error of a server that does not answer."""
     now = database_now()
     due, late, queued, running, retrying = rows("status/open_work", {"late": LATE_SECONDS})[0]
     succeeded, failed, starts = rows("status/recent", {"since": first_minute(now)})[0]

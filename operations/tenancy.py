@@ -1,6 +1,6 @@
-"""Which tenant a command works for: the one named, or the only one there is.
+"""Chooses the tenant that a command works for: the named one, or the only one.
 
-Commands that change many things at once call this, so that none acts on a tenant nobody named.
+Commands that change many things at once call this, so that none acts on the wrong tenant.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tenants.services import get_tenant
 
 
 def chosen_tenant(name: str | None) -> Tenant:
-    """Return the tenant of ``--tenant``; raise InvalidInput where several could be meant."""
+    """Return the tenant of ``--tenant``, or the only one; raise InvalidInput if there are more."""
     if name is not None:
         return get_tenant(name)
     found = list(Tenant.objects.order_by("name")[:2])

@@ -1,7 +1,7 @@
 """Removes a tenant with every row of every app; used for the demo tenant and those of storms.
 
-The models say which rows these are: whatever has a ``tenant_id``. The audit log stays, because it
-outlives what it describes.
+It removes the rows of every model with a ``tenant_id``. The audit log stays, because it outlives
+the rows that it describes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _BATCH = 2000
 def remove_history(tenant: Tenant) -> None:
     """Remove the tenant's rows in batches, each a transaction.
 
-    For a tenant that has more of them than one statement, or one transaction of ours, may take
-    time for; before :func:`remove_tenant`, under the same condition.
+    For a tenant that has too many rows for one statement or one transaction. Call it before
+    :func:`remove_tenant`, under the same condition.
     """
     since = first_id_at(tenant.created_at)
     executions = Execution.objects.filter(id__gte=since, tenant_id=tenant.id)
@@ -65,7 +65,7 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
 
 
 def rows_of_tenants() -> list[Any]:
-    """Return the small models with a ``tenant_id``, each before those that it points to."""
+    """Return the small models with a ``tenant_id``, each before the models that it points to."""
     found = {
         model
         for model in apps.get_models()

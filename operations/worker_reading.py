@@ -1,4 +1,4 @@
-"""``manage.py workers show`` and ``earlier``: one worker with its history, and those of before."""
+"""``manage.py workers show`` and ``earlier``: one worker with its history, and former workers."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def add_show_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--days",
         type=int,
-        help=f"history of so many days ({_MINUTES_DAYS} by minute, {_HOURS_DAYS} by hour)",
+        help=f"days of history ({_MINUTES_DAYS} by minute, {_HOURS_DAYS} by hour)",
     )
 
 
 def add_earlier_options(parser: CommandParser) -> None:
     """Add the options of ``earlier``."""
     parser.add_argument(
-        "--days", type=int, default=_HOURS_DAYS, help="heard within so many days (7)"
+        "--days", type=int, default=_HOURS_DAYS, help="heard within this many days (7)"
     )
     parser.add_argument("--q", default="", metavar="TEXT", help="part of the id")
-    parser.add_argument("--limit", type=int, default=100, help="at most so many (100)")
+    parser.add_argument("--limit", type=int, default=100, help="at most this many (100)")
 
 
 def show(command: PunctualCommand, options: Mapping[str, Any], documents: Documents) -> None:
-    """Show a worker and its history; of one that is gone, its history alone."""
+    """Show a worker and its history; of a worker that has gone, only its history."""
     given, by = options["id"], options["by"]
     days = options["days"]
     if days is None:
@@ -74,7 +74,7 @@ def show(command: PunctualCommand, options: Mapping[str, Any], documents: Docume
 
 
 def list_earlier(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """List the workers by the hours that are over, the latest heard first."""
+    """List the workers of the past hours, the latest heard first."""
     _within("--days", options["days"], _MOST_DAYS)
     _within("--limit", options["limit"], _MOST_WORKERS)
     found = earlier_workers(options["days"], q=options["q"], limit=options["limit"])
@@ -94,7 +94,7 @@ def list_earlier(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def share(part: int | None, whole: int) -> str:
-    """Return a part of a whole, a dash for what was not told."""
+    """Return a part of a whole, a dash for an unknown part."""
     return f"{'-' if part is None else part}/{whole}"
 
 
@@ -115,7 +115,7 @@ def _live(given: str) -> WorkerInfo | None:
 
 
 def _gone(worker_id: str, kept: Sequence[Any]) -> dict[str, Any]:
-    """Return what the history tells of a worker that Redis no longer knows."""
+    """Return the facts in the history of a worker that Redis no longer knows."""
     last = kept[-1] if kept else None
     return {
         **dict.fromkeys(_FACTS),
@@ -154,7 +154,7 @@ def _minute_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _hour_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return means; maxima stand behind them."""
+    """Return the means, each with its maximum behind it."""
     return (
         row["hour"][5:13].replace("T", " "),
         f"{row['in_flight']:g} (max {row['most_in_flight']})/{row['capacity']}",

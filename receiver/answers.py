@@ -1,7 +1,7 @@
-"""What the built-in test receiver answers on each path.
+"""The answers of the built-in test receiver, by path.
 
-The receiver asks here once per request. Pure apart from the call counts of ``/flaky``; the paths
-that call somebody themselves (``/chaos``, ``/long-job``) are modules of their own.
+The receiver calls this once per request. Pure apart from the call counts of ``/flaky``; the paths
+that make calls themselves (``/chaos``, ``/long-job``) are modules of their own.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ MAX_DRIP_BYTES = 100_000
 HELP = """Test receiver of Punctual. Every method works on every path.
 
 /ok                       200
-/slow?ms=500              200 after so many milliseconds
-/flaky?fail=3&status=500  fails so often per webhook-id, then 200
+/slow?ms=500              200 after this many milliseconds
+/flaky?fail=3&status=500  fails this often per webhook-id, then 200
 /500, /status/NNN         that status
 /429?after=1              429 with Retry-After
 /timeout                  never answers
 /drip?ms=500&bytes=30     200, then one byte at a time
-/huge?bytes=100000000     200 with so many bytes (&framing=length, chunked or close)
-/gzip-bomb?bytes=1000000000   200 with a small gzip body that unpacks to so many bytes
+/huge?bytes=100000000     200 with this many bytes (&framing=length, chunked or close)
+/gzip-bomb?bytes=1000000000   200 with a small gzip body that unpacks to this many bytes
 /redirect?to=URL          302 to it (&status= for another)
 /echo                     the request as JSON, its secrets hidden
 /verify?secret=whsec_...  200 when the signature is right, else 401 with the reason
 GET /healthz
 
 Below the address of a tenant (GET /v1/receiver of the API, manage.py receiver show) the same
-paths answer, what arrived there can be read with the tenant's key, and besides:
+paths answer, the tenant's key can read the requests, and more paths work:
 
 /long-job?seconds=10&progress=5   202, then heartbeats and the end through the callback
                           (&end=complete, fail or silence)
 /chaos?to=URL             forwards to a receiver of yours and makes trouble on the way:
   &duplicate=0.3            this share is sent twice at the same time
-  &reorder=5                up to so many later requests overtake one (&hold_ms=1000 at most)
+  &reorder=5                up to this many later requests overtake one (&hold_ms=1000 at most)
   &drop_answers=0.1         this share gets no answer although it was processed
   &seed=7                   the same trouble every time
 """
@@ -136,7 +136,7 @@ def _echo(request: Request) -> Answer:
         200,
         {
             "method": request.method,
-            # The answer is kept with the attempt, for all who may read it.
+            # The attempt keeps the answer, and everyone who may read the attempt sees it.
             "target": request.shown_target,
             "headers": request.shown_headers,
             "body": request.body.decode("utf-8", "replace"),

@@ -1,7 +1,7 @@
 """Duplicates, reordering and lost answers on purpose: ``/chaos`` of the test receiver.
 
-Stands between Punctual and a receiver of the user's, and does to it what networks and crashes do
-rarely, so that people see whether their receiver drops repeats and bears any order.
+It is between Punctual and a receiver of the user's, and causes the rare faults of networks and
+crashes, so that people see whether their receiver drops repeats and accepts any order.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Held:
 
 @dataclass(slots=True)
 class _Road:
-    """What requests with the same query share."""
+    """The state that requests with the same query share."""
 
     url: TargetUrl
     duplicate: float
@@ -59,21 +59,21 @@ class _Road:
     held: list[_Held] = field(default_factory=list)
 
     def overtake(self) -> None:
-        """Let every held request count one that passed it."""
+        """Count a request that passed, for every held one."""
         for held in self.held:
             held.left -= 1
             if held.left <= 0:
                 held.free.set()
 
     async def hold(self, steps: int) -> None:
-        """Wait until so many have passed, or for as long as the query says."""
+        """Wait until ``steps`` requests have passed, or for as long as the query says."""
         held = _Held(steps)
         self.held.append(held)
         try:
             async with asyncio.timeout(self.hold_seconds):
                 await held.free.wait()
         except TimeoutError:
-            pass  # nobody came
+            pass  # not enough requests came
         finally:
             self.held.remove(held)
 
@@ -87,7 +87,7 @@ class Chaos:
         self._under_way = TasksBySegment()
 
     def take(self, request: Request, own_port: int, reply: Reply) -> None:
-        """Forward the request and reply with what its receiver answers; refusals come at once."""
+        """Forward the request and reply with its receiver's answer; refuse at once."""
         try:
             road = self._road(request, own_port)
         except ValueError as error:
@@ -99,7 +99,7 @@ class Chaos:
         self._under_way.begin(request.base, self._carry(request, road, reply))
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel the requests under way."""
         await self._under_way.cancel()
         await self._outgoing.close()
 
@@ -130,7 +130,7 @@ class Chaos:
         return road
 
     async def _carry(self, request: Request, road: _Road, reply: Reply) -> None:
-        # All dice fall before the first wait: then a seed decides whatever the network does.
+        # All dice fall before the first wait, so that a seed decides and not the network.
         twice = road.dice.random() < road.duplicate
         unanswered = road.dice.random() < road.drop_answers
         steps = road.dice.randint(0, road.reorder)

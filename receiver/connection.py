@@ -1,8 +1,8 @@
 """One connection of the test receiver: HTTP/1.1 with keep-alive and pipelining.
 
 Parses requests, hands them to the receiver one after another and sends the answers in order:
-at once, later, byte by byte, as fast as they are read, or never. Bounds head, body and what may
-wait.
+at once, later, byte by byte, as fast as they are read, or never. Bounds head, body and the queue of
+requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_WAITING = 100
 
 
 class Owner(Protocol):
-    """What a connection needs of its receiver."""
+    """The parts of a receiver that a connection needs."""
 
     stopping: bool
 
@@ -231,7 +231,7 @@ class Connection(asyncio.Protocol):
         self._pour()
 
     def _pour(self) -> None:
-        """Write one piece and give way, until the client reads slower than that."""
+        """Write one piece and give way to others; stop while the client reads slower."""
         self._timer = None
         if self._pieces is None or self._write_paused or self._transport.is_closing():
             return
@@ -241,7 +241,7 @@ class Connection(asyncio.Protocol):
             self._sent(self._keep_after_stream)
             return
         self._transport.write(piece)
-        # Not in a loop: a client as fast as this process would stop everybody else's answers.
+        # Not in a loop: a client as fast as this process would stop all other answers.
         self._timer = asyncio.get_running_loop().call_later(0, self._pour)
 
     def _sent(self, keep_alive: bool) -> None:

@@ -1,10 +1,10 @@
-"""What the test receiver tells the installation itself, over a socket file of the data directory.
+"""Reports of the test receiver to the installation, over a socket file of the data directory.
 
-The product's client calls addresses of networks, never files: a webhook reaches none of this,
-whatever it carries. Reading needs the file's owner here, and a tenant's key where the API asks.
+The product's client calls addresses of networks, never files: no webhook can reach this. Only the
+file's owner can read here; the API asks for a tenant's key.
 
-GET /requests/SEGMENT?path=&webhook_id=&limit=   what arrived below the segment, newest first
-DELETE /requests/SEGMENT                         forgets it
+GET /requests/SEGMENT?path=&webhook_id=&limit=   the requests below the segment, newest first
+DELETE /requests/SEGMENT                         forgets them
 GET /connections                                 how many connections callers keep open
 DELETE /connections                              closes them, each after its answer
 """

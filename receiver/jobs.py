@@ -1,4 +1,4 @@
-"""Jobs that go on after their answer: ``/long-job`` of the test receiver.
+"""Jobs that continue after their answer: ``/long-job`` of the test receiver.
 
 Plays a receiver of a target with ``completion: callback``: 202 at once, heartbeats with progress,
 and the end through the callback URL of the request, with its token.
@@ -121,7 +121,7 @@ class LongJobs:
 
 
 def _must_stop(answer: Response) -> bool:
-    """Say whether the execution is no longer this job's, or was cancelled."""
+    """Return whether the execution is no longer this job's, or was cancelled."""
     if answer.status in (401, 403, 404, 409):
         return True
     try:

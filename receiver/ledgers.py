@@ -1,7 +1,7 @@
-"""Ledgers of tenants: what arrives below a tenant's address is written to that tenant's file.
+"""Ledgers of tenants: requests below a tenant's address are written to that tenant's file.
 
-The receiver of ``up`` serves a storm so, beside all other tenants. The reader of a ledger makes
-its empty file first and removes it afterwards: a request alone makes none.
+With them the receiver of ``up`` serves a storm beside all other tenants. The reader of a ledger
+makes its empty file first and removes it afterwards: a request never makes one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from receiver.records import Ledger
 
-#: What the data directory calls the folder of these files.
+#: The folder of these files in the data directory.
 FOLDER = "ledgers"
 
 
@@ -43,7 +43,7 @@ class TenantLedgers:
         return self._open[segment]
 
     async def close(self) -> None:
-        """Write what is still waiting and close the files."""
+        """Write the waiting lines and close the files."""
         for segment in list(self._open):
             self._close(segment)
         await asyncio.gather(*self._closing)

@@ -1,7 +1,7 @@
-"""What the test receiver reads and writes: a request, an answer, and an answer's bytes.
+"""The messages of the test receiver: a request, an answer, and an answer's bytes.
 
-Shared by all of the receiver's modules. Pure; waiting, dripping, streaming and hanging up are only
-described here, the connection carries them out.
+Shared by all of the receiver's modules. Pure: answers only describe waiting, dripping, streaming
+and hanging up; the connection carries them out.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Request:
     body: bytes = b""
     wall_ns: int = 0
     monotonic_ns: int = 0
-    #: What stood before the target: the segment of a tenant, or nothing.
+    #: The part before the target: the segment of a tenant, or nothing.
     base: str = ""
 
     @property
@@ -68,7 +68,7 @@ class Request:
     def shown_headers(self) -> dict[str, str]:
         """Return the headers as they may be listed.
 
-        Callers that read requests may not use what they carry: a token ends its execution.
+        A reader of requests must not be able to use their secrets: a token ends its execution.
         """
         return {
             name: _HIDDEN if is_secret_header(name) and name != _SIGNATURE else value
@@ -97,7 +97,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What to answer and when; a status of None is never answered."""
+    """An answer and its timing; a status of None means that none is sent."""
 
     status: int | None
     body: bytes = b""
@@ -108,12 +108,12 @@ class Answer:
     drip_ms: int = 0
     #: In place of ``body``.
     stream: Stream | None = None
-    #: Close the connection without a word; the status says what is kept back.
+    #: Close the connection without an answer; the status is the one that is not sent.
     hang_up: bool = False
 
     @property
     def keeps_open(self) -> bool:
-        """Say whether the connection may serve another request afterwards."""
+        """Return whether the connection may serve another request afterwards."""
         return self.stream is None or self.stream.framing != "close"
 
 

@@ -1,8 +1,8 @@
 """The calls that the test receiver makes itself: forwarded requests and callbacks of long jobs.
 
-Made with the client that sends webhooks, so that a forwarded request looks like a direct one. What
-may be forwarded to is bounded by the list that bounds webhooks: who can call the receiver reaches
-nothing through it that a webhook could not reach.
+They use the client that sends webhooks, so that a forwarded request looks like a direct one. The
+list that bounds webhooks also bounds forwarding: through the receiver, a caller reaches nothing
+that a webhook could not reach.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shared.addresses import AllowList, TargetUrl, UrlError, parse_target_url
 
 _CONNECT_SECONDS = 5.0
 _TOTAL_SECONDS = 60.0
-#: The client frames what it sends by itself.
+#: Headers that are not forwarded, because the client sets its own.
 _OF_ONE_HOP = frozenset(
     {
         "accept-encoding",
@@ -77,10 +77,10 @@ class Outgoing:
 
 
 class Callbacks(Outgoing):
-    """Calls to the API of one installation, whatever a request says; without one there are none.
+    """Calls to the API of one given installation; without one it makes no calls.
 
-    A caller on this machine can forge every header, so the address is not taken from one: the
-    request only says which execution it is.
+    A caller on this machine can forge every header, so no header decides the address: the request
+    only names the execution.
     """
 
     def __init__(self, installation: str) -> None:
@@ -111,5 +111,5 @@ def forwarding_url(text: str, outgoing: Outgoing, own: str) -> TargetUrl:
 
 
 def _as_sent(value: str) -> str:
-    """Return the text whose UTF-8 is what came in; the parser reads bytes as Latin-1."""
+    """Return the received bytes as UTF-8 text; the parser has read them as Latin-1."""
     return value.encode("latin-1").decode("utf-8", "replace")

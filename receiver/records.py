@@ -1,7 +1,7 @@
-"""What the test receiver remembers: a tenant's last requests in memory, all in the ledger.
+"""The records of the test receiver: a tenant's last requests in memory, all in the ledger.
 
-The ledger is the judge of the load reports: one line per request is on disk before its answer
-goes out. Memory is bounded by count and by bytes; signing secrets and credentials are left out.
+The ledger is the judge of the load reports: the line of a request is on disk before its answer is
+sent. Memory is bounded by count and by bytes; signing secrets and credentials are left out.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _described(request: Request, answer: Answer) -> dict[str, Any]:
 def _shown_query(request: Request) -> dict[str, str]:
     try:
         return request.shown_query
-    except ValueError:  # more fields than anybody needs; they were refused
+    except ValueError:  # too many fields; the request was refused
         return {}
 
 
@@ -128,7 +128,7 @@ def ledger_line(request: Request, answer: Answer, check: SignatureCheck | None) 
 
 
 class Ledger:
-    """An append-only file whose lines are on disk before their callers are told.
+    """An append-only file that calls back when a line is on disk.
 
     Lines of a few milliseconds share one write and one fsync, made in a thread so that the
     arrival times of other requests are not disturbed.
@@ -149,7 +149,7 @@ class Ledger:
             self._flush = asyncio.get_running_loop().create_task(self._write_all())
 
     async def close(self) -> None:
-        """Write what is still waiting and close the file."""
+        """Write the waiting lines and close the file."""
         if self._flush is not None:
             await self._flush
         self._writer.shutdown()

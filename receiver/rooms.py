@@ -1,8 +1,8 @@
-"""A room of the test receiver for each tenant: what arrived below its address, and its counts.
+"""A room of the test receiver for each tenant: the requests below its address, and its counts.
 
-A room is entered by its segment, which the receiver checks and nobody can guess. Bounded in
-number and in size: the room that was entered longest ago is forgotten first, so that a tenant that
-sends much forgets its own requests before another's.
+A request enters a room by its segment, which the receiver checks and which cannot be guessed. Rooms
+are bounded in number and in size: the receiver forgets the room first that was entered longest ago,
+so that a tenant that sends much loses its own requests before another's.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from receiver.records import RecentRequests
 from receiver.signature import SignatureCheck
 from shared.receiver_address import SEGMENT, is_segment
 
-#: With :data:`receiver_records.MAX_BYTES` each, a bound on the receiver's memory.
+#: With :data:`receiver.records.MAX_BYTES` each, a bound on the receiver's memory.
 MAX_ROOMS = 128
 _TARGET = re.compile(rf"/(?P<segment>{SEGMENT.pattern})(?P<rest>[/?].*)?", re.DOTALL)
 
 
 @dataclass(slots=True)
 class Room:
-    """What belongs to one segment."""
+    """The answers and the requests of one segment."""
 
     segment: str
     answers: Answers
@@ -50,7 +50,7 @@ class Rooms:
         return replace(request, target=below, base=f"/{found['segment']}"), room
 
     def find(self, segment: str) -> Room | None:
-        """Return the room of a segment; None for what is no segment."""
+        """Return the room of a segment; None for an invalid segment."""
         room = self._rooms.get(segment)
         if room is None:
             if not is_segment(self._key, segment):

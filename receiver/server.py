@@ -1,9 +1,9 @@
-"""The built-in test receiver: a small HTTP server that answers as its path says.
+"""The built-in test receiver: a small HTTP server whose answers depend on the path.
 
 ``up`` and ``manage.py run_receiver`` start it for first steps, the load reports for counting.
 Listens on 127.0.0.1 only; needs no database and no Redis, so ``python -m receiver``
-works too. Every tenant may call it, so it shows and changes nothing over the network: what arrived
-below a tenant's address is told on the socket file of ``receiver_control`` alone.
+works too. Every tenant may call it, so it shows and changes nothing over the network: only the
+socket file of ``receiver.control`` reports the requests below a tenant's address.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ ADDRESS = "127.0.0.1"
 THIS_MACHINE = "127.0.0.0/8"
 #: How long answers that are under way may take once a stop was asked for.
 STOP_SECONDS = 5.0
-#: Whose address a receiver that knows no installation announces.
+#: A receiver without an installation announces the address of this tenant.
 ALONE = UUID(int=0)
-#: What makes calls of its own, and so is only for who knows an address.
+#: Paths that make calls of their own, and so work only below a tenant's address.
 _OWN_ONLY = ("/chaos", "/long-job")
 _OWN_ONLY_ERROR = (
-    "This path makes calls, so it works below a tenant's own address alone: "
-    "GET /v1/receiver of the API, or manage.py receiver show, tells that."
+    "This path makes calls, so it works only below a tenant's own address: "
+    "GET /v1/receiver of the API, or manage.py receiver show, returns that."
 )
 
 logger = logging.getLogger("scheduler_site.receiver")
@@ -61,20 +61,20 @@ class ReceiverOptions:
     port: int = 0
     ledger: Path | None = None
     secret: str = ""
-    #: What ``/chaos`` may forward to besides the receiver itself, as WEBHOOK_ALLOWED_NETWORKS.
+    #: Networks that ``/chaos`` may forward to besides the receiver (WEBHOOK_ALLOWED_NETWORKS).
     forward_to: tuple[str, ...] = (THIS_MACHINE,)
     #: Where the ledgers of tenants are; without it there are none.
     ledgers: Path | None = None
-    #: The socket file that tells what arrived; without it nothing does.
+    #: The socket file that reports requests; without it nothing does.
     control: Path | None = None
     #: The installation that ``/long-job`` reports to (PUBLIC_URL); without it to none.
     callbacks: str = ""
-    #: What tenants' segments are derived from; none: a new one, for the one address announced.
+    #: The key of tenants' segments; without one a new key, for the one announced address.
     key: bytes = field(default=b"", repr=False)
 
 
 class Receiver:
-    """The server with what its connections share."""
+    """The server, with the state that its connections share."""
 
     def __init__(self, options: ReceiverOptions) -> None:
         self._key = options.key or secrets.token_bytes(32)
@@ -97,7 +97,7 @@ class Receiver:
 
     @property
     def own_address(self) -> str:
-        """Return the address of who runs a receiver without an installation."""
+        """Return the own address that a receiver without an installation announces."""
         return f"http://{ADDRESS}:{self.port}/{segment_of(self._key, ALONE)}/"
 
     async def start(self) -> None:
@@ -115,7 +115,7 @@ class Receiver:
             await self._control.start(self._options.control)
 
     async def stop(self) -> None:
-        """Accept nothing more, finish what is under way within a few seconds, close all."""
+        """Accept no new connections, finish answers within a few seconds, close all."""
         self.stopping = True
         if self._server:
             self._server.close()
@@ -147,7 +147,7 @@ class Receiver:
             self.unconnected.set()
 
     def take(self, request: Request, reply: Callable[[Answer], None]) -> None:
-        """Decide the answer, record the request, then reply: on disk first where a ledger is."""
+        """Decide the answer, record the request, then reply; a ledger's line is on disk first."""
         if request.path == "/healthz":
             reply(answer_json(200, {"status": "ok"}))
         elif (entered := self._rooms.enter(request)) is not None:
@@ -219,23 +219,23 @@ def add_arguments(parser: argparse.ArgumentParser, callbacks: str = "") -> None:
     """Add the receiver's options, the same for the command and for the module."""
     parser.add_argument("--port", type=int, default=8001, help="0 takes a free one (8001)")
     parser.add_argument("--ledger", type=Path, help="append one JSON line per request")
-    said = "directory of tenants' ledgers, each a file SEGMENT.jsonl that is there"
+    said = "directory of tenants' ledgers, each an existing file SEGMENT.jsonl"
     parser.add_argument("--ledgers", type=Path, help=said)
-    said = "socket file on which the receiver tells what arrived; its owner alone may ask"
+    said = "socket file on which the receiver reports requests; only its owner may read it"
     parser.add_argument("--control", type=Path, metavar="FILE", help=said)
     said = "installation that /long-job reports to (PUBLIC_URL); without it /long-job refuses"
     parser.add_argument("--callbacks", default=callbacks, metavar="URL", help=said)
     # By environment where others can read the command line.
     secret = os.environ.get("RECEIVER_SECRET", "")
     parser.add_argument("--secret", default=secret, help="whsec_… to check signatures with")
-    # What bounds webhooks bounds the receiver's own calls, where an installation started it.
+    # Where an installation started it, the list that bounds webhooks bounds its own calls.
     allowed = env.words("WEBHOOK_ALLOWED_NETWORKS", THIS_MACHINE)
     said = "what /chaos may forward to (WEBHOOK_ALLOWED_NETWORKS, else this machine)"
     parser.add_argument("--forward-to", nargs="*", default=allowed, metavar="CIDR", help=said)
 
 
 def options_of(given: Mapping[str, Any]) -> ReceiverOptions:
-    """Return what the options that were added say."""
+    """Return the receiver's options from the parsed arguments."""
     return ReceiverOptions(
         port=given["port"],
         ledger=given["ledger"],

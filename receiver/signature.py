@@ -1,6 +1,6 @@
 """Checks Standard Webhooks signatures for the test receiver.
 
-Shares nothing with the signing side, so that a mistake there is seen here.
+Shares nothing with the signing side, so that it reveals a mistake there.
 """
 
 from __future__ import annotations

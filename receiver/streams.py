@@ -1,6 +1,6 @@
-"""Bodies of the test receiver that are larger than anybody should read.
+"""Bodies of the test receiver that are larger than any client should read.
 
-``/huge`` and ``/gzip-bomb`` send them piece by piece; a piece is all that is ever in memory.
+``/huge`` and ``/gzip-bomb`` send them piece by piece; only one piece is in memory at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BOMB_PIECE = 1024 * 1024
 
 
 def huge(request: Request) -> Answer:
-    """Answer 200 with so many bytes, announced or not."""
+    """Answer 200 with the number of bytes in the query, announced or not."""
     query = request.query
     size = whole_number(query, "bytes", 100_000_000, (0, MAX_BYTES))
     framing = one_of(query, "framing", ("length", "chunked", "close"))
@@ -30,7 +30,7 @@ def huge(request: Request) -> Answer:
 
 
 def gzip_bomb(request: Request) -> Answer:
-    """Answer 200 with a small gzip body that unpacks to so many zeros."""
+    """Answer 200 with a small gzip body that unpacks to the number of zeros in the query."""
     size = whole_number(request.query, "bytes", 1_000_000_000, (0, MAX_BOMB_BYTES))
     headers = (("Content-Encoding", "gzip"),)
     stream = Stream(lambda: _packed_zeros(size), "chunked")
@@ -60,6 +60,6 @@ def _packed_zeros(size: int) -> Iterator[bytes]:
 
 @lru_cache(maxsize=1)
 def _packed(count: int) -> bytes:
-    """Return a piece that may stand anywhere: a full flush forgets what came before."""
+    """Return a piece that can follow any other: a full flush resets the compressor."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return packer.compress(bytes(count)) + packer.flush(zlib.Z_FULL_FLUSH)

@@ -1,4 +1,4 @@
-"""What the test receiver goes on doing after or before an answer, counted for each tenant."""
+"""The work of the test receiver before or after an answer, counted for each tenant."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The project: settings, routing, process entry points, embedded servers (the top layer)."""
+"""The project: settings, routing, the web and Celery applications (the top layer)."""

@@ -12,7 +12,7 @@ class SchedulerSiteConfig(AppConfig):
     name = "scheduler_site"
 
     def ready(self) -> None:
-        """Make our Celery application the one that every thread of any process publishes by."""
+        """Make our Celery application the default of every thread in any process."""
         if settings.IS_BARE:
             return
         from scheduler_site.celery import app

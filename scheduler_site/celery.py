@@ -1,7 +1,7 @@
 """The Celery application: carries batches to workers and housekeeping to the system worker.
 
 For executions it uses no ETA, no countdown, no revoke and no broker priorities: the database
-holds the future, and a lost message is repaired by its lease.
+holds the future, and the lease repairs a lost message.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SOON = {"interval_start": 0.2, "interval_step": 0.2, "interval_max": 2.0}
 
 
 class SoonBack(Connection):
-    """A connection to the broker; who waits for it finds it within two seconds of its return.
+    """A connection to the broker; a waiting process finds it within two seconds of its return.
 
     Celery's own waits begin at two seconds and grow to thirty, with no setting for them.
     """

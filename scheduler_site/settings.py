@@ -47,9 +47,9 @@ if HOST not in ("0.0.0.0", "::", *ALLOWED_HOSTS):  # noqa: S104 - compared, not 
 PUBLIC_URL = env.text("PUBLIC_URL", _runtime.get("public_url", f"http://{HOST}:{PORT}"))
 # The test receiver of `manage.py up`, empty where none runs; tenants' addresses begin with it.
 RECEIVER_URL = _runtime.get("receiver_url", "")
-# Where it tells what arrived, to processes that may open the file.
+# Where it reports arrived requests, to processes that may open the file.
 RECEIVER_SOCKET = str(DATA_DIR / "receiver.sock")
-# As for the processes of `up`: what the environment allows comes on top of the receiver.
+# As for the processes of `up`: the networks of the environment, and the receiver.
 _allowed_networks = (
     *env.words("WEBHOOK_ALLOWED_NETWORKS", _runtime.get("webhook_allowed_networks", "")),
     *_runtime.get("receiver_network", "").split(),
@@ -61,7 +61,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 17 * 1024 * 1024
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 PROCESS_KIND = env.text("PROCESS_KIND", "command")
-# Only who may show the admin loads its pages: the others start in two thirds of the time.
+# Only processes that may show the admin load its pages: the others start in two thirds of the time.
 _ADMIN = "AdminConfig" if PROCESS_KIND in {"web", "command"} else "SimpleAdminConfig"
 _APPS = [
     f"django.contrib.admin.apps.{_ADMIN}",
@@ -86,7 +86,7 @@ _APPS = [
     "launcher",
     "scheduler_site",
 ]
-#: Who starts the others, and who only answers calls, has no use for what they do.
+#: The supervisor and the receiver have no use for the other apps.
 IS_BARE = PROCESS_KIND in {"supervisor", "receiver"}
 INSTALLED_APPS = ["launcher", "scheduler_site"] if IS_BARE else _APPS
 
@@ -130,7 +130,7 @@ WHITENOISE_IMMUTABLE_FILE_TEST = r"/static/vendor/"
 LOGIN_URL = "dashboard:login"
 LOGIN_REDIRECT_URL = "dashboard:overview"
 
-# Who may say where a request comes from (X-Forwarded-For) and how (X-Forwarded-Proto).
+# Proxies whose headers name a request's origin (X-Forwarded-For) and scheme (X-Forwarded-Proto).
 TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES")
 TLS = env.boolean("TLS", False)
 if TLS and not TRUSTED_PROXIES:
@@ -176,7 +176,7 @@ def _database(url: str) -> dict[str, Any]:
         if key not in {"dbname", "user", "password", "host", "port"}
     }
     # Bounds on what a stuck session can hold (F8, F12); database defaults are unlimited.
-    # One row that somebody keeps locked must not hold up a scheduler's or a recorder's loop.
+    # A row that another session keeps locked must not hold up a scheduler's or a recorder's loop.
     in_a_loop = PROCESS_KIND in {"scheduler", "recorder"}
     session = {
         "statement_timeout": 30000,
@@ -186,10 +186,10 @@ def _database(url: str) -> dict[str, Any]:
         **silence.DATABASE_SESSION,
     }
     if in_a_loop:
-        # What a stage's statements find differs too much from pass to pass for one plan.
+        # The results of a stage's statements differ too much from pass to pass for one plan.
         session["plan_cache_mode"] = "force_custom_plan"
         # Only a plain index scan marks the entries of rows that have moved on, which the next scan
-        # then skips; in the indexes of what is due or leased they are nearly all.
+        # then skips. Nearly all entries in the indexes of due or leased rows are such.
         session["enable_bitmapscan"] = "off"
     options["options"] = " ".join(f"-c {name}={value}" for name, value in session.items())
     options = {**silence.DATABASE_CLIENT, **options}
@@ -217,7 +217,7 @@ DATABASES = {"default": _database(DATABASE_URL)}
 
 # --- Redis or Valkey ---------------------------------------------------------------------
 REDIS_URL = env.text("REDIS_URL", _runtime.get("redis_url", ""))
-# Our own layer: Channels' reads time out on redis-py 8, and none says when messages were missed.
+# Our own layer: Channels' reads time out on redis-py 8, and none reports missed messages.
 CHANNEL_LAYERS = {"default": {"BACKEND": "notifications.channel_layer.LiveChannelLayer"}}
 
 # --- REST --------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Punctual",
     "DESCRIPTION": "Run a webhook at a time: once, after a delay, every N seconds, or by cron.",
-    # The version of CHANGELOG.md; workers tell it, too.
+    # The version of CHANGELOG.md; workers report it, too.
     "VERSION": "0.1.0",
     "OAS_VERSION": "3.1.1",
     "SERVE_INCLUDE_SCHEMA": False,
@@ -244,7 +244,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "/static/favicon.svg",
     "REDOC_DIST": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
-    # Enums stand where they are used; giving each a name of its own helps nobody.
+    # The schema has each enum where it is used; a name of its own would not help a reader.
     "POSTPROCESSING_HOOKS": [],
 }
 
@@ -263,8 +263,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "body_encoding": None,
     # Only unacknowledged system jobs come back by it; executions are acknowledged at once.
     "visibility_timeout": 3600,
-    # Without these a publisher waits for good on a connection that drops packets without a word,
-    # and a worker notices after a minute that nothing comes any more (F30).
+    # Without these a publisher waits for ever on a connection that silently drops packets, and a
+    # worker notices only after a minute that nothing arrives (F30).
     "socket_timeout": 2,
     "socket_connect_timeout": 2,
     "health_check_interval": 10,

@@ -14,7 +14,7 @@ os.environ["DATA_DIR"] = os.environ.get("TEST_DATA_DIR", "var/test")
 
 from scheduler_site.settings import *  # noqa: F403 - the settings are the same ones
 
-# A test is one transaction; how long it thinks between two statements is up to the machine.
+# A test is one transaction; the time between two statements depends on the machine.
 _OPTIONS = DATABASES["default"]["OPTIONS"]  # noqa: F405 - of the settings above
 _OPTIONS["options"] += " -c idle_in_transaction_session_timeout=60000"
 
@@ -23,7 +23,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Find static files when they are asked for: each test client would list them all first.
 WHITENOISE_AUTOREFRESH = True
 
-# Programs write into the directories of the tests, which belong to whoever runs these.
+# Programs write into the directories of the tests, which belong to the account that runs the tests.
 PUNCTUAL = replace(
     PUNCTUAL,  # noqa: F405 - of the settings that are imported whole
     command_user=os.environ.get("COMMAND_USER", ""),

@@ -2,7 +2,7 @@
 
 Every view and middleware here is synchronous. Django's own handler for ASGI makes a thread for each
 request and changes threads at each border between its asynchronous middleware and a view; that
-costs as much as a small request itself, and a crowd of threads holds itself up.
+costs as much as a small request itself, and many threads slow each other down.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from django.urls import set_script_prefix
 
 from api.protocol.body_limit import Message
 
-#: More than there are connections to the database: what needs none is answered meanwhile.
+#: More than there are connections to the database: requests that need none are answered meanwhile.
 _THREADS = 16
 
 
@@ -36,7 +36,7 @@ class ThreadedHandler(ASGIHandler):
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="web")
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
-        """Answer one request; nothing to a caller who leaves before the body is there."""
+        """Answer one request; send nothing to a caller who leaves before the body has arrived."""
         if scope["type"] != "http":
             raise ValueError(f"only HTTP is answered here, not {scope['type']}")
         try:
@@ -49,7 +49,7 @@ class ThreadedHandler(ASGIHandler):
         await self.send_response(response, send)
 
     def _respond(self, scope: Message, body: Any) -> Any:
-        """Return the whole response, closed: this thread has its database connection given back."""
+        """Return the whole response, closed: this thread gives its database connection back."""
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         request, refusal = self.create_request(scope, body)
@@ -63,7 +63,7 @@ class ThreadedHandler(ASGIHandler):
             response.streaming_content = _parts(list(parts))
         response.close()
         body.close()
-        # Their parts hold them, too: they would lie in memory until Python looks for circles.
+        # Reference cycles hold them: they would stay in memory until the garbage collection.
         vars(response).pop("renderer_context", None)
         if request is not None:
             vars(request).clear()

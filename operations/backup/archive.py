@@ -1,8 +1,8 @@
 """The file of a backup: facts, secrets and dump as one stream, all of it sealed.
 
-Written beside its place under a temporary name with mode 0600 and put there when it is complete
-and on the disk. Whoever reads it has every byte verified before anything is used. Backups of the
-first format, which were sealed in part, are read, too.
+The writer uses a temporary name beside the final one, with mode 0600, and moves the file into place
+when it is complete and on the disk. The reader verifies every byte before it uses anything. It also
+reads backups of the first format, which were sealed only in part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from operations.backup.sealing import Sealer, is_sealed, unsealed
 from shared.exceptions import Conflict
 
 _LENGTH = struct.Struct("!I")
-#: Facts and secrets are small; more is not ours and is not read into memory.
+#: Facts and secrets are small; we do not read more than this into memory, because it is not ours.
 _SMALL = 16 * 1024 * 1024
 
 
@@ -34,11 +34,11 @@ class Backup(Protocol):
 
     @property
     def manifest(self) -> Manifest:
-        """Return what the backup says of itself."""
+        """Return the facts of the backup."""
 
     @property
     def secrets(self) -> dict[str, str]:
-        """Return the secrets that it brings."""
+        """Return the secrets of the backup."""
 
     def pour(self, into: Callable[[bytes], object]) -> None:
         """Hand over the dump, piece by piece; raise Damaged if it has changed since."""
@@ -62,7 +62,7 @@ class SealedBackup:
 
 
 class Writer:
-    """The file while it is written: first what is known of the dump, then the dump."""
+    """Writes the file: first the facts and the secrets, then the dump."""
 
     def __init__(self, stream: IO[bytes], passphrase: str) -> None:
         self._stream = stream
@@ -90,9 +90,9 @@ class Writer:
 
 @contextmanager
 def writing(path: Path, passphrase: str, *, force: bool) -> Iterator[Writer]:
-    """Give the writer of a file that is there, whole, when the block has ended, or not at all.
+    """Yield the writer of a file that exists, complete, when the block has ended, or not at all.
 
-    Raise Conflict when there is one already, unless forced; that one stays until the new is whole.
+    Raise Conflict when the file exists, unless forced: the old one stays until the new is complete.
     """
     if path.exists() and not force:
         raise Conflict(f"{path} exists. Use --force to replace it.", code="file_exists")
@@ -115,7 +115,7 @@ def read(path: Path, passphrase: str) -> Backup:
             return first_format.read(path, passphrase)
         head, dump = _parted(unsealed(stream, passphrase))
         for _ in dump:
-            # Each piece is verified as it is read; the last one says that it is the last.
+            # Reading verifies each piece; the last one is marked as the last.
             continue
     try:
         found = orjson.loads(head)
@@ -141,7 +141,7 @@ def _parted(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 
     [length] = _LENGTH.unpack(gather(_LENGTH.size))
     if length > _SMALL:
-        raise Damaged("The backup says too much of itself.")
+        raise Damaged("The facts of the backup are too large: the file is damaged.")
     head = gather(length)
 
     def rest() -> Iterator[bytes]:

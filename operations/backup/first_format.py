@@ -1,7 +1,7 @@
 """Backups of the first format: a tar of dump, manifest, wrapped secrets and checksums.
 
 Only their secrets were sealed, with AES-256-GCM under the passphrase and the manifest as context.
-They are read, never written any more.
+This version reads them, but does not write them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEMBERS = [_DUMP, _MANIFEST, _SECRETS, _SUMS]
 _FORM = "scrypt+aes-256-gcm"
 _HIGHEST_COST = 2**19
 _CHUNK = 1024 * 1024
-#: Everything but the dump is small; more is not ours and is not read into memory.
+#: Everything but the dump is small; we do not read more than this into memory.
 _SMALL = 16 * 1024 * 1024
 
 
@@ -87,7 +87,7 @@ def unwrap(wrapped: bytes, passphrase: str, context: bytes) -> dict[str, str]:
 
 
 def _verify(archive: tarfile.TarFile, small: dict[str, bytes]) -> str:
-    """Return the checksum of the dump when every member has the one that is stated."""
+    """Return the checksum of the dump; raise Damaged unless every member has its stated one."""
     found = {}
     for name in (_DUMP, _MANIFEST, _SECRETS):
         digest = hashlib.sha256()

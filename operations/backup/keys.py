@@ -1,8 +1,8 @@
 """The secrets of an installation that a backup must carry, and what a restore does with them.
 
 Without SECRET_KEY links in mails and addresses at the test receiver are void, without
-ENCRYPTION_KEYS nothing sealed opens, without the push key browsers hear nothing. Passwords of the
-embedded servers are not among them: they belong to a data directory, not to the data.
+ENCRYPTION_KEYS nothing sealed opens, without the push key browsers get no notices. A backup does
+not carry the passwords of the embedded servers: they belong to a data directory, not to the data.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def key_ids() -> list[str]:
 def refuse_missing(secrets: Mapping[str, str]) -> None:
     """Raise Unfit when ENCRYPTION_KEYS is set here and lacks a key of the backup (F44).
 
-    The variable would go before the restored file, and what the key sealed would not open.
+    The variable overrides the restored file, and data that the key sealed would not open.
     """
     if _VARIABLE not in os.environ and f"{_VARIABLE}_FILE" not in os.environ:
         return
@@ -46,8 +46,8 @@ def refuse_missing(secrets: Mapping[str, str]) -> None:
     missing = sorted(name for name, key in wanted.items() if here.get(name) != key)
     if missing:
         raise Unfit(
-            f"{_VARIABLE} is set here and lacks the backup's key {', '.join(missing)}: what it "
-            "sealed would not open. Add it, or unset the variable; the backup brings its keys."
+            f"{_VARIABLE} is set here and lacks the backup's key {', '.join(missing)}: data sealed "
+            "with it would not open. Add it, or unset the variable; the backup brings its keys."
         )
 
 

@@ -1,8 +1,8 @@
 """Making a backup: one moment of the database, and the keys that open it, in one sealed file.
 
-Runs beside a working installation and blocks nothing but the removal of old days; it begins when
-the one that goes on has ended. Dump, counts and migrations are of one snapshot; what commits
-later is not in it.
+Runs beside a working installation and blocks nothing but the removal of old days. It waits until a
+removal that is under way has ended. Dump, counts and migrations are of one snapshot, without later
+commits.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from operations.backup.manifest import Manifest
 from shared.instants import format_instant
 from shared.sql import statement
 
-#: Tables whose rows stay out: who opens a session needs nothing else, and a restored installation
-#: can sign in anew.
+#: Tables whose rows stay out: a session's row alone would open the console, and people can sign in
+#: to a restored installation again.
 LEFT_OUT = ("django_session",)
 # A dump of a large database takes hours, in which the snapshot's session only waits.
 _PATIENT = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
@@ -44,7 +44,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What the snapshot says, beside the rows themselves."""
+    """The facts of the snapshot, beside the rows themselves."""
 
     snapshot: str
     at: datetime
@@ -56,7 +56,7 @@ class _Facts:
 
 
 def make_backup(path: Path, passphrase: str, *, force: bool = False) -> Made:
-    """Write a backup of the database that is in use; return what is in it.
+    """Write a backup of the database that is in use; return its facts.
 
     Raise Conflict when the file exists or days keep leaving the ledger for an hour, ProgramFailed
     when the dump fails; then nothing is left.
@@ -78,7 +78,7 @@ def make_backup(path: Path, passphrase: str, *, force: bool = False) -> Made:
 
 
 def database_address() -> str:
-    """Return where Django's database is, as other clients are told; with the password."""
+    """Return the connection string of Django's database for other clients, with the password."""
     found = connection.settings_dict
     parts = {
         "dbname": found["NAME"],
@@ -95,9 +95,9 @@ def database_address() -> str:
 
 @contextmanager
 def _snapshot(url: str) -> Iterator[_Facts]:
-    """Hold one snapshot open for the block, for whoever knows its name."""
+    """Hold one snapshot open for the block; other sessions can use it by its name."""
     with psycopg.connect(url, options=_PATIENT) as session:
-        # The dump locks its tables later than the snapshot sees them; until then none may go.
+        # The dump locks its tables later than the snapshot sees them; none may be dropped before.
         keep_days(session)
         session.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         session.read_only = True

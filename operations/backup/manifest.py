@@ -1,6 +1,7 @@
-"""What a backup says of itself, and whether this version can restore it.
+"""The facts of a backup, and whether this version can restore it.
 
-Sealed with the rest of the file: counts of rows and names of migrations tell about tenants.
+They are sealed with the rest of the file, because row counts and migrations reveal facts about
+tenants.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from django.db.migrations.loader import MigrationLoader
 from operations.backup.exceptions import Unfit
 
 FORMAT = 2
-#: The first format said these of the dump, which now no fact has to vouch for.
+#: Facts about the dump in the first format; now the seal verifies the dump.
 _FIRST_FORMAT, _OF_FIRST_FORMAT = 1, ("dump_bytes", "dump_sha256")
 
 
@@ -59,7 +60,7 @@ def read_manifest(content: bytes) -> Manifest:
 
 
 def known_migrations() -> dict[str, set[str]]:
-    """Return the migrations that this version brings, by app; asks no database."""
+    """Return the migrations that this version brings, by app, without a database."""
     loader = MigrationLoader(None)
     found: dict[str, set[str]] = {}
     for app, name in loader.disk_migrations or ():

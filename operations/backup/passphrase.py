@@ -1,6 +1,6 @@
 """The passphrase of a backup: from the environment or a terminal, never from the command line.
 
-Arguments are seen by every user of the machine and kept by shells.
+Every user of the machine can see arguments, and shells keep them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def for_backup() -> str:
 
 
 def for_restore() -> str:
-    """Return the passphrase of a backup that is there."""
+    """Return the passphrase of an existing backup."""
     return _given("Passphrase of this backup: ")
 
 

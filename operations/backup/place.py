@@ -1,8 +1,8 @@
 """Where a backup is restored to: the embedded database of a data directory, or a given server.
 
-Both are empty databases while the block runs. The embedded one is made in a directory of its own
-and takes its place when all has gone well: until then nothing of what was there has changed, and
-it stays beside as ``postgres.replaced``.
+Both are empty databases when the block begins. The embedded one is made in a directory of its own.
+It replaces the former database when all has gone well. Until then the former database is unchanged;
+afterwards it stays beside as ``postgres.replaced``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Place:
     def refuse_running(self) -> None:
         """Raise Conflict while processes of ours are connected to a given server."""
         if not self.url:
-            return  # the run lock says so
+            return  # the run lock has refused them already
         with psycopg.connect(self.url) as session:
             names = [row[0] for row in session.execute(statement("backup/others"))]
         if names:
@@ -57,7 +57,7 @@ class Place:
 
     @contextmanager
     def emptied(self) -> Iterator[str]:
-        """Give the address of an empty database; what is in it after the block stays."""
+        """Yield the address of an empty database; the block's data stays in it."""
         if self.url:
             _empty(self.url)
             yield self.url
@@ -66,7 +66,7 @@ class Place:
                 yield url
 
     def put_secrets(self, secrets: dict[str, str], former: dict[str, Any]) -> None:
-        """Let the backup's secrets be those of the data directory; keep the former beside."""
+        """Put the backup's secrets into the data directory; keep the former ones beside."""
         path = self.data_dir / local_state.SECRETS_FILE
         found = local_state.load_secrets(self.data_dir)
         if former:
@@ -76,7 +76,7 @@ class Place:
 
 
 def _given(secrets: dict[str, str]) -> dict[str, str]:
-    # A deployment without browser push has no key for it, and gets one if it wants.
+    # A deployment without browser push has no key for it; ``ensure_secrets`` makes one.
     return {name: value for name, value in secrets.items() if value}
 
 
@@ -89,10 +89,10 @@ def _empty(url: str) -> None:
 @contextmanager
 def _embedded(data_dir: Path) -> Iterator[str]:
     placement = place_servers(data_dir)
-    # The passwords of the servers stay: the new database is made with the one that is there.
+    # The passwords of the servers stay: the new database gets the existing one.
     server = EmbeddedPostgres(placement, local_state.ensure_secrets(data_dir))
     server.data = placement.base / _SCRATCH
-    # Left by a restore that was cut off.
+    # An interrupted restore may have left it.
     shutil.rmtree(server.data, ignore_errors=True)
     with _serving(server) as url:
         yield url

@@ -19,12 +19,12 @@ from launcher.embedded import environment_of_servers, site_packages
 from shared.exceptions import PunctualError
 
 _CHUNK = 1024 * 1024
-#: Objects in one transaction; implies the end at the first error.
+#: Objects in one transaction; ``pg_restore`` then also ends at the first error.
 _OBJECTS = 500
 
 
 class ProgramFailed(PunctualError):
-    """``pg_dump`` or ``pg_restore`` ended with an error; the message is what it said."""
+    """``pg_dump`` or ``pg_restore`` ended with an error; the message is its output."""
 
     code = "program_failed"
     status = 500
@@ -44,9 +44,9 @@ def dump(url: str, snapshot: str, left_out: Sequence[str] = ()) -> Iterator[byte
 
 
 def restore(url: str, pour: Callable[[Callable[[bytes], object]], None]) -> None:
-    """Load a dump into an empty database; ``pour`` hands the bytes over to what it is given.
+    """Load a dump into an empty database; ``pour`` passes the bytes to the function that it gets.
 
-    Not in one transaction, whose locks of years of day tables would not fit the server.
+    It is not one transaction: the locks of years of day tables would not fit into the server.
     """
     with _running("pg_restore", url, f"--transaction-size={_OBJECTS}") as process:
         into = _pipe(process.stdin)
@@ -54,7 +54,7 @@ def restore(url: str, pour: Callable[[Callable[[bytes], object]], None]) -> None
             pour(into.write)
             into.close()
         except BrokenPipeError:
-            # It has ended before the end of the dump, and says why.
+            # The program ended before the end of the dump; ``_running`` raises its message.
             return
 
 
@@ -106,7 +106,7 @@ def _close(pipe: IO[bytes]) -> None:
 def _tail(said: IO[bytes]) -> str:
     said.seek(0)
     lines = said.read()[-4096:].decode(errors="replace").strip().splitlines()
-    return " ".join(lines[:3]) or "it said nothing"
+    return " ".join(lines[:3]) or "it gave no reason"
 
 
 def _folder() -> Path:

@@ -2,7 +2,7 @@
 
 The checks come first (passphrase, file, version, keys, target, processes), then the data, then
 the fence, then the place of the former data. An interrupted restore of the embedded database
-leaves what was there; on a given server it leaves a part, which no process should be started on.
+leaves the former one. On a given server it leaves a part of the data: start no process on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from wire import start_guard
 
 
 class Incomplete(PunctualError):
-    """What was restored is not what the backup has."""
+    """The restored rows are not those of the backup."""
 
     code = "restore_incomplete"
     status = 500
@@ -53,9 +53,9 @@ def check(path: Path, passphrase: str) -> Checked:
 
 
 def restore(checked: Checked, place: Place, *, overwrite: bool) -> None:
-    """Make the place what the backup says, with the fence standing.
+    """Fill the place with the backup's data and set the fence.
 
-    Raise Conflict while processes run there, or where it is not empty and not to be overwritten.
+    Raise Conflict while processes run there, or if it is not empty and ``overwrite`` is false.
     """
     try:
         with RunLock(place.data_dir):
@@ -79,12 +79,12 @@ def _fill(checked: Checked, place: Place) -> None:
         _verify(url, checked.manifest)
         with psycopg.connect(url) as session, session.cursor() as cursor:
             fence.hold(cursor)
-            # Of a backup of the first format, which had the sessions.
+            # A backup of the first format contains sessions.
             cursor.execute(statement("backup/forget_sessions"))
             cursor.execute(statement("backup/void_login_links"))
         place.put_secrets(checked.backup.secrets, former)
     if settings.REDIS_URL:
-        # A server of its own that has lived on: what was sent through it is void.
+        # This server has kept running: void everything that was sent through it.
         start_guard.renew_incarnation()
 
 

@@ -1,9 +1,9 @@
-"""A stream of bytes sealed under a passphrase, piece by piece, whatever its length.
+"""A stream of bytes of any length, sealed under a passphrase piece by piece.
 
-scrypt makes the keys of the passphrase. libsodium's secretstream (XChaCha20-Poly1305) seals each
-piece at its place and marks the last one: a piece that was changed, moved, doubled or left out is
-refused before a byte of it is handed out, and so is a stream that was cut off or went on. Only one
-piece is in memory at a time.
+scrypt makes the keys from the passphrase. libsodium's secretstream (XChaCha20-Poly1305) seals each
+piece at its place and marks the last one. The reader refuses a piece that was changed, moved,
+doubled or left out before it hands out a byte of it. It also refuses a stream that was cut off or
+extended. Only one piece is in memory at a time.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from nacl.exceptions import RuntimeError as NotAuthentic
 
 from operations.backup.exceptions import Damaged, Unfit, WrongPassphrase
 
-#: Shorter passphrases are guessed.
+#: Shorter passphrases can be guessed.
 SHORTEST_PASSPHRASE = 12
-#: What every sealed backup begins with; then a number and a line end.
+#: Every sealed backup begins with this; a number and a line end follow.
 FAMILY = b"punctual-backup "
 _MAGIC = FAMILY + b"2\n"
 _FORM = "scrypt+secretstream-xchacha20poly1305"
 #: 64 MiB of memory for each guess of a passphrase.
 _COST = 2**16
-#: A file that asks for more than eight times that is none of ours.
+#: None of our files asks for more than eight times that.
 _HIGHEST_COST = 2**19
 _BLOCK_SIZE, _PARALLEL, _SALT_BYTES = 8, 1, 16
 _PIECE = 256 * 1024
@@ -44,7 +44,7 @@ _LENGTH = struct.Struct("!H")
 
 
 class Sealer:
-    """Writes what it is given, sealed; ``end`` makes the stream complete."""
+    """Seals bytes and writes them; ``end`` makes the stream complete."""
 
     def __init__(self, stream: IO[bytes], passphrase: str) -> None:
         self._stream = stream
@@ -58,9 +58,9 @@ class Sealer:
         stream.write(_MAGIC + _LENGTH.pack(len(words)) + words)
 
     def write(self, data: bytes) -> None:
-        """Seal the bytes; what does not fill a piece waits for more."""
+        """Seal the bytes; keep the rest that does not fill a piece until more follow."""
         self._waiting += data
-        # What may be the last piece is not written as one that is not.
+        # A full piece that may be the last waits, because the last one has another tag.
         while len(self._waiting) > _PIECE:
             self._push(bytes(self._waiting[:_PIECE]), _MESSAGE)
             del self._waiting[:_PIECE]
@@ -76,9 +76,9 @@ class Sealer:
 
 
 def unsealed(stream: IO[bytes], passphrase: str) -> Iterator[bytes]:
-    """Yield what was sealed; raise WrongPassphrase, Damaged, or Unfit for another format.
+    """Yield the original bytes; raise WrongPassphrase, Damaged, or Unfit for another format.
 
-    Who has read it to its end knows that nothing is missing.
+    A caller that has read it to its end knows that nothing is missing.
     """
     state = _begun(stream, passphrase)
     tag = _MESSAGE
@@ -98,7 +98,7 @@ def unsealed(stream: IO[bytes], passphrase: str) -> Iterator[bytes]:
 
 
 def is_sealed(stream: IO[bytes]) -> bool:
-    """Say whether a stream at its start is a sealed backup of any format."""
+    """Return whether a stream at its start is a sealed backup of any format."""
     found = stream.read(len(FAMILY)) == FAMILY
     stream.seek(0)
     return found
@@ -136,7 +136,7 @@ def _keys(passphrase: str, salt: bytes, cost: int) -> tuple[bytes, bytes]:
 
 
 def _check(key: bytes, head: dict[str, Any]) -> bytes:
-    """Return what tells a wrong passphrase from a damaged file, and a changed head from ours."""
+    """Return the digest that reveals a wrong passphrase or a changed head."""
     said = _MAGIC + orjson.dumps(head, option=orjson.OPT_SORT_KEYS)
     return hmac.digest(key, said, hashlib.sha256)
 

@@ -1,6 +1,6 @@
 """The command line of actions on many rows: filters, how fast, when to stop, how to wait.
 
-Read by ``manage.py dlq``; a value that cannot be used is refused before anything is counted.
+Commands that act on many rows read it, and refuse an unusable value before they count anything.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def add_action_options(parser: CommandParser, action: str) -> None:
     """Add the options of an action on one or many dead letters."""
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or their ends")
     add_letter_filters(parser)
-    parser.add_argument("--all", action="store_true", help="every open one of the tenant")
+    parser.add_argument("--all", action="store_true", help="every open dead letter of the tenant")
     if action == "retry":
         parser.add_argument(
             "--payload", metavar="JSON|@FILE", help="send this instead; - reads standard input"
         )
         parser.add_argument(
-            "--canary", type=int, metavar="N", help="do so many first and judge them"
+            "--canary", type=int, metavar="N", help="try this many first, then judge them"
         )
         parser.add_argument(
             "--stop-on-failure-rate",
@@ -52,7 +52,7 @@ def add_action_options(parser: CommandParser, action: str) -> None:
         parser.add_argument("--resolution", default="fixed", help="a word of your own (fixed)")
     if action in ("resolve", "archive"):
         parser.add_argument("--note", default="", help="why")
-    parser.add_argument("--rate", metavar="N/s", help="at most so many per s, m or h: 10/s")
+    parser.add_argument("--rate", metavar="N/s", help="maximum per s, m or h: 10/s")
     parser.add_argument("--dry-run", action="store_true", help="show the scope, change nothing")
     parser.add_argument("--detach", action="store_true", help="do not wait for the end")
     add_wait(parser)
@@ -61,7 +61,11 @@ def add_action_options(parser: CommandParser, action: str) -> None:
 def add_wait(parser: CommandParser) -> None:
     """Add how long the command waits for a bulk job."""
     parser.add_argument(
-        "--wait", type=float, default=3600.0, metavar="SECONDS", help="wait at most so long (3600)"
+        "--wait",
+        type=float,
+        default=3600.0,
+        metavar="SECONDS",
+        help="wait at most this long (3600)",
     )
 
 

@@ -1,6 +1,6 @@
 """A bulk job from the command line: show its scope, ask, make it, follow it to its end.
 
-Called by commands that act on many rows. Whoever follows only reads; a job goes on without us.
+Called by commands that act on many rows. Following only reads; the job continues without us.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from shared.commands import (
 from shared.exceptions import InvalidInput
 from tenants.models import Tenant
 
-#: From here on a person types the count, so that nobody confirms what was not read.
+#: From this count on, a person has to type it, and so has to read it.
 TYPED_FROM = 1001
-#: A system worker takes a job at once; later than this, something is missing.
+#: A system worker takes a job at once; if it has not after this time, we print a hint.
 _HINT_SECONDS = 5.0
 _POLL_SECONDS = 0.3
 
@@ -73,7 +73,7 @@ def carry_out(command: PunctualCommand, options: Mapping[str, Any], plan: Plan) 
     if options["yes"]:
         command.note(plan.sentence(scope))
     else:
-        # Not a hint: nobody is asked without seeing what about, also with --quiet.
+        # Not a hint: a person sees the scope before the question, also with --quiet.
         command.stderr.write(plan.sentence(scope), style_func=str)
     confirm_count(command, options, scope.count, typed=plan.action == "purge")
     job = _make(plan, scope)
@@ -112,7 +112,7 @@ def _make(plan: Plan, scope: Scope) -> BulkJob:
 def confirm_count(
     command: PunctualCommand, options: Mapping[str, Any], count: int, *, typed: bool
 ) -> None:
-    """Ask before many rows change; heavy actions want the count typed."""
+    """Ask before many rows change; for heavy actions and large counts, the count is the answer."""
     if options["yes"]:
         return
     if not typed and count < TYPED_FROM:
@@ -136,7 +136,7 @@ def follow(command: PunctualCommand, job: BulkJob, wait_seconds: float) -> BulkJ
             while job.status in JOB_ACTIVE:
                 waited = time.monotonic() - started
                 if waited > wait_seconds:
-                    command.note(f"It is not at its end yet. {how_to_follow(job)}")
+                    command.note(f"The job has not ended yet. {how_to_follow(job)}")
                     command.leave(TIMED_OUT)
                 if job.status == JobStatus.PENDING and waited > _HINT_SECONDS and not hinted:
                     hinted = True
@@ -149,13 +149,13 @@ def follow(command: PunctualCommand, job: BulkJob, wait_seconds: float) -> BulkJ
                 decided = job.done_count + job.skipped_count + job.failed_count
                 bar.update(decided, note=counts(job))
     except KeyboardInterrupt:
-        command.note(f"It goes on. {how_to_follow(job)}")
+        command.note(f"The job continues. {how_to_follow(job)}")
         raise
     return job
 
 
 def summary(job: BulkJob) -> str:
-    """Return the last line: what came of every item, and of the executions that were made."""
+    """Return the last line: the results of the items, and of the executions that were made."""
     ending = "" if job.status == JobStatus.COMPLETED else f" ({job.status.lower()})"
     made = count_results(job)
     return f"{counts(job)}{ending}" + (
@@ -170,7 +170,7 @@ def leave_by_result(command: PunctualCommand, job: BulkJob) -> None:
     command.leave(PARTIAL if job.done_count else FAILED)
 
 
-#: What an option of a job is called on the command line.
+#: The names of a job's options on the command line.
 _SPELLED = {
     "rate_per_second": "--rate",
     "canary": "--canary",
@@ -196,12 +196,12 @@ def _pause() -> None:
 
 
 def counts(job: BulkJob) -> str:
-    """Return what came of the items."""
+    """Return the numbers of items by result."""
     return f"done {job.done_count}, skipped {job.skipped_count}, failed {job.failed_count}"
 
 
 def how_to_follow(job: BulkJob) -> str:
-    """Return how to see how far a job is, and how to cancel it."""
+    """Return how to follow a job, and how to cancel it."""
     return (
         f"Follow it with `manage.py bulk show {job.id} --follow`, "
         f"stop it with `manage.py bulk cancel {job.id}`."

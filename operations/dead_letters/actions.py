@@ -22,7 +22,7 @@ _DONE = {"retry": "retried", "resolve": "resolved", "archive": "archived", "purg
 
 
 def act(command: Any, options: Mapping[str, Any]) -> None:
-    """Do the verb's action to what the ids or filters choose."""
+    """Do the verb's action to the letters that the ids or filters choose."""
     bulk_options.require_one_choice(options)
     if len(options["ids"]) == 1:
         letter = letters.find_letter(options["ids"][0], options["tenant"])

@@ -1,6 +1,6 @@
-"""What ``manage.py dlq`` selects and how it shows it: filters, ids, tables, one letter.
+"""Selects and shows dead letters for ``manage.py dlq``: filters, ids, tables, one letter.
 
-Called by the command only. Payloads are masked unless somebody asks for them.
+Called by the command only. Payloads are masked unless the command line asks for them.
 """
 
 from __future__ import annotations

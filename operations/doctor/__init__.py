@@ -1,4 +1,4 @@
-"""``manage.py doctor``: what is wrong with an installation, by evidence, and how to mend it."""
+"""``manage.py doctor``: finds problems of an installation, with their evidence and remedies."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _PRIVATE_FILES = (local_state.SECRETS_FILE, local_state.RUNTIME_FILE, LOCK_FILE)
 
 
 def permissions() -> Finding:
-    """Check that nobody but the owner may read the data directory and its secrets."""
+    """Check that only the owner may read the data directory and its secrets."""
     directory = local_state.data_dir()
     if not directory.exists():
         return good("data directory", f"{directory} does not exist; nothing was started here")
@@ -37,7 +37,7 @@ def permissions() -> Finding:
 
 def _too_open(directory: Path) -> Iterator[str]:
     mode = stat.S_IMODE(directory.stat().st_mode)
-    # To pass through is not to read: as root the servers' account must reach its own part.
+    # The right to search is harmless: after a start by root, the servers' account needs it.
     if mode & (stat.S_IRWXG | stat.S_IRWXO) & ~(stat.S_IXGRP | stat.S_IXOTH):
         yield f"{directory} is {mode:04o}"
     for name in _PRIVATE_FILES:
@@ -47,14 +47,14 @@ def _too_open(directory: Path) -> Iterator[str]:
 
 
 def disk_space() -> Finding:
-    """Check that the disk of the data has room."""
+    """Check that the disk of the data has free space."""
     directory = local_state.data_dir()
     place = directory / "servers" if (directory / "servers").exists() else directory
     while not place.exists():
         place = place.parent
     usage = shutil.disk_usage(place)
     evidence = f"{usage.free / _GIB:.1f} GiB free of {usage.total / _GIB:.1f} at {place}"
-    remedy = "Make room, or lower RETENTION_DAYS."
+    remedy = "Free disk space, or lower RETENTION_DAYS."
     if usage.free < _GIB / 2:
         return bad("disk", evidence, remedy)
     if usage.free < 2 * _GIB or usage.free < usage.total / 20:

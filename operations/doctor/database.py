@@ -1,4 +1,4 @@
-"""Checks of PostgreSQL: version, durability, limits, schema, day tables, what is sealed."""
+"""Checks of PostgreSQL: version, durability, limits, schema, day tables, sealed values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DAYS_NEEDED = 1
 
 
 def server_version() -> Finding:
-    """Check that the server is one that Punctual is made for."""
+    """Check that Punctual supports the version of the server."""
     found = _settings()
     evidence = f"PostgreSQL {found['server_version']}"
     if int(found["server_version_num"]) < LOWEST_VERSION:
@@ -35,7 +35,7 @@ def server_version() -> Finding:
 
 
 def durability() -> Finding:
-    """Check that what was answered with 201 is still there after a crash."""
+    """Check that tasks answered with 201 survive a crash."""
     found = _settings()
     evidence = ", ".join(f"{name} {found[name]}" for name in _DURABLE)
     off = [name for name in _DURABLE if found[name] == "off"]
@@ -60,7 +60,7 @@ def connections() -> Finding:
 
 
 def migrations() -> Finding:
-    """Check that the schema is the code's."""
+    """Check that the database has every migration of this version."""
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
@@ -71,7 +71,7 @@ def migrations() -> Finding:
 
 
 def day_tables() -> Finding:
-    """Check that the tables of today and the coming days exist: a row without one is refused."""
+    """Check that the tables of today and the coming days exist: rows cannot be stored without."""
     now = database_now()
     wanted = [now + timedelta(days=days) for days in range(conf().partition_days_ahead + 1)]
     missing = {
@@ -103,7 +103,7 @@ def zone_rules() -> Finding:
 
 
 def open_transactions() -> Finding:
-    """Check that no session holds a transaction open, which stops the cleaning of all tables."""
+    """Check that no session holds a transaction open, which stops the vacuum of all tables."""
     found = rows("doctor/oldest_transaction")
     if not found:
         return good("open transactions", "none")
@@ -118,7 +118,7 @@ def open_transactions() -> Finding:
 
 
 def sealed_values() -> Finding:
-    """Check that the keys open what is stored: those of another installation would not."""
+    """Check that the keys open stored values: the keys of another installation would not."""
     newest = TaskRevision.objects.order_by("-id").first()
     if newest is None:
         return good("sealed values", "nothing is stored yet")

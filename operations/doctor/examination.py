@@ -1,7 +1,7 @@
-"""Runs every check in order: machine, database, Redis, what runs on them, what reaches people.
+"""Runs every check in order: machine, database, Redis, processes, mail and live messages.
 
-Called by the command. A server that does not answer is one finding, and the checks that would
-need it are left out; nothing else stops the examination.
+Called by the command. A server that does not answer gives one finding, and the checks that would
+need it are left out. Nothing else stops the examination.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _ask(
             yield explain(server, error)
             return False
         except ProgrammingError as error:
-            # Tables are missing; the check of the migrations says what to do.
+            # Tables are missing; the check of the migrations has the remedy.
             yield bad(check.__name__, first_line(error), "Run `manage.py migrate`.")
     return True
 
@@ -103,7 +103,7 @@ def _no_database(check: str, error: Exception) -> Finding:
         check,
         f"PostgreSQL does not answer. {first_line(error)}",
         "Start `manage.py up`, or start the server of DATABASE_URL; `manage.py config show` "
-        "says which address is used.",
+        "shows which address is used.",
     )
 
 
@@ -112,5 +112,5 @@ def _no_redis(check: str, error: Exception) -> Finding:
         check,
         f"Valkey does not answer. {first_line(error)}",
         "Start `manage.py up`, or start the server of REDIS_URL; `manage.py config show` "
-        "says which address is used.",
+        "shows which address is used.",
     )

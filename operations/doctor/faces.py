@@ -1,4 +1,4 @@
-"""Checks of what reaches people: mail, the channel layer, the console's live socket."""
+"""Checks of the ways to people: mail, the channel layer, the console's live socket."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _UPGRADE = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
 }
-#: Opened, or refused because nobody is logged in: the route is there.
+#: Opened, or refused because the call has no login: the route exists.
 _THERE = (101, 401, 403)
 
 
 def mail() -> Finding:
-    """Check that alerts can go out by mail: the mail server answers and takes the login."""
+    """Check that the mail server answers and accepts the login, so that alerts can be sent."""
     backend = settings.EMAIL_BACKEND
     if _SMTP not in backend.rpartition(".")[0]:
         where = backend.split(".")[-2]
@@ -50,7 +50,7 @@ def mail() -> Finding:
 
 
 def channel_layer() -> Finding:
-    """Check that a live message goes around through Redis' pub/sub."""
+    """Check that a live message comes back through Redis' pub/sub."""
     try:
         asyncio.run(_go_around())
     except TimeoutError:

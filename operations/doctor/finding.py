@@ -1,4 +1,4 @@
-"""What a check of the doctor answers."""
+"""The result of a check of the doctor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check's answer: what was seen, and what to do where that is not good."""
+    """One check's result: the evidence, and the remedy where something is wrong."""
 
     check: str
     verdict: Verdict

@@ -21,7 +21,7 @@ _PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.+!-]+)")
 
 
 def python_version() -> Finding:
-    """Check that this Python is one that Punctual is made for."""
+    """Check that Punctual supports the version of this Python."""
     evidence = f"Python {platform.python_version()}, Django {django.get_version()}"
     if sys.version_info[:2] < _LOWEST_PYTHON:
         return bad("python", evidence, "Use Python 3.11 or later.")
@@ -57,7 +57,7 @@ def zone_database() -> Finding:
 
 
 def debug_mode() -> Finding:
-    """Check that errors do not show their details to whoever causes them."""
+    """Check that error pages do not show details to clients."""
     if settings.DEBUG:
         return bad("debug mode", "DEBUG is on", "Unset DEBUG.")
     if "*" in settings.ALLOWED_HOSTS:
@@ -66,7 +66,7 @@ def debug_mode() -> Finding:
 
 
 def pinned_versions() -> dict[str, str]:
-    """Return package -> version of what requirements.txt pins for every Python."""
+    """Return package -> version of the pins in requirements.txt that hold for every Python."""
     lines = _REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     return {found[1]: found[2] for line in lines if (found := _PIN.fullmatch(line.strip()))}
 

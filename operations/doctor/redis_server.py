@@ -12,9 +12,9 @@ _LOWEST_VALKEY, _LOWEST_REDIS = (8,), (7,)
 
 
 def server_version() -> Finding:
-    """Check that the server is one that Punctual is made for."""
+    """Check that Punctual supports the version of the server."""
     server = _info("server")
-    # Valkey says under redis_version only what it is compatible with.
+    # Valkey's redis_version is only the version that it is compatible with.
     product, version, lowest = "Redis", str(server.get("redis_version", "0")), _LOWEST_REDIS
     if "valkey_version" in server:
         product, version, lowest = "Valkey", str(server["valkey_version"]), _LOWEST_VALKEY
@@ -25,7 +25,7 @@ def server_version() -> Finding:
 
 
 def timeouts() -> Finding:
-    """Check that no question to Redis can wait for ever."""
+    """Check that no call to Redis can wait for ever."""
     options = client().connection_pool.connection_kwargs
     timeouts = {name: options.get(name) for name in ("socket_timeout", "socket_connect_timeout")}
     evidence = ", ".join(f"{name} {value} s" for name, value in timeouts.items())
@@ -51,7 +51,7 @@ def persistence() -> Finding:
 
 
 def eviction() -> Finding:
-    """Check that the server refuses writes rather than forget what it holds."""
+    """Check that a full server refuses writes instead of evicting keys."""
     memory = _info("memory")
     policy, limit = str(memory.get("maxmemory_policy")), int(memory.get("maxmemory", 0))
     used = int(memory["used_memory"])

@@ -1,4 +1,4 @@
-"""What ``doctor --fix`` may do by itself: make what is missing, never change what is there.
+"""The repairs of ``doctor --fix``: they make missing things and never change existing ones.
 
 Each repair can be repeated at any time, also while everything runs.
 """
@@ -23,7 +23,7 @@ from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What one repair did; ``failed`` says why it could not."""
+    """The result of one repair; ``failed`` is the reason of a failure."""
 
     repair: str
     done: str

@@ -1,4 +1,4 @@
-"""Checks of what runs: processes, schedulers, partitions, workers, recorders, clocks, delay."""
+"""Checks of a running installation: processes, partitions, workers, recorders, clocks, delay."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LATE_SECONDS, _VERY_LATE_SECONDS = 5.0, 60.0
 
 
 def processes() -> Finding:
-    """Check what the supervisor started on this data directory."""
+    """Check the processes that the supervisor started on this data directory."""
     directory = local_state.data_dir()
     pid = holder(directory)
     if pid is None:
@@ -53,7 +53,7 @@ def schedulers() -> Finding:
 
 
 def partitions() -> Finding:
-    """Check that every partition has an owner, else the tasks of some do not run."""
+    """Check that every partition has an owner; tasks of a partition without one do not run."""
     if fence.holds():
         evidence = "all are held back since the database was restored; nothing runs"
         return bad("partitions", evidence, "See what would run: `manage.py restore --confirm`.")
@@ -67,10 +67,10 @@ def partitions() -> Finding:
 
 
 def workers() -> Finding:
-    """Check that a worker takes work, and that none has fallen silent."""
+    """Check that a worker takes work, and that none is lost."""
     known = heartbeats.workers()
     taking = [worker for worker in known if worker.takes_work]
-    # One that stopped in order has deregistered; an old one is forgotten after a day.
+    # A worker that stopped in order has deregistered; a lost one is forgotten after a day.
     lost = [worker.id for worker in known if not worker.live]
     if not taking:
         return bad("workers", "none takes work", "Start `manage.py run_worker` or `up`.")
@@ -107,13 +107,13 @@ def oldest_outcome_seconds() -> float:
     entries = client().xrange(OUTCOME_STREAM, count=1)
     if not entries:
         return 0.0
-    # What is written leaves the stream, and an entry's id begins with its millisecond.
+    # Recorded entries leave the stream, and an entry's id begins with its millisecond.
     added = int(_text(entries[0][0] or b"0").partition("-")[0]) / 1000
     return max(0.0, _redis_time() - added)
 
 
 def live_recorders() -> int:
-    """Return how many recorders have asked for outcomes a moment ago."""
+    """Return how many recorders have asked for outcomes within the last seconds."""
     try:
         consumers = client().xinfo_consumers(OUTCOME_STREAM, OUTCOME_GROUP)
     except redis.ResponseError:
@@ -138,7 +138,7 @@ def oldest_due() -> Finding:
 
 
 def pull_pools() -> Finding:
-    """Tell what waits for the tenants' own workers; nothing of it is the installation's fault."""
+    """Report the work that waits for the tenants' own workers; it is never a fault here."""
     count, pools, seconds = rows("doctor/pull_pools")[0]
     if not count:
         return good("pull pools", "nothing waits to be leased")
@@ -162,7 +162,7 @@ def clocks() -> Finding:
 
 
 def _offset(ask: Callable[[], float]) -> float:
-    """Return the server's time minus the host's, by the question that took least."""
+    """Return the server's time minus the host's, from the fastest of several calls."""
     samples = []
     for _ in range(_SAMPLES):
         before = time.time()

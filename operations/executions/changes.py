@@ -19,7 +19,7 @@ from shared.commands import PunctualCommand
 
 
 def add_ids(parser: CommandParser) -> None:
-    """Add what chooses the executions of a change."""
+    """Add the options that choose the executions of a change."""
     parser.add_argument(
         "ids", metavar="ID", nargs="+", help="ids, or their ends as lists show them (last day)"
     )
@@ -50,7 +50,7 @@ def cancel(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     many.perform(command, outcomes, "cancelling", act)
     running = sum(outcome.facts.get("status") == Status.RUNNING for outcome in outcomes)
     if running:
-        command.note(f"{running} running: told to stop; `executions show ID` says when it has")
+        command.note(f"{running} running: asked to stop; `executions show ID` shows when it has")
     many.report(command, options, outcomes, "cancelled", _state)
 
 

@@ -1,4 +1,4 @@
-"""``manage.py executions list`` and ``show``: the same documents as the API answers."""
+"""``manage.py executions list`` and ``show``: the same documents as those of the API."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from shared.ids import moment_of
 from shared.instants import format_instant
 
 _WINDOW = timedelta(days=1)
-# Fixed widths: what `tail -f` prints later stands below what it printed first.
+# Fixed widths, so that the later lines of `tail -f` align with the first ones.
 _STATUS_WIDTH = 9
 _NAME_WIDTH = 16
 _CAUSE_WIDTH = 14
 _BODY_CHARACTERS = 4000
-#: The whole call is a part of its attempt, whose duration the line of the attempt tells.
+#: The whole call is a part of its attempt; the line of the attempt has the attempt's duration.
 _PHASE_WORDS = {"first_byte_ms": "first byte after", "total_ms": "whole call"}
 
 
@@ -52,7 +52,7 @@ def add_filters(parser: CommandParser) -> None:
         help=f"only in these states: {', '.join(Status.values)}",
     )
     parser.add_argument("--q", metavar="TEXT", help="in the task's name or labels, or the error")
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
@@ -69,7 +69,7 @@ def add_list_options(parser: CommandParser) -> None:
         "--due", choices=DUE, help="open work whose time has come, or a second ago (late)"
     )
     parser.add_argument(
-        "--ended", choices=ENDED, help="what ended in this minute or the 59 before it"
+        "--ended", choices=ENDED, help="executions that ended in this minute or the 59 before it"
     )
 
 
@@ -89,7 +89,7 @@ def list_executions(command: PunctualCommand, options: Mapping[str, Any]) -> Non
     now = database_now()
     moment = {name: options[name] for name in ("due", "ended")}
     if since is None and not any(moment.values()):
-        # The ledger is large: without a start it would be read from its first day on.
+        # The ledger is large: without a start, the query would read it from its first day on.
         since = (until or now) - _WINDOW
     if since is not None and until is not None and until <= since:
         raise wrong_use("--until", "lies before --since")
@@ -158,7 +158,7 @@ def lines_of(
                 name,
             )
         )
-    # By the first of the times they are ordered; a backfill's runs stand for another one.
+    # The first time is the order of the rows; a backfill's runs are for another instant.
     times = ("time (UTC)", "for (UTC)") if wide else ("time (UTC)",)
     return table(("id", "status", *times, "tries", "cause", "task"), rows, command.paint)
 

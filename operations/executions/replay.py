@@ -19,7 +19,7 @@ from tasks.redirection import read_into
 
 
 def add_options(parser: CommandParser) -> None:
-    """Add what chooses the executions, and how fast they run again."""
+    """Add the options that choose the executions, and how fast they run again."""
     parser.add_argument("--since", metavar="TIME", help="from then on: 2h ago, or RFC 3339")
     parser.add_argument("--until", metavar="TIME", help="before then")
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
@@ -38,8 +38,10 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--into-pool", metavar="POOL", help="run all other targets in this pool instead"
     )
-    parser.add_argument("--rate", metavar="N/s", help="at most so many per s, m or h (10/s)")
-    parser.add_argument("--canary", type=int, metavar="N", help="do so many first and judge them")
+    parser.add_argument("--rate", metavar="N/s", help="maximum per s, m or h (10/s)")
+    parser.add_argument(
+        "--canary", type=int, metavar="N", help="try this many first, then judge them"
+    )
     parser.add_argument(
         "--stop-on-failure-rate",
         type=float,
@@ -78,7 +80,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def _into(options: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return the other place that the command line names, judged before anything is counted."""
+    """Return the other URL or pool that the command line names, checked before the count."""
     given = {key: text for key in ("url", "pool") if (text := options[f"into_{key}"]) is not None}
     if not given:
         return None

@@ -1,7 +1,8 @@
 """``manage.py executions tail``: the latest executions, and with ``-f`` every change of one.
 
-Follows the event outbox: an event says which executions have moved, their rows say where they are.
-Events of slow transactions appear late, so each look goes a little back and skips what it knows.
+Follows the event outbox: an event names the executions that have moved, and their rows have the new
+states. Events of slow transactions appear late, so each read goes a little back and skips the
+events that it knows.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of ``tail``."""
     add_filters(parser)
     parser.set_defaults(limit=20)
-    parser.add_argument("-f", "--follow", action="store_true", help="go on until Ctrl-C")
+    parser.add_argument("-f", "--follow", action="store_true", help="continue until Ctrl-C")
     parser.add_argument(
-        "--interval", type=float, default=1.0, metavar="SECONDS", help="between two looks (1)"
+        "--interval", type=float, default=1.0, metavar="SECONDS", help="between two reads (1)"
     )
 
 
 def tail(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Print the latest executions, oldest first, then what changes."""
+    """Print the latest executions, oldest first, then every change."""
     if options["follow"] and options["json"]:
         raise wrong_use("--json", "a stream has no one document; use --jsonl")
     if options["interval"] < _SHORTEST_INTERVAL:
@@ -54,7 +55,7 @@ def tail(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     now = database_now()
     tenant_id = get_tenant(options["tenant"]).id if options["tenant"] is not None else None
     changes = Changes(tenant_id, now)
-    changes.read()  # before the rows: what moves while they are read is printed again, not lost
+    changes.read()  # before the rows: a change during their read is printed again, not lost
     rows = chosen(options)
     latest = rows.scheduled_between(now - _WINDOW, now).order_by("-id")
     page = list(latest[: max(0, options["limit"])])[::-1]
@@ -70,7 +71,7 @@ def tail(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 class Changes:
-    """Which executions have moved since the last look."""
+    """The executions that have moved since the last read."""
 
     def __init__(self, tenant_id: UUID | None, start: datetime) -> None:
         self._tenant_id = tenant_id

@@ -1,5 +1,5 @@
-"""The judge of storms and load reports: a plan, what must come of it, and what came.
+"""The judge of storms and load reports: compares the results of a plan with the expected ones.
 
-Expected instants are worked out apart from the product, and matched one to one with the ledger of
-the receiver; the product's own tables are heard, not believed.
+It computes the expected instants apart from the product, and matches them one to one with the
+receiver's ledger. It compares the product's own tables, but does not rely on them.
 """

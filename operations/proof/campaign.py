@@ -1,7 +1,7 @@
-"""One measured run: create the tasks, let the load pass, wait for quiet, match, judge.
+"""One measured run: create the tasks, run the load, wait for quiet, match, judge.
 
-The scripts give the plan and, beside it, what happens meanwhile (a kill, a sample of processor
-time). The answers of the API, the receiver's ledger and the product's own record stay apart.
+The scripts give the plan and the events during the run (a kill, a sample of processor time). The
+answers of the API, the receiver's ledger and the product's own record stay apart.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Receiver:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run gave."""
+    """The result of a run."""
 
     window: Window
     verdict: Verdict
@@ -55,7 +55,7 @@ class Outcome:
     signatures_checked: bool
     quiet_after_seconds: float
     notes: list[str] = field(default_factory=list)
-    #: What the verdict was reached by.
+    #: The evidence of the verdict.
     targets: list[Target] = field(default_factory=list, repr=False)
     arrivals: list[Arrival] = field(default_factory=list, repr=False)
 
@@ -115,7 +115,7 @@ class Campaign:
         self._notes: list[str] = []
 
     async def run(self, seconds: float, late_after_ms: int = 1000) -> Outcome:
-        """Run the plan for so many seconds and return the outcome."""
+        """Run the plan for this many seconds and return the outcome."""
         window, planned = self._planned(seconds)
         began_ms = time.time_ns() // 1_000_000
         load = asyncio.gather(self._create_all(window, planned), self._meanwhile(window))
@@ -141,7 +141,7 @@ class Campaign:
         )
 
     def _planned(self, seconds: float) -> tuple[Window, list[Planned]]:
-        """Return the plan, beginning late enough to create before it what exists from the start."""
+        """Return the plan; its window begins late enough to create its first tasks before."""
         name = f"bench-{secrets.token_hex(4)}"
         length_ms = round(seconds * 1000)
         probe = Window(0, length_ms, self._target.url, name)

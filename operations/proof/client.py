@@ -23,7 +23,7 @@ CALL_SECONDS = 60.0
 
 
 class ApiError(Exception):
-    """The API answered otherwise than the report needs."""
+    """The API gave an answer that the report cannot use."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class ApiClient:
         self._idle.clear()
 
     async def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> Answer:
-        """Make a call and return its answer, whatever its status; ConnectionError when away."""
+        """Make a call and return its answer of any status; OSError or EOFError without one."""
         repeatable = bool(key) or method in ("GET", "HEAD")
         data = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
         request = self._head(method, path, len(data), key) + data

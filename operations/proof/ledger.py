@@ -1,4 +1,4 @@
-"""Reads what is judged: the receiver's ledger and the product's own record of executions."""
+"""Reads the evidence: the receiver's ledger and the product's own record of executions."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Arrival:
 
     @property
     def answered_ns(self) -> int:
-        """Return when the receiver answered, as it meant to."""
+        """Return when the receiver answered, by its own plan."""
         return self.wall_ns + self.delay_ms * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One execution as the product tells it."""
+    """One execution as the product reports it."""
 
     execution_id: str
     task_id: str

@@ -1,4 +1,4 @@
-"""Matches what arrived with what had to: every target gets exactly one label.
+"""Matches arrivals with targets: every target gets exactly one label.
 
 The labels are those of the counting rules: ok, failed (as the receiver wanted), dup, phantom,
 lost, skipped, wrong (another end than expected), and beside them early, late and extra lines.
@@ -18,8 +18,8 @@ from operations.proof.oracle import Target, to_text
 from operations.proof.percentiles import Distribution, distribution
 
 MAX_EXAMPLES = 20
-#: What the receiver does not see of a request under way: its way there, and the answer's way back
-#: until the outcome is recorded.
+#: The part of a request that the receiver does not see: the way to it, and the answer's way back
+#: until a recorder writes the outcome.
 _UNSEEN_NS = 150_000_000
 FINAL_UNRUN = {"SKIPPED", "CANCELLED"}
 
@@ -43,7 +43,7 @@ class Fault:
     def catches(self, arrival: Arrival) -> bool:
         """Return whether the request was under way at the fault, from its sending to its record.
 
-        A fault that lasted began as much before its end as its doubt reaches further back.
+        A fault with a duration began ``before_ns - after_ns`` before its end.
         """
         began_ns = self.at_ns - max(0, self.before_ns - self.after_ns)
         return (
@@ -54,7 +54,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Verdict:
-    """The counts of a run; ``passed`` says whether the promises were kept."""
+    """The counts of a run; ``passed`` is true when the promises were kept."""
 
     expected: int = 0
     run: int = 0
@@ -115,7 +115,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run left behind."""
+    """The evidence of a run."""
 
     targets: list[Target]
     arrivals: list[Arrival]
@@ -226,7 +226,7 @@ def _judge(
 
 
 def _repeated(target: Target, lines: list[Arrival]) -> Arrival | None:
-    """Return the request after which another one was too many, None where there is none."""
+    """Return the request that another one repeated without need, None where there is none."""
     ordered = sorted(lines, key=lambda line: line.wall_ns)
     seen: dict[int, Arrival] = {}
     for line in ordered:
@@ -251,7 +251,7 @@ def _rising(lines: list[Arrival]) -> bool:
 def _overtaken(lines: list[Arrival]) -> list[Arrival]:
     """Return requests that came after one with a higher token.
 
-    A worker that is stopped between the start guard and its sending sends when it goes on.
+    A worker that is stopped between the start guard and its sending sends when it continues.
     """
     ordered = sorted(lines, key=lambda line: line.wall_ns)
     return [
@@ -272,7 +272,7 @@ def _label(target: Target, lines: list[Arrival], record: Record | None) -> str:
         return "skipped"
     if status != "FAILED":
         return "lost"
-    # Attempts may be fewer than allowed only for an end that the receiver did not ask for.
+    # With fewer attempts than allowed, the receiver's answers did not cause this end.
     expected = target.behaviour == "failing" and len(lines) == target.max_attempts
     return "failed" if expected else "wrong"
 

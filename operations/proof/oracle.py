@@ -1,4 +1,4 @@
-"""Which instants a task must run at, worked out apart from the product.
+"""Computes the instants at which a task must run, apart from the product.
 
 Cron in UTC by cronsim, fixed rate by arithmetic, one-time as given. An instant that falls into
 the call that created its task may run or not; from the answer on, every instant must.

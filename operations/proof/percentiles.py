@@ -1,4 +1,4 @@
-"""Percentiles of measured values, by nearest rank: every figure is one that was measured."""
+"""Percentiles of measured values, by nearest rank: every figure is a measured value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """What is reported of a list of measurements; all zero where there are none."""
+    """The reported figures of a list of measurements; all zero where there are none."""
 
     count: int = 0
     p50: float = 0.0

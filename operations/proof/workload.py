@@ -89,7 +89,7 @@ def steady(
 def stormy(window: Window, rate: float, *, slow_share: float = 0.2) -> list[Planned]:
     """Return the load of a storm: 40 % by crons of every second, 40 % fixed rate, 20 % one-time.
 
-    Every missed instant is replayed, so that each has to run however long something was away.
+    Every missed instant is replayed, so that each has to run, after an outage of any length.
     """
     pulses = max(1, round(rate * 0.4))
     every_ms = 5_000

@@ -1,4 +1,4 @@
-"""``manage.py schedule forecast`` and ``spread``: what starts when, and taking apart what meets."""
+"""``manage.py schedule forecast`` and ``spread``: forecasts starts, and spreads hot spots."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_forecast_options(parser: CommandParser) -> None:
     parser.add_argument(
         "--destination",
         metavar="HOST",
-        help="only what calls it, in any spelling; with its port unless that is 80 or 443",
+        help="only tasks that call it, in any spelling; with its port unless that is 80 or 443",
     )
     parser.add_argument("--label", help="only tasks with key:value, or with this key")
 

@@ -1,6 +1,6 @@
 """``manage.py schedule preview``: a schedule in plain words, with its next times.
 
-It is read by the rules of creation; nothing is saved. Calendars are those of a tenant.
+The rules are those of creation; nothing is saved. Calendars are those of a tenant.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.limits import Book, no_calendars
 from tasks.preview import DEFAULT_COUNT, MAX_COUNT, preview
 from tasks.schedules.notes import NOTE_TEXTS
 
-#: What a field of the preview is called on the command line.
+#: The names of the preview's fields on the command line.
 _OPTIONS = {
     "count": "--count",
     "from": "--from",
@@ -129,6 +129,6 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _until(occurrence: Mapping[str, Any]) -> str:
-    """Return up to when it may start, where jitter moves it."""
+    """Return the latest time to which jitter can move the start, or nothing without jitter."""
     until: str = occurrence["due_until"]
     return "" if until == occurrence["due_from"] else f" to {until}"

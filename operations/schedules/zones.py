@@ -34,7 +34,7 @@ def add_zones_options(parser: CommandParser) -> None:
 
 
 def show_zones(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Print the releases, the zones in use and the latest moves; with ``--check`` follow first."""
+    """Print the releases, the zones in use and the latest moves; with ``--check`` check first."""
     checked = _check(command) if options["check"] else None
     moves = ZoneMove.objects.select_related("task").order_by("-noticed_at", "-id")
     if options["tenant"] is not None:
@@ -62,7 +62,7 @@ def _check(command: PunctualCommand) -> Checked:
         bars: list[Progress] = []
 
         def advance(done: int, total: int) -> None:
-            # How many tasks there are is known when the zones have been compared.
+            # The number of tasks is known only when the zones have been compared.
             if not bars:
                 bars.append(screen.enter_context(command.progress("tasks", total)))
             bars[0].update(done)

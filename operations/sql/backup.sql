@@ -1,5 +1,5 @@
 -- name: snapshot
--- Makes what this transaction sees available to others, for the dump and the counts alike.
+-- Exports the snapshot of this transaction, for the dump and the counts alike.
 SELECT pg_export_snapshot()
 
 -- name: facts
@@ -12,14 +12,14 @@ SELECT clock_timestamp(), current_setting('server_version'),
 SELECT app, name FROM django_migrations ORDER BY app, name
 
 -- name: tables
--- The tables of the product, a partitioned one once, as which it is counted.
+-- The tables of the product; a partitioned table once, because it is counted as one.
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
 ORDER BY c.relname
 
 -- name: half_detached
--- Days whose detachment goes on, or was cut off, with the tables that they leave: a count of the
--- table leaves them out, a dump attaches them again.
+-- Days whose detachment is under way or was interrupted, with the tables that they leave. A count
+-- of the table leaves them out; a dump attaches them again.
 SELECT coalesce(pg_partition_root(p.oid), p.oid)::regclass::text, c.relname FROM pg_inherits i
 JOIN pg_class c ON c.oid = i.inhrelid
 JOIN pg_class p ON p.oid = i.inhparent
@@ -43,14 +43,14 @@ ORDER BY application_name
 DROP SCHEMA public CASCADE
 
 -- name: create_public
--- An empty schema for what is restored next.
+-- Makes an empty schema for the restored data.
 CREATE SCHEMA public
 
 -- name: forget_sessions
--- Nobody is signed in to an installation that has just been restored.
+-- Ends all sessions: after a restore, everyone has to sign in again.
 DELETE FROM django_session
 
 -- name: void_login_links
--- A one-time link is bound to the last sign-in of its account: those made before the restore, used
--- or not, open nothing after it.
+-- A one-time link is bound to the last sign-in of its account: links from before the restore, used
+-- or not, are void after it.
 UPDATE auth_user SET last_login = statement_timestamp()

@@ -1,10 +1,10 @@
-"""The crash storm: processes of a running installation are killed under load, and it is judged.
+"""The crash storm: kills processes of a running installation under load, and judges it.
 
-order     what is asked for, and when what is struck      pure
+order     the options, the moments and kinds of strikes    pure
 ground    the installation that runs here, its processes
 scratch   the tenant, its key and its ledger, made and removed
-weather   the strikes of one storm, and what was refused meanwhile
-takeover  how long after each strike work went on          pure
-findings  what came of it, and which promises were broken  pure
-storm     the whole of it
+weather   the strikes of one storm, and the refusals meanwhile
+takeover  the takeover time of each strike                 pure
+findings  the figures, and the broken promises             pure
+storm     a whole storm
 """

@@ -1,6 +1,6 @@
-"""What came of a storm: the figures, and each broken promise in a sentence.
+"""The findings of a storm: the figures, and each broken promise in a sentence.
 
-Pure. The verdict is that of ``proof.matcher``: what the product says counts only where it
+Pure. The verdict is that of ``proof.matcher``: the product's own record counts only where it
 contradicts the receiver's ledger.
 """
 
@@ -18,14 +18,14 @@ from operations.storm.order import Order
 from operations.storm.takeover import Instant, Takeover
 from shared.commands import table
 
-#: Label of the matcher -> what it means here.
+#: Label of the matcher -> its meaning here.
 _BROKEN = {
     "lost": "never ran",
     "skipped": "were skipped",
     "dup": "ran twice without a strike to blame, or under another key",
-    "phantom": "are told to have succeeded, and the receiver knows nothing of them",
-    "wrong": "ended otherwise than the receiver answered",
-    "unrecorded": "ran, and are not told to have succeeded",
+    "phantom": "are recorded as succeeded, but the receiver never got them",
+    "wrong": "ended differently from what the receiver answered",
+    "unrecorded": "ran, but are not recorded as succeeded",
     "early": "began before their time",
     "extra": "requests or executions belong to no instant, or came with another body",
 }
@@ -45,9 +45,9 @@ class Findings:
 
     @property
     def in_flight_at_strikes(self) -> int:
-        """Return how many requests had been sent and perhaps not been recorded at a strike.
+        """Return how many requests had been sent, but perhaps not recorded, at a strike.
 
-        Each counts once, whatever number of strikes it went through.
+        Each counts once, even if it went through several strikes.
         """
         return sum(
             any(fault.doubts(arrival) for fault in self.faults) for arrival in self.outcome.arrivals
@@ -135,7 +135,7 @@ class Findings:
         yield (
             "duplicate",
             verdict.duplicates,
-            f"at most what was in flight at strikes: {self.in_flight_at_strikes}",
+            f"at most the requests in flight at strikes: {self.in_flight_at_strikes}",
         )
         yield "early", verdict.labels["early"], "must be 0"
         yield "late", verdict.labels["late"], f"over 1 s; start delay {verdict.start_delay}"

@@ -1,7 +1,7 @@
 """The installation that ``up`` runs on this data directory: its addresses and its processes.
 
-Only processes that the runtime file names are ever signalled, and each again only after it has
-lived for a while: the supervisor's waiting before restarts is not what a storm measures.
+A storm signals only processes that the runtime file names, and each one again only after it has
+lived for a while: a storm does not measure the supervisor's wait before restarts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shared.addresses import AllowList
 from shared.commands import wrong_use
 from shared.exceptions import Conflict, Unavailable
 
-#: The load runs in this pool; workers of others have nothing of it.
+#: The load runs in the pool of these workers; workers of other pools get none of it.
 _LOADED_WORKER = re.compile(r"worker-\d+")
 _POLL_SECONDS = 0.2
 
@@ -44,7 +44,7 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What runs here."""
+    """The installation that runs here."""
 
     data_dir: Path
     local_url: str
@@ -62,17 +62,17 @@ class Ground:
         ]
 
     def targets(self, kind: str) -> list[Process]:
-        """Return those that may be killed now: never killed before, or alive for a while since."""
+        """Return the processes to kill now: never restarted, or alive for a while since."""
         quiet = time.time() - Backoff().forgotten_after_seconds
         return [one for one in self.living(kind) if not one.restarts or one.started_at <= quiet]
 
     def forget_all(self) -> None:
-        """Empty the embedded Redis; ConnectionError when it is away."""
+        """Empty the embedded Redis; raise ConnectionError when it is away."""
         with redis.Redis.from_url(self.redis_url, socket_timeout=5) as client:
             client.flushall()
 
     async def until_recovered(self, seconds: float) -> bool:
-        """Wait until every process lives and work is taken; return whether that was in time."""
+        """Wait until every process lives and workers take work; return whether that was in time."""
         address = urlsplit(self.local_url)
         deadline = time.monotonic() + seconds
         while True:
@@ -90,15 +90,16 @@ class Ground:
 
 
 def find_ground(data_dir: Path, order: Order) -> Ground:
-    """Return what runs on the data directory; Unavailable, or wrong use, where the order cannot be.
+    """Return the installation that runs on the data directory.
 
-    Conflict when webhooks may not reach the receiver of ``up``.
+    Raise Unavailable if none runs, InvalidInput if the order does not fit it, Conflict if another
+    release started it or webhooks may not reach the receiver of ``up``.
     """
     runtime = local_state.load_runtime(data_dir)
     if holder(data_dir) is None or not runtime:
         raise Unavailable(f"Punctual does not run on {data_dir}. Start it with `manage.py up`.")
     if "local_url" not in runtime:
-        raise Conflict("What runs here was started by another release. Start it again.")
+        raise Conflict("Another release started the running installation. Start it again.")
     _require_embedded(runtime, order)
     _require_receiver(runtime)
     return Ground(data_dir, runtime["local_url"], runtime["receiver_url"], runtime["redis_url"])

@@ -1,7 +1,7 @@
-"""What a storm is asked for, and the moments and kinds of its strikes, from a seed.
+"""The options of a storm, and the moments and kinds of its strikes, from a seed.
 
-Pure. Every kind gets its turn before one comes again; after the last strike the load goes on for
-a while, so that what it did shows.
+Pure. Every kind gets its turn before one comes again. After the last strike the load continues for
+a while, so that the effects show.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ KINDS = {
     "postgres": "postgresql",
 }
 SERVERS = ("redis", "postgres")
-#: Beside the kinds: everything in Redis is forgotten at once (``--flush``).
+#: Beside the kinds: the storm empties Redis at once (``--flush``).
 FLUSH = "flush"
-#: The load goes on this long after the last strike, or a quarter of a short storm.
+#: The load continues this long after the last strike, or a quarter of a short storm.
 CALM_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """How long, how much, and what is killed how often (seconds between strikes, on average)."""
+    """Length, load and kinds; ``every_seconds`` is the mean time between two strikes."""
 
     seconds: float
     kinds: tuple[str, ...]

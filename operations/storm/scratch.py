@@ -1,8 +1,8 @@
 """The scratch tenant of a storm: made with a key and a ledger, removed with every row of it.
 
 Removal waits for a database that a storm has killed, and works in batches, since an hour of it
-leaves a million rows. What a storm could not remove because it was killed itself is found by the
-audit log and removed by the next ``--clean``.
+leaves a million rows. If a storm is killed itself, the next ``--clean`` finds its tenant by the
+audit log and removes it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _OPEN = (Status.PENDING, Status.QUEUED, Status.RUNNING, Status.RETRYING)
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """The tenant, and where what it calls is written down."""
+    """The tenant, and the ledger of the requests that it sends."""
 
     tenant_id: UUID
     name: str
@@ -70,7 +70,7 @@ class Scratch:
 
 @contextmanager
 def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
-    """Yield a new scratch tenant; remove it and its ledger afterwards, whatever happened."""
+    """Yield a new scratch tenant; remove it and its ledger afterwards, also after an error."""
     name = f"{_PREFIX}{secrets.token_hex(6)}"
     tenant = path = None
     try:
@@ -83,7 +83,7 @@ def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
         path = ledger_of(data_dir, tenant)
         path.parent.mkdir(mode=0o700, exist_ok=True)
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        # Root's storm makes it, and the receiver writes to it.
+        # A storm that root runs makes the file, and the receiver's account writes to it.
         give_back(data_dir)
         yield Scratch(tenant.id, name, key, path)
     finally:
@@ -94,12 +94,12 @@ def scratch(data_dir: Path, *, keep: bool = False) -> Iterator[Scratch]:
 
 
 def ledger_of(data_dir: Path, tenant: Tenant) -> Path:
-    """Return where the receiver of ``up`` writes down what arrives for the tenant."""
+    """Return the file in which the receiver of ``up`` records the tenant's requests."""
     return ledgers.file_of(data_dir / ledgers.FOLDER, segment(tenant.id))
 
 
 def left_behind() -> list[Tenant]:
-    """Return the scratch tenants of storms that were killed, or told to keep them."""
+    """Return the scratch tenants of storms that were killed, or run with ``--keep``."""
     made = AuditEntry.objects.filter(action=_MADE).values("tenant_id")
     return list(Tenant.objects.filter(id__in=made, name__startswith=_PREFIX).order_by("name"))
 
@@ -116,7 +116,7 @@ def remove(tenant: Tenant) -> None:
 
 
 def tenants_with_due_work(within: timedelta) -> int:
-    """Return how many tenants have work that is open, or comes due within so long."""
+    """Return how many tenants have work that is open, or comes due within this time."""
     now = database_now()
     return len(_due_tenants(now, now + within))
 
@@ -131,15 +131,15 @@ def _due_tenants(now: datetime, until: datetime) -> set[UUID]:
 
 
 def patiently(work: Callable[[], Any]) -> None:
-    """Do it, again and again while the database is away or somebody still writes."""
+    """Do the work; repeat it while the database is away or another process still writes."""
     pause = threading.Event()
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:
             work()
         except (OperationalError, InterfaceError, InternalError, IntegrityError):
-            # What was running wrote its end meanwhile, the server is not back yet, or it has ended
-            # a session in which nothing happened for too long.
+            # A running execution wrote its end meanwhile, the server is not back yet, or it has
+            # ended a session that was idle for too long.
             connection.close()
             if time.monotonic() > deadline:
                 raise

@@ -1,7 +1,7 @@
 """A whole storm: a scratch tenant, its load, the strikes, the wait for quiet, and the findings.
 
-Everything that the load does goes through the API of the running installation, repeated with its
-idempotency key while a server is away; the judge reads the receiver's ledger.
+The load calls only the API of the running installation, and repeats a call with its idempotency key
+while a server is away. The judge reads the receiver's ledger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _READY_SECONDS = 30.0
 
 
 class StormFailed(PunctualError):
-    """The storm could not go on."""
+    """The storm could not continue."""
 
     code = "storm_failed"
     status = 500
@@ -38,9 +38,9 @@ class StormFailed(PunctualError):
 def run_storm(
     ground: Ground, order: Order, scratch: Scratch, say: Callable[[str], None]
 ) -> Findings:
-    """Let the storm pass over the scratch tenant.
+    """Run the storm on the scratch tenant.
 
-    Raise Unavailable when not everything runs beforehand, StormFailed when the load breaks off.
+    Raise Unavailable if not everything runs at the start, StormFailed if the load breaks off.
     """
     weather = Weather(ground, order, say, refusals.read)
     first: BaseException | None = None
@@ -50,13 +50,13 @@ def run_storm(
         first = group.exceptions[0]
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
-    # Outside: before 3.11.4, Python wraps in a group whatever is raised in there.
+    # Outside: before 3.11.4, Python wraps every exception raised in there in a group.
     raise StormFailed(f"The storm broke off: {str(first) or type(first).__name__}") from first
 
 
 async def _pass(ground: Ground, order: Order, scratch: Scratch, weather: Weather) -> Findings:
     if not await ground.until_recovered(_READY_SECONDS):
-        raise Unavailable("Not everything runs; `manage.py ps` and `manage.py doctor` say what.")
+        raise Unavailable("Not everything runs; see `manage.py ps` and `manage.py doctor`.")
 
     def plan(window: Window) -> list[Planned]:
         return stormy(window, order.rate)

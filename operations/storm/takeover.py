@@ -1,10 +1,10 @@
-"""How long after each strike its work went on elsewhere, from the receiver's ledger alone.
+"""Computes the takeover time of each strike, from the receiver's ledger alone.
 
-Watched are the crons of every second, which are spread over the partitions. Of the instants that
-such a task is due at between a strike and the next, the first that began late shows the gap; the
-takeover time is from the strike to its arrival, of the task that waited longest. What a strike
-found not begun, and not late yet, is laid to it and not to the one before. Where none began late,
-it is the arrival of the first instant: below two seconds, nobody noticed.
+It watches the crons of every second, which are spread over the partitions. Of the instants of such
+a task between a strike and the next, the first late one shows the gap. The takeover time is from
+the strike to the arrival of that instant, for the task that waited longest. An instant that had not
+begun at a strike, and was not late yet, counts for that strike and not for the one before. Where no
+instant began late, the first arrival counts: below two seconds, no task was delayed.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from operator import attrgetter
 from operations.proof.ledger import Arrival
 from operations.proof.oracle import Target
 
-#: An instant that begins this much after its time was held up.
+#: An instant that begins this much after its time is late.
 LATE_MS = 1000
 _MS = 1_000_000
-#: Instants due later after a strike are not laid to it.
+#: Instants that are due later than this after a strike do not count for it.
 REACH_MS = 15_000
-#: The promise where another process of the kind goes on.
+#: The promise where another process of the kind continues.
 MOST_SECONDS = 10.0
 #: And where none does: the supervisor has to start it again, which a busy machine makes slow.
 MOST_ALONE_SECONDS = 30.0
@@ -55,11 +55,11 @@ class Instant:
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """How long a strike was felt.
+    """The takeover time of a strike.
 
     ``seconds`` is None where no watched instant fell between it and the next. ``most_seconds`` is
-    what is allowed: its own and that of every further strike before the work went on. ``last`` is
-    what waited longest.
+    the limit: its own plus that of every further strike before the work continued. ``last`` is the
+    instant that waited longest.
     """
 
     strike: Strike
@@ -76,9 +76,9 @@ class Takeover:
 def takeovers(
     strikes: Sequence[Strike], targets: Iterable[Target], arrivals: Iterable[Arrival]
 ) -> list[Takeover]:
-    """Return the takeover of each strike, in order; targets without an arrival are not waited for.
+    """Return the takeover of each strike, in order; targets without an arrival do not count.
 
-    They are lost, which is a promise of its own.
+    They are lost, which is another promise.
     """
     pulses = _pulses(targets, arrivals)
     moments = [strike.at_ns for strike in strikes]

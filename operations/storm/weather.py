@@ -1,7 +1,7 @@
-"""The strikes of one storm while its load runs, and what the product refused meanwhile.
+"""The strikes of one storm while its load runs, and the product's refusals meanwhile.
 
 A strike is SIGKILL of a process that the runtime file names. Each is a fault with a time of doubt:
-what was under way, or answered and perhaps not recorded yet, may run once more.
+a request that was under way, or answered and perhaps not recorded yet, may run once more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ReadRefused = Callable[[], Mapping[str, int]]
 
 @dataclass
 class Weather:
-    """Strikes by the order while a window passes; called once."""
+    """Strikes as the order says while a window passes; called once."""
 
     ground: Ground
     order: Order
@@ -51,7 +51,7 @@ class Weather:
     _last_refused: dict[str, int] = field(default_factory=dict)
 
     async def __call__(self, window: Window) -> tuple[Fault, ...]:
-        """Strike, let the window pass and everything live again; return the faults."""
+        """Strike, wait for the end of the window and for recovery; return the faults."""
         await until(window.begin_ms)
         watch = asyncio.create_task(self._watch())
         try:
@@ -67,18 +67,18 @@ class Weather:
         return faults(self.strikes)
 
     async def sample(self) -> None:
-        """Count what was refused since the last look; the counters begin anew with Redis."""
+        """Count the refusals since the last sample; an emptied Redis counts from zero."""
         try:
             found = await asyncio.to_thread(self.read_refused)
         except redis.RedisError:
-            return  # away for the moment; looked at again
+            return  # away for the moment; the next sample asks again
         for kind, count in found.items():
             last = self._last_refused.get(kind, 0)
             self.refused[kind] += count - last if count >= last else count
         self._last_refused = dict(found)
 
     async def _watch(self) -> None:
-        # What was refused before the storm is not its own.
+        # Refusals from before the storm do not count.
         with contextlib.suppress(redis.RedisError):
             self._last_refused = dict(await asyncio.to_thread(self.read_refused))
         while True:
@@ -117,7 +117,7 @@ class Weather:
 def faults(strikes: Sequence[Strike]) -> tuple[Fault, ...]:
     """Return the faults, each with its time of doubt.
 
-    Where the strike before it has held up the recording, what loses unrecorded outcomes now loses
+    If the strike before has held up the recording, a strike that loses unrecorded outcomes loses
     all since then.
     """
     doubt_ns, reach_ns = round(DOUBT_SECONDS * 1e9), round(MOST_SECONDS * 1e9)

@@ -1,6 +1,7 @@
 """``manage.py tasks backfill``: the plan, a confirmation, then the bulk job.
 
-It is followed until every execution is made; they run on by themselves, as many at a time as told.
+The command follows the job until every execution is made. The executions run by themselves, at most
+``--max-parallel`` at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from shared.commands import PunctualCommand, shown, wrong_use
 from shared.exceptions import InvalidInput
 from tasks.models import Task
 
-#: What a field of the backfill is called on the command line.
+#: The names of the backfill's fields on the command line.
 _SPELLED = {
     "start": "--from",
     "end": "--to",
@@ -48,7 +49,7 @@ def add_options(parser: CommandParser) -> None:
         dest="start",
         required=True,
         metavar="TIME",
-        help="the first moment, included: RFC 3339, or 7d for so long ago",
+        help="the first moment, included: RFC 3339, or 7d for seven days ago",
     )
     parser.add_argument(
         "--to", dest="end", default="now", metavar="TIME", help="the last moment, included (now)"
@@ -57,7 +58,7 @@ def add_options(parser: CommandParser) -> None:
         "--max-parallel",
         type=int,
         metavar="N",
-        help=f"at most so many at a time, up to {MAX_PARALLEL} (10, or what the task allows)",
+        help=f"maximum at a time, up to {MAX_PARALLEL} (10, or what the task allows)",
     )
     parser.add_argument(
         "--overlap",
@@ -89,7 +90,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         if options["yes"]:
             command.note(line)
         else:
-            # Not a hint: nobody is asked without seeing what about, also with --quiet.
+            # Not a hint: a person sees the plan before the question, also with --quiet.
             command.stderr.write(line, style_func=str)
     runs.confirm_count(command, options, plan.count, typed=False)
     job = _make(task.tenant_id, task.id, wanted, plan, options["name"])
@@ -100,7 +101,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     job = runs.follow(command, job, options["wait"])
     lines = [_named(job), runs.summary(job)]
     command.emit(options, {**document, "bulk_job": present_bulk_job(job)}, lines)
-    command.note(f"They run now; see how far they are with `manage.py bulk show {job.id}`.")
+    command.note(f"The executions run now; follow them with `manage.py bulk show {job.id}`.")
     runs.leave_by_result(command, job)
 
 

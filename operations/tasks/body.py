@@ -1,7 +1,7 @@
 """From the options of ``tasks create`` and ``edit`` to the body that the API takes.
 
-Nothing is judged here but the form of the options; ``tasks.validation`` refuses the rest, and
-its pointers come back as the options that the operator typed.
+This module checks only the form of the options. ``tasks.validation`` checks the rest, and
+``spoken`` turns its pointers into the options that the operator typed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def add_options(parser: CommandParser) -> None:
     when.add_argument("--cron", metavar="EXPR", help='cron expression, such as "0 8 * * MON-FRI"')
     when.add_argument("--every", metavar="DURATION", help="interval: 90s, 15m, 2h, 1d or PT15M")
     when.add_argument("--at", metavar="TIME", help="once, at an RFC 3339 time with an offset")
-    when.add_argument("--in", dest="delay", metavar="DURATION", help="once, so long from now")
+    when.add_argument("--in", dest="delay", metavar="DURATION", help="once, this long from now")
     parser.add_argument(
         "--timezone", "--tz", metavar="ZONE", help="IANA zone of the schedule (UTC)"
     )
@@ -93,7 +93,10 @@ def body_of(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readers(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
-    """Yield what returns place and value of each option that is given, or raises InvalidInput."""
+    """Yield, for each given option, a function that returns its place and value.
+
+    The function raises InvalidInput for a text that cannot be read.
+    """
     for name, place in _PLAIN.items():
         if options[name] is not None:
             yield partial(targets.at, place, options[name])

@@ -23,7 +23,7 @@ Act = Callable[[Task], dict[str, Any]]
 
 
 def add_ids(parser: CommandParser) -> None:
-    """Add what chooses the tasks of a change."""
+    """Add the options that choose the tasks of a change."""
     parser.add_argument(
         "ids", metavar="ID", nargs="+", help="ids, or their ends as the list shows them"
     )
@@ -34,7 +34,7 @@ def add_ids(parser: CommandParser) -> None:
 def add_pause_options(parser: CommandParser) -> None:
     """Add the options of ``pause``."""
     add_ids(parser)
-    parser.add_argument("--note", "--reason", default="", help="why; shown wherever the task is")
+    parser.add_argument("--note", "--reason", default="", help="why; shown with the task")
     parser.add_argument("--until", metavar="TIME", help="resume by itself: 2h, or RFC 3339")
     parser.add_argument(
         "--on-resume",
@@ -47,7 +47,9 @@ def add_pause_options(parser: CommandParser) -> None:
 def add_delete_options(parser: CommandParser) -> None:
     """Add the options of ``delete``."""
     add_ids(parser)
-    parser.add_argument("--cancel-running", action="store_true", help="also abort what runs")
+    parser.add_argument(
+        "--cancel-running", action="store_true", help="also abort running executions"
+    )
 
 
 def pause(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -75,7 +77,7 @@ def resume(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def cancel(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Cancel tasks: no further fires, what waits is cancelled, what runs goes on."""
+    """Cancel tasks: no further runs, waiting executions are cancelled, running ones continue."""
 
     def act(task: Task) -> dict[str, Any]:
         return _facts(changing.cancel_task(task.tenant_id, task.id, actor=COMMAND))

@@ -23,7 +23,7 @@ def add_options(parser: CommandParser) -> None:
     """Add the options of ``clone``."""
     add_edit_body(parser)
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
-    parser.add_argument("--dry-run", action="store_true", help="judge it, create nothing")
+    parser.add_argument("--dry-run", action="store_true", help="check it, create nothing")
 
 
 def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """``manage.py tasks create``, ``edit``, ``rollback``: by options, or by the API's JSON.
 
-What ``export`` prints, ``create --file`` takes, any number of times: a task that is there already
-stays as it is. Many are created all or none.
+``create --file`` takes the output of ``export``, any number of times: an existing task stays as it
+is. Several tasks are created all or none.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def add_create_options(parser: CommandParser) -> None:
         "--file", metavar="FILE", help="JSON of a task, a list, or an export; - is stdin"
     )
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
-    parser.add_argument("--dry-run", action="store_true", help="judge it, create nothing")
+    parser.add_argument("--dry-run", action="store_true", help="check it, create nothing")
 
 
 def add_edit_options(parser: CommandParser) -> None:
@@ -58,7 +58,7 @@ def add_edit_options(parser: CommandParser) -> None:
 
 
 def add_edit_body(parser: CommandParser) -> None:
-    """Add which task, and the options that say what changes of it."""
+    """Add the task's id, and the options of its changes."""
     parser.add_argument("id", metavar="ID", help="the id, or its end as the list shows it")
     task_body.add_options(parser)
     parser.add_argument("--file", metavar="FILE", help="JSON to merge into the task; - is stdin")
@@ -95,7 +95,7 @@ def create_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
         if dry:
             transaction.set_rollback(True)
     if dry:
-        # Nothing has these ids.
+        # After the rollback no task has these ids.
         found = [{**document, "id": None} for document in found]
     same = _unchanged(there, {key: body for key, body in zip(keys, bodies, strict=True) if key})
     lines = (line for task in tasks for line in made_lines(task, dry=dry))
@@ -120,7 +120,7 @@ def _create(tenant_id: UUID, bodies: list[Any]) -> list[Task]:
 
 
 def _unchanged(there: Mapping[UUID, Task], given: Mapping[UUID, Any]) -> list[dict[str, Any]]:
-    """Return the tasks that are there already, and whether what was given differs from them."""
+    """Return the tasks that exist already, and whether the given bodies differ from them."""
     there = {key: there[key] for key in given if key in there}  # in the order of the file
     shown_tasks = documents(list(there.values()))
     return [
@@ -135,7 +135,7 @@ def _unchanged(there: Mapping[UUID, Task], given: Mapping[UUID, Any]) -> list[di
 
 
 def _differs(task: Task, document: Mapping[str, Any], given: Any) -> bool:
-    """Return whether a body says something else than its task; secrets may be masked or not."""
+    """Return whether a body differs from its task; secrets may be masked or not."""
     whole = to_long(read_definition(task), secrets=True)
     return given not in (definition_in(document), whole)
 
@@ -244,7 +244,7 @@ def _require_version(task: Task, expected: int | None) -> None:
 
 
 def made_lines(task: Task, *, dry: bool) -> Iterator[str]:
-    """Yield what was created, or would be, with its first fires."""
+    """Yield the lines of a task that was created, or would be, with its first fires."""
     spec = spec_of(task)
     yield f"{'would create' if dry else f'created {task.id}'}  {shown(task.name, 40)}"
     yield f"  {shown(spec.text)}"

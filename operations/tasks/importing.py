@@ -1,6 +1,6 @@
-"""``manage.py tasks import``: make paused tasks of a crontab, after a plan that can be read.
+"""``manage.py tasks import``: make paused tasks of a crontab, and show the plan.
 
-Called by the command only. A second import of the same file makes nothing twice.
+Called by the command only. A second import of the same file makes no task twice.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_options(parser: CommandParser) -> None:
         "--system",
         action=BooleanOptionalAction,
         default=None,
-        help="a user stands before each command (so under cron.d and in /etc/crontab)",
+        help="each command has a user before it (so under cron.d and in /etc/crontab)",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
 

@@ -23,9 +23,9 @@ def add_options(parser: CommandParser) -> None:
     parser.add_argument("--from", dest="since", metavar="TIME", help="2h ago, or RFC 3339 (24h)")
     parser.add_argument("--to", dest="until", metavar="TIME", help="in 2h, or RFC 3339 (24h)")
     parser.add_argument(
-        "--limit", type=int, default=50, help=f"at most so many (50, up to {_MOST})"
+        "--limit", type=int, default=50, help=f"at most this many (50, up to {_MOST})"
     )
-    parser.add_argument("--cursor", help="go on where a page ended; its range counts")
+    parser.add_argument("--cursor", help="continue where a page ended, in its range")
 
 
 def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -44,7 +44,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     document = present_occurrences(page, options["limit"])
     command.emit(options, document, _lines(command, document["occurrences"]))
     if page.next_cursor is not None:
-        command.note(f"the first {options['limit']}; go on with --cursor {page.next_cursor}")
+        command.note(f"the first {options['limit']}; continue with --cursor {page.next_cursor}")
 
 
 def _lines(command: PunctualCommand, found: Sequence[Mapping[str, Any]]) -> list[str]:

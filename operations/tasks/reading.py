@@ -1,4 +1,4 @@
-"""``manage.py tasks list``, ``show`` and ``export``: the same documents as the API answers."""
+"""``manage.py tasks list``, ``show`` and ``export``: the same documents as those of the API."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_filters(parser: CommandParser) -> None:
 def add_list_options(parser: CommandParser) -> None:
     """Add the options of ``list``."""
     add_filters(parser)
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids and names")
 
 
@@ -87,7 +87,7 @@ def show_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     """Print the definitions of tasks as JSON that ``create --file`` takes.
 
-    Raise Conflict for one that is not whole: made again, it would have no payload.
+    Raise Conflict for an incomplete task: a copy of it would have no payload.
     """
     definitions = [
         {FIELD: str(key_of(task)), **definition_in(document)}
@@ -96,19 +96,19 @@ def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     ]
     command.emit({**options, "json": True}, {"tasks": definitions}, [])
     command.note(
-        f"{len(definitions)} tasks; `manage.py tasks create --file -` creates what is missing"
+        f"{len(definitions)} tasks; `manage.py tasks create --file -` creates the missing ones"
     )
 
 
 def definition_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition that a task's document holds; raise Conflict for one not whole."""
+    """Return the definition in a task's document; raise Conflict for an incomplete one."""
     if "missing" in document:
         raise Conflict(f"Task {document['id']}: {document['missing']}")
     return {key: document[key] for key in LONG_FIELDS}
 
 
 def documents(tasks: list[Task]) -> list[dict[str, Any]]:
-    """Return tasks as the API answers them, each with its tenant."""
+    """Return tasks as the API presents them, each with its tenant."""
     return [
         {**document, "tenant_id": str(task.tenant_id)}
         for task, document in zip(tasks, present_tasks(tasks), strict=True)

@@ -1,4 +1,4 @@
-"""``manage.py tasks run``: run tasks now, and with ``--wait`` see what comes of it."""
+"""``manage.py tasks run``: run tasks now, and with ``--wait`` show the results."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_options(parser: CommandParser) -> None:
         type=float,
         const=_WAIT_SECONDS,
         metavar="SECONDS",
-        help=f"follow until the end, at most so long ({_WAIT_SECONDS:.0f}); "
+        help=f"follow until the end, at most this long ({_WAIT_SECONDS:.0f}); "
         "exit code 1 if one failed, 7 if time is up. Put it behind the ids",
     )
 
@@ -62,7 +62,7 @@ def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     _print(command, options, outcomes, waited=options["wait"] is not None)
     many.conclude(command, outcomes)
     if any(execution.status not in FINAL for execution in ended):
-        command.note("The time is up; see how it goes on with `manage.py executions show ID`.")
+        command.note("The time is up; follow it with `manage.py executions show ID`.")
         command.leave(TIMED_OUT)
     if any(execution.status != Status.SUCCEEDED for execution in ended):
         command.leave(FAILED)

@@ -29,7 +29,7 @@ _FILTERS = {
 
 
 def add_options(parser: CommandParser) -> None:
-    """Add which tasks, what changes of them, and how fast."""
+    """Add the options that choose the tasks, their changes and the rate."""
     which = parser.add_argument_group("which tasks")
     which.add_argument("ids", nargs="*", metavar="ID", help="ids, or their ends")
     which.add_argument("--of-label", metavar="LABEL", help="with key:value, or with this key")
@@ -41,14 +41,14 @@ def add_options(parser: CommandParser) -> None:
     body.add_options(parser)
     parser.add_argument("--file", metavar="FILE", help="JSON to merge into each; - is stdin")
     parser.add_argument("--tenant", help="name or id; may be left out where there is one")
-    parser.add_argument("--rate", metavar="N/s", help="at most so many per s, m or h: 10/s")
+    parser.add_argument("--rate", metavar="N/s", help="maximum per s, m or h: 10/s")
     parser.add_argument("--dry-run", action="store_true", help="show the scope, change nothing")
     parser.add_argument("--detach", action="store_true", help="do not wait for the end")
     bulk_options.add_wait(parser)
 
 
 def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Show how many it is about, ask, and change each as ``edit`` does."""
+    """Show how many tasks match, ask, and change each as ``edit`` does."""
     patch = given_body(options)
     if not patch:
         raise wrong_use("set", "say what to change, such as --set schedule.jitter_seconds=30")

@@ -1,7 +1,7 @@
-"""The options of ``tasks create`` and ``edit`` that say what is called, and how it is retried.
+"""The options of ``tasks create`` and ``edit`` for the target and its retries.
 
-Secrets never stand on the command line, where other users of the machine and the shell's history
-would see them: they come from a file, standard input or a variable of the environment.
+Secrets are never on the command line, where other users of the machine could see them and shells
+would keep them: they come from a file, standard input or a variable of the environment.
 """
 
 from __future__ import annotations
@@ -108,7 +108,10 @@ def _add_retry_options(parser: CommandParser) -> None:
 
 
 def readers(options: Mapping[str, Any]) -> Iterator[Callable[[], tuple[Place, Any]]]:
-    """Yield what returns place and value of each option that is given, or raises InvalidInput."""
+    """Yield, for each given option, a function that returns its place and value.
+
+    The function raises InvalidInput for a text that cannot be read.
+    """
     for name, place in PLAIN.items():
         if options[name] is not None:
             yield partial(at, place, options[name])

@@ -1,6 +1,6 @@
 """``manage.py tasks test``: send what a task sends, once, now, marked as a test.
 
-Nothing of it is in the task's history; the verdict is the one that an execution would get.
+The task's history does not record it; the verdict is the one that an execution would get.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def add_options(parser: CommandParser) -> None:
 
 
 def run(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Send the request and say what came of it; leave with 1 when it would count as failed."""
+    """Send the request and print the result; leave with 1 when it would count as failed."""
     task = find_task(options["id"], options["tenant"])
     path = options["to_receiver"]
     try:

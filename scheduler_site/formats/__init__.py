@@ -1,3 +1,3 @@
-"""How Django writes times where a page does not say: named by FORMAT_MODULE_PATH."""
+"""How Django writes times where a page names no format; FORMAT_MODULE_PATH names this package."""
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``manage.py ps``: the processes that run, from the runtime file that the supervisor keeps.
 
-Exit codes: 0 it runs; 1 it does not. ``--json`` lists processes that live now; one that is
-about to be started again is missing from it for that moment.
+Exit codes: 0 it runs; 1 it does not. ``--json`` lists processes that live now; a process that the
+supervisor is about to start again is missing for that moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shared.commands import FAILED, PunctualCommand, add_json_option
 
 
 class Command(PunctualCommand):
-    """Shows what the supervisor started."""
+    """Shows the processes that the supervisor started."""
 
     help = (
         "List the running processes with pid, age, restarts, CPU and memory. "

@@ -1,6 +1,6 @@
-"""``manage.py run_recorder``: writes outcomes, any number share the stream; and tells the news.
+"""``manage.py run_recorder``: writes outcomes; any number of recorders share the stream.
 
-What follows from events (live updates, alerts, wake-ups) is done by a thread beside the loop.
+A thread beside the loop does what follows from events: live updates, alerts, wake-ups.
 """
 
 from __future__ import annotations
@@ -80,5 +80,5 @@ def _leave(recorder: Recorder) -> None:
     try:
         recorder.stream.leave()
     except ConnectionFailed as error:
-        # An empty place in the group costs nothing; others tidy it up.
+        # An idle consumer in the group costs nothing; other recorders remove it.
         log.warning("recorder_left_without_redis", extra={"reason": type(error).__name__})

@@ -18,7 +18,7 @@ from shared.clock_watch import ClockWatch
 from shared.garbage import collect_seldom
 from shared.interpreter import take_short_turns
 
-#: The answers' date is as fresh as the last look.
+#: Interval between two ticks of uvicorn, which also renew the date in answers.
 _TICK_SECONDS = 1.0
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run uvicorn in this process."""
-        # uvicorn drains on a signal and then raises it again for whoever handled it before it.
+        # uvicorn drains on a signal and then raises it again for the previous handler.
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
         config = _config("scheduler_site.asgi:application")
@@ -57,7 +57,7 @@ def _config(application: Any) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
-        # uvicorn's own default is to believe whoever connects from this machine.
+        # By default uvicorn believes the proxy headers of any client on this machine.
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=10,
@@ -65,7 +65,7 @@ def _config(application: Any) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """Lets no call wait for work that holds the end up, and wakes seldom while nobody calls."""
+    """A server that answers waiting long polls when it ends, and wakes seldom while it is idle."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -73,7 +73,7 @@ class _Server(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def main_loop(self) -> None:
-        """Look once a second whether to end, not ten times: a machine at rest feels each look."""
+        """Check once a second whether to end, not ten times: each check wakes an idle machine."""
         self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
             with suppress(TimeoutError):
@@ -81,13 +81,13 @@ class _Server(uvicorn.Server):
                     await self._signalled.wait()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End at the first signal without waiting for the next look."""
+        """End at the first signal without waiting for the next check."""
         super().handle_exit(sig, frame)
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._signalled.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer who waits, then end as ever."""
+        """Answer the waiting long polls, then end as uvicorn does."""
         ROOM.close()
         await super().shutdown(sockets)
 
@@ -95,8 +95,8 @@ class _Server(uvicorn.Server):
 def _listeners(host: str, port: int) -> list[socket.socket]:
     """Listen on every address of the host, beside other web processes of the same account.
 
-    The kernel shares the connections out among those that listen, so one that has died is given
-    none. CommandError when somebody else has the port, or this machine has no such address.
+    The kernel shares the connections out among the listening processes, so a dead one gets none.
+    Raise CommandError when another program has the port, or this machine has no such address.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

@@ -1,4 +1,4 @@
-"""``manage.py run_worker``: a Celery worker of a pool; ``--pool system`` keeps house."""
+"""``manage.py run_worker``: a Celery worker of a pool; ``--pool system`` does the system's jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _MOST_SLOTS = 20000
 
 
 class Command(BaseCommand):
-    """Run a worker until stopped; the first signal hands back and finishes, the second ends."""
+    """Run a worker until stopped.
+
+    On the first signal it hands back unstarted work and finishes the rest; on the second it ends.
+    """
 
     help = "Deliver the executions of a pool, or do the system's own jobs."
     requires_system_checks = ()
@@ -60,8 +63,8 @@ class Command(BaseCommand):
         name = os.environ.get("PROCESS_NAME", f"{pool}-worker")
         # Celery warns of root because pickle would run anything; only JSON is accepted here.
         warnings.filterwarnings("ignore", category=SecurityWarning)
-        # What a pool's worker takes is covered by our lease: the broker need not keep a second copy
-        # of it until it is acknowledged. The system's own jobs come back by that copy.
+        # Our lease covers the work that a pool's worker takes, so the broker need not keep a second
+        # copy until it is acknowledged. The system's own jobs come back by that copy.
         app.conf.broker_transport_options["ack_emulation"] = system
         ClockWatch(name).start()
         collect_seldom()

@@ -52,8 +52,8 @@ def _add_rotate_options(parser: CommandParser) -> None:
     )
     parser.add_argument(
         "--expires-at",
-        help="RFC 3339 time with an offset, when the new key ends; when the old one was to end "
-        "if left out",
+        help="RFC 3339 time with an offset, when the new key ends; if left out, the end of the "
+        "old key",
     )
 
 

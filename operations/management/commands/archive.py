@@ -1,6 +1,6 @@
 """``manage.py archive``: days of the ledger in files, written before their tables were dropped.
 
-Exit codes: 0 done; 1 a file is damaged, or the disk does not take it; 2 wrong use; 3 no such day;
+Exit codes: 0 done; 1 a file is damaged, or the disk refuses it; 2 wrong use; 3 no such day;
 4 refused: a damaged file, or the ledger has the day; 5 no database.
 """
 
@@ -87,11 +87,11 @@ def _restore(command: Any, options: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _told(root: Any) -> Iterator[None]:
-    """Say in one line what the disk or the server has refused."""
+    """Turn a refusal of the disk or the server into an error of one line."""
     try:
         yield
     except BrokenPipeError:
-        # Whoever reads has seen enough.
+        # The reader of the output has closed the pipe.
         raise
     except psycopg.OperationalError as error:
         raise Error(first_line(error), returncode=UNREACHABLE) from error
@@ -129,7 +129,7 @@ def _add_restore_options(parser: CommandParser) -> None:
         type=int,
         default=_KEEP_DAYS,
         metavar="N",
-        help=f"days that the retention spares it ({_KEEP_DAYS})",
+        help=f"days for which the retention keeps it ({_KEEP_DAYS})",
     )
 
 

@@ -25,7 +25,7 @@ class Command(PunctualCommand):
     help = (
         "Write one file with a consistent dump of the database and the keys that open it, all of "
         "it sealed under a passphrase (BACKUP_PASSPHRASE, or asked for). Sessions are left out. "
-        "Everything goes on running."
+        "The installation keeps running."
     )
 
     def add_options(self, parser: CommandParser) -> None:
@@ -35,18 +35,18 @@ class Command(PunctualCommand):
             ("backup --to punctual.backup", "backup --to /mnt/daily.backup --force --json")
         )
         parser.add_argument("--to", type=Path, required=True, metavar="FILE", help="the new file")
-        parser.add_argument("--force", action="store_true", help="replace a file that is there")
+        parser.add_argument("--force", action="store_true", help="replace an existing file")
         add_common_options(parser)
 
     def run(self, options: Mapping[str, Any]) -> None:
-        """Make the backup and say what is in it."""
+        """Make the backup and report its content."""
         words = passphrase.for_backup()
         try:
             made = make_backup(options["to"], words, force=options["force"])
         except OSError as error:
             raise Error(f"{options['to']}: {error.strerror}", returncode=FAILED) from error
         self.emit(options, _document(made), _lines(made))
-        self.note("Keep the passphrase elsewhere: without it the backup opens for nobody.")
+        self.note("Keep the passphrase elsewhere: the backup cannot be opened without it.")
 
 
 def _document(made: Made) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""``manage.py bootstrap``: what a new installation needs: first tenant, key, days, entries.
+"""``manage.py bootstrap``: makes the first tenant, key, days and entries of an installation.
 
-Repeating it changes nothing that is there. The key is shown once, when it is made.
+Repeating it only makes what is missing, and sets the password to ADMIN_PASSWORD if that differs.
+The key is shown once, when it is made.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tenants.services.api_keys import hash_key
 
 FIRST_TENANT = "default"
 ADMINISTRATOR = "admin"
-#: So that the first failure's message is written somewhere; changed in the admin or the settings.
+#: Gives the first failure's message an address; people change it in the admin or the settings.
 ADMINISTRATOR_EMAIL = "admin@localhost"
 
 

@@ -62,7 +62,7 @@ def _find(options: Mapping[str, Any]) -> BulkJob:
 def _add_list_options(parser: CommandParser) -> None:
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
     parser.add_argument("--status", choices=JobStatus.values, help="only in this state")
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids")
 
 
@@ -129,7 +129,7 @@ def _list_lines(jobs: list[BulkJob], paint: Callable[[str], str], *, wide: bool)
 
 
 def _still_open(job: BulkJob) -> str:
-    """Return what a completed backfill does not say by itself: its executions may still wait."""
+    """Return a remark for a completed job some of whose executions have not ended."""
     still = with_open_executions([job])
     return " (every execution is made, not every one has ended)" if still else ""
 

@@ -138,7 +138,7 @@ def _imported_lines(what: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _remarks(what: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for each event that was left out, and for what was read otherwise."""
+    """Yield a line for each event that was left out or read otherwise than written."""
     for key, word in (("skipped", "left out"), ("notes", "note")):
         for one in what[key]:
             event = ", ".join(shown(one[part], 40) for part in ("name", "uid") if one[part])
@@ -159,7 +159,7 @@ def _add_name(parser: CommandParser) -> None:
 
 
 def _add_create(parser: CommandParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="what tasks call it; it stays")
+    parser.add_argument("name", metavar="NAME", help="the name that tasks use; it cannot change")
     add_tenant(parser)
     add_days(parser, removable=False)
 
@@ -180,7 +180,7 @@ def _add_import(parser: CommandParser) -> None:
     _add_name(parser)
     parser.add_argument("file", metavar="FILE", help="an .ics file; - is stdin")
     parser.add_argument(
-        "--mode", choices=list(Mode), default=Mode.ADD, help="what becomes of its days (add)"
+        "--mode", choices=list(Mode), default=Mode.ADD, help="add to its days or replace them (add)"
     )
     parser.add_argument("--dry-run", action="store_true", help="show the report, change nothing")
 

@@ -49,8 +49,8 @@ class Command(PunctualCommand):
         self.emit(options, {"settings": [item.as_json() for item in found]}, _lines(found))
         if holder(local_state.data_dir()):
             self.note(
-                "These are the settings of this command. What runs has the environment that "
-                "`up` was started with."
+                "These are the settings of this command. The running processes have the "
+                "environment that `up` was started with."
             )
 
 

@@ -41,7 +41,7 @@ def _sink(command: Any, options: Mapping[str, Any]) -> None:
     last = None
     try:
         listed = received(tenant.id, {"limit": 1})["requests"]
-        # What it carried is the tasks' business.
+        # Without headers and body, which belong to the tasks.
         last = {key: listed[0][key] for key in _SHOWN} if listed else None
         answers = True
     except Unavailable:
@@ -89,7 +89,7 @@ def _add_receiver(parser: Any) -> None:
 
 
 class Command(VerbCommand):
-    """Make, show and remove what there is to play with."""
+    """Make, show and remove the demo tenant."""
 
     help = "A tenant to play with: tasks that show what Punctual does, failures to mend."
     verbs = (
@@ -102,7 +102,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "sink",
-            "say whether the test receiver answers, and what it got last of the demo tenant",
+            "show whether the test receiver answers, and the demo tenant's last request",
             ("demo sink",),
             _sink,
         ),

@@ -71,8 +71,8 @@ def _add_tenant(parser: CommandParser) -> None:
 def _add_list_options(parser: CommandParser) -> None:
     _add_tenant(parser)
     parser.add_argument("--q", metavar="TEXT", help="only hosts that contain it")
-    parser.add_argument("--limited", action="store_true", help="only those with limits")
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    parser.add_argument("--limited", action="store_true", help="only destinations with limits")
+    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full hosts")
 
 
@@ -99,7 +99,7 @@ class Command(VerbCommand):
         Verb("show", "show one", ("destinations show api.example.com",), _show, _add_host),
         Verb(
             "set",
-            "change its limits; what is left out stays",
+            "change its limits; a limit that is left out stays",
             (
                 "destinations set api.example.com --max-in-flight 10 --rate 50",
                 "destinations set api.example.com --rate none --breaker off",
@@ -109,7 +109,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "reset",
-            "close its circuit; what waits for it goes on",
+            "close its circuit; the executions that wait for it continue",
             ("destinations reset api.example.com --yes",),
             _reset,
             _add_host,

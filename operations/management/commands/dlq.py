@@ -1,7 +1,7 @@
 """``manage.py dlq``: the dead letters: causes, lists, one in full, and what to do with them.
 
-Actions take ids or filters. More than one letter is a bulk job: its exact scope is shown
-before anything happens, and its items are the ones that were counted.
+Actions take ids or filters. For more than one letter they make a bulk job: the command shows its
+exact scope before anything happens, and its items are the counted letters.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _chosen(options: Mapping[str, Any]) -> Any:
     state, word = options["state"], options["resolved_as"]
     if word is not None and state == "open":
         raise wrong_use("--resolved-as", "open dead letters are not resolved; leave --state out")
-    # Without a word of its own a list is of what waits for a person.
+    # By default the open letters, which wait for a person.
     state = state or ("open" if word is None else "resolved")
     return letters.matching({**options, "resolved": _STATES[state]})
 
@@ -70,7 +70,7 @@ def _add_filters(parser: Any) -> None:
 
 def _add_group_options(parser: Any) -> None:
     _add_filters(parser)
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
 
 
 def _add_list_options(parser: Any) -> None:

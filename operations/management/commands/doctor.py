@@ -1,4 +1,4 @@
-"""``manage.py doctor``: what is wrong, by evidence, and how to mend it (K5).
+"""``manage.py doctor``: finds problems, with their evidence and remedies (K5).
 
 Exit codes: 0 nothing broken; 1 something is; 5 the database or Redis does not answer.
 """
@@ -30,7 +30,7 @@ class Command(PunctualCommand):
         parser.formatter_class = HelpFormatter
         parser.epilog = examples_text(("doctor", "doctor --fix --strict", "doctor --json"))
         add_json_option(parser)
-        parser.add_argument("--fix", action="store_true", help="make what is missing, then check")
+        parser.add_argument("--fix", action="store_true", help="make missing things, then check")
         parser.add_argument("--strict", action="store_true", help="fail on warnings, too")
 
     def run(self, options: Mapping[str, Any]) -> None:

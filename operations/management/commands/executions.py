@@ -41,7 +41,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "cancel",
-            "cancel executions: what waits never starts, what runs is aborted",
+            "cancel executions: waiting ones never start, running ones are aborted",
             ("executions cancel 77aa41c09b52 --yes",),
             changes.cancel,
             changes.add_ids,

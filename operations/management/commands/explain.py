@@ -1,6 +1,6 @@
 """``manage.py explain``: why an execution, or an instant of a task, ran, did not run or waits.
 
-Exit codes: 0 it ran, runs or will run; 4 something stands or stood in its way.
+Exit codes: 0 it ran, runs or will run; 4 something prevents or prevented it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Command(PunctualCommand):
         add_json_option(parser)
 
     def run(self, options: Mapping[str, Any]) -> None:
-        """Print the checklist and the verdict; exit with 4 when something is in the way."""
+        """Print the checklist and the verdict; exit with 4 when something prevents the run."""
         found = _explain(options)
         self.emit(options, present_explanation(found), _lines(found, everything=options["all"]))
         if found.state not in GOOD_STATES:

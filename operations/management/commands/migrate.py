@@ -1,4 +1,4 @@
-"""``manage.py migrate``: Django's own, one at a time: machines may start together."""
+"""``manage.py migrate``: Django's own command, one at a time; machines may start together."""
 
 from __future__ import annotations
 

@@ -72,7 +72,9 @@ def _mute(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     with transaction.atomic(durable=True):
         alert = mute_alert(found.tenant_id, found.pk, minutes=options["minutes"], actor=COMMAND)
     document = {"id": str(alert.pk), "title": alert.title, "muted_until": alert.muted_until}
-    until = f"muted until {alert.muted_until:%Y-%m-%d %H:%M} UTC" if alert.muted_until else "heard"
+    until = (
+        f"muted until {alert.muted_until:%Y-%m-%d %H:%M} UTC" if alert.muted_until else "not muted"
+    )
     command.emit(options, document, [f"{shown(alert.title)}: {until}"])
 
 
@@ -136,7 +138,7 @@ def _membership(name: str, tenant: str | None) -> Membership:
 
 
 def _add_test_options(parser: CommandParser) -> None:
-    parser.add_argument("channel", choices=Channel.values, help="by which way")
+    parser.add_argument("channel", choices=Channel.values, help="the channel of the message")
     parser.add_argument("--member", required=True, help="user name or e-mail address")
     parser.add_argument("--tenant", help="name or id, where the member has several")
 
@@ -144,13 +146,13 @@ def _add_test_options(parser: CommandParser) -> None:
 def _add_log_options(parser: CommandParser) -> None:
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
     parser.add_argument("--status", help="pending, sending, sent, failed or suppressed")
-    parser.add_argument("--limit", type=int, default=20, help="at most so many (20)")
+    parser.add_argument("--limit", type=int, default=20, help="at most this many (20)")
 
 
 def _add_mute_options(parser: CommandParser) -> None:
     parser.add_argument("alert", type=UUID, metavar="ALERT", help="the id of the alert")
     parser.add_argument(
-        "--minutes", type=int, default=60, help="for so long; 0 ends a mute (default 60)"
+        "--minutes", type=int, default=60, help="length of the mute; 0 ends it (default 60)"
     )
 
 
@@ -163,12 +165,12 @@ def _add_preferences_options(parser: CommandParser) -> None:
             dest=f"{channel}_events",
             nargs="*",
             choices=AlertKind.values,
-            help=f"what reaches the member by {channel}; nothing after it is none of it",
+            help=f"what reaches the member by {channel}; without a value, nothing does",
         )
     parser.add_argument(
         "--address",
         dest="email_address",
-        help="e-mail address, which is asked to confirm; '' the account's",
+        help="e-mail address, which gets a link to confirm it; '' for the account's",
     )
     parser.add_argument(
         "--timezone",
@@ -191,7 +193,7 @@ class Command(VerbCommand):
     verbs = (
         Verb(
             "test",
-            "send a test message now and say what came of it",
+            "send a test message now and print the result",
             ("notify test email --member admin",),
             _test,
             _add_test_options,
@@ -205,21 +207,21 @@ class Command(VerbCommand):
         ),
         Verb(
             "mute",
-            "tell nobody of an alert for a while; it goes on counting",
+            "send no notices of an alert for a while; it keeps counting",
             ("notify mute 0193b1a2-7c3d-7e4f-8a5b-6c7d8e9fa0b1 --minutes 480",),
             _mute,
             _add_mute_options,
         ),
         Verb(
             "preferences",
-            "show what reaches a member, or change it",
+            "show or change what reaches a member",
             ("notify preferences --member admin --email final_failure --quiet-hours 22:00-07:00",),
             _preferences,
             _add_preferences_options,
         ),
         Verb(
             "browsers",
-            "list the browsers that are pushed to, or forget one",
+            "list the browsers that get push messages, or forget one",
             ("notify browsers --tenant default",),
             _browsers,
             _add_browsers_options,

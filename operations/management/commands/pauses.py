@@ -81,7 +81,7 @@ def _end(command: Any, options: Mapping[str, Any]) -> None:
 def _add_list_options(parser: CommandParser) -> None:
     parser.add_argument("--tenant", help="name or id; every tenant if left out")
     parser.add_argument("--all", action="store_true", help="ended ones, too")
-    parser.add_argument("--limit", type=int, default=50, help="at most so many (50)")
+    parser.add_argument("--limit", type=int, default=50, help="at most this many (50)")
     parser.add_argument("--wide", action="store_true", help="full ids and values")
 
 
@@ -120,7 +120,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "create",
-            "pause all that is covered, and what comes under it later",
+            "pause all tasks that it covers, and those that it covers later",
             (
                 'pauses create destination api.example.com --until 2h --note "INC-42"',
                 "pauses create label team:billing --on-resume run_once --dry-run",
@@ -132,7 +132,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "end",
-            "end a pause; what it held resumes",
+            "end a pause; its tasks resume",
             ("pauses end 1f2e3d4c5b6a --yes",),
             _end,
             _add_id,

@@ -75,7 +75,7 @@ def _add_name(parser: CommandParser) -> None:
 
 def _add_set_options(parser: CommandParser) -> None:
     _add_name(parser)
-    parser.add_argument("--paused", choices=("yes", "no"), help="lease nothing, or again")
+    parser.add_argument("--paused", choices=("yes", "no"), help="whether it leases nothing")
     parser.add_argument(
         "--max-in-flight", metavar="N", help=f"leases at a time; {_NO_LIMIT} for no limit"
     )
@@ -89,14 +89,14 @@ class Command(VerbCommand):
         Verb("list", "list pools by name", ("pools list",), _list, _add_tenant),
         Verb(
             "show",
-            "show a pool: what waits, what is leased, who serves it",
+            "show a pool: waiting and leased executions, and its workers",
             ("pools show batch-etl",),
             _show,
             _add_name,
         ),
         Verb(
             "set",
-            "pause or limit a pool; one that is not there is made",
+            "pause or limit a pool; a missing one is made",
             ("pools set batch-etl --max-in-flight 20", "pools set batch-etl --paused yes"),
             _set,
             _add_set_options,

@@ -53,8 +53,8 @@ def _add_tenant(parser: CommandParser) -> None:
 def _add_filter(parser: CommandParser) -> None:
     _add_tenant(parser)
     parser.add_argument("--path", help="only requests of this path, such as /ok")
-    parser.add_argument("--webhook-id", metavar="ID", help="only those of an execution")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most so many (20)")
+    parser.add_argument("--webhook-id", metavar="ID", help="only requests of an execution")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="at most this many (20)")
 
 
 class Command(VerbCommand):

@@ -1,7 +1,7 @@
-"""``manage.py restore``: a backup becomes an installation, which runs nothing until confirmed.
+"""``manage.py restore``: makes an installation of a backup; it runs nothing until confirmed.
 
-``--from FILE`` restores and leaves the fence standing, ``--fence`` sets it alone after a database
-was taken back by other means, ``--confirm`` shows what would run and lets it.
+``--from FILE`` restores and sets the fence. ``--fence`` only sets it, after a database was
+recovered by other means. ``--confirm`` shows what would run and lifts the fence.
 Exit codes: 0 done; 1 failed or not confirmed; 2 wrong use; 4 refused, nothing was touched: damaged
 file, wrong passphrase, newer version, target not empty or running; 5 database or Redis away.
 """
@@ -49,15 +49,15 @@ _MEANINGS = {
 
 
 class Command(PunctualCommand):
-    """Door to ``operations.backup.restore``, the fence, and the word that lifts it."""
+    """Door to ``operations.backup.restore`` and to the fence: sets and lifts it."""
 
     help = (
         "Restore a backup into an empty installation. Nothing of it runs until "
-        "`restore --confirm`, which shows beforehand what would."
+        "`restore --confirm`, which first shows what would run."
     )
 
     def add_options(self, parser: CommandParser) -> None:
-        """Add the three things that it does, and what makes them dangerous."""
+        """Add the three actions, and the options of the dangerous ones."""
         parser.formatter_class = HelpFormatter
         parser.epilog = examples_text(
             ("restore --from punctual.backup", "restore --confirm", "restore --fence --yes")
@@ -69,7 +69,7 @@ class Command(PunctualCommand):
         what.add_argument(
             "--fence",
             action="store_true",
-            help="hold everything back, after the database was recovered by other means",
+            help="run nothing until confirmed, after the database was recovered by other means",
         )
         what.add_argument(
             "--confirm", action="store_true", help="show what would run, then let it run"
@@ -82,7 +82,7 @@ class Command(PunctualCommand):
         add_common_options(parser, yes=True)
 
     def run(self, options: Mapping[str, Any]) -> None:
-        """Do the one thing that was asked for."""
+        """Do the chosen action."""
         if options["confirm"]:
             self._confirm(options)
         elif options["fence"]:
@@ -92,8 +92,10 @@ class Command(PunctualCommand):
 
     def _restore(self, options: Mapping[str, Any]) -> None:
         if options["overwrite"] and not options["yes"]:
-            raise Error("--overwrite destroys what is there; it needs --yes.", returncode=WRONG_USE)
-        # What `up` would use; not what runs now, as the settings would say.
+            raise Error(
+                "--overwrite destroys the present data; it needs --yes.", returncode=WRONG_USE
+            )
+        # The database that `up` would use; the settings would name the running one.
         place = Place(local_state.data_dir(), env.text("DATABASE_URL"))
         try:
             checked = check(options["source"], passphrase.for_restore())
@@ -109,15 +111,15 @@ class Command(PunctualCommand):
         self.note("Next: `manage.py up`, then `manage.py restore --confirm`.")
 
     def _fence(self, options: Mapping[str, Any]) -> None:
-        self.confirm(options, "Hold back everything until `restore --confirm`?")
+        self.confirm(options, "Run nothing until `restore --confirm`?")
         with transaction.atomic(), connection.cursor() as cursor:
             taken = fence.hold(cursor)
         if settings.REDIS_URL:
             start_guard.renew_incarnation()
         document = {"done": "fence", "fenced": True, "partitions": taken}
-        self.emit(options, document, [f"Held back: {taken} partitions are behind the fence."])
+        self.emit(options, document, [f"Nothing runs: the fence holds {taken} partitions."])
         seconds = conf().partition_lease_seconds
-        self.note(f"A scheduler that still runs goes on releasing for up to {seconds:g} s.")
+        self.note(f"A scheduler that still runs may release work for up to {seconds:g} s.")
 
     def _confirm(self, options: Mapping[str, Any]) -> None:
         seen = restored.preview()
@@ -150,26 +152,26 @@ def _restored(checked: Checked) -> dict[str, Any]:
 def _restored_lines(checked: Checked) -> Iterator[str]:
     found = checked.manifest
     yield f"Restored the state of {found.database_time}: {found.total_rows} rows, verified."
-    yield "Nothing runs: the fence stands until `manage.py restore --confirm`."
+    yield "Nothing runs until `manage.py restore --confirm`."
 
 
 def _preview_lines(seen: Preview) -> Iterator[str]:
     known = format_instant(seen.known_until)
-    yield f"The database knows what happened until {known}; now {format_instant(seen.now)}."
+    yield f"The data ends at {known}; now it is {format_instant(seen.now)}."
     yield ""
     yield "Missed meanwhile, for the misfire policy to decide:"
     yield from table(
         ("policy", "tasks", "prepared", "meaning"), [_share(one) for one in seen.policies]
     )
     yield ""
-    yield "Under way at that moment; what ran on after it runs again (at least once):"
+    yield "Under way at that moment; executions that ended after it run again (at least once):"
     rows = [
-        ("running, comes back by rescue", seen.running),
-        ("held by workers outside or by receivers, until its lease ends", seen.outside),
+        ("running, to be rescued", seen.running),
+        ("held by pull workers or by receivers, until the lease ends", seen.outside),
         ("retries that are due", seen.retries_due),
         ("retries that wait for their time", seen.retries_waiting),
-        ("runs that somebody asked for, or that make up for missed ones", seen.asked_due),
-        ("bulk jobs that go on", seen.bulk_jobs),
+        ("due runs on request, or in place of missed instants", seen.asked_due),
+        ("bulk jobs that continue", seen.bulk_jobs),
     ]
     yield from table(("what", "count"), rows)
 

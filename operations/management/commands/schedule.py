@@ -12,11 +12,11 @@ from shared.commands import VerbCommand
 class Command(VerbCommand):
     """Preview schedules that need not be saved; forecast the load and spread its hot spots."""
 
-    help = "Say a schedule in plain words; forecast the load of all, and spread hot spots."
+    help = "Describe a schedule in plain words; forecast the load of all, and spread hot spots."
     verbs: ClassVar[tuple[Verb, ...]] = (
         Verb(
             "preview",
-            "say a schedule and its next times; nothing is saved",
+            "describe a schedule and list its next times; nothing is saved",
             (
                 'schedule preview "0 8 * * MON-FRI" --timezone Europe/Berlin',
                 'schedule preview "30 2 * * *" --timezone Europe/Berlin --dst-gap skip --count 3',
@@ -28,7 +28,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "forecast",
-            "show when how much starts in the next days, and where the hot spots are",
+            "show how many starts the next days have, and their hot spots",
             (
                 "schedule forecast",
                 "schedule forecast --days 1 --resolution minute --json",
@@ -39,7 +39,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "spread",
-            "give the tasks that meet in a minute a jitter",
+            "give the tasks that start in one minute a jitter",
             (
                 "schedule spread 2026-11-21T00:00:00Z --dry-run",
                 "schedule spread 2026-11-21T00:00:00Z --jitter 120 --yes",

@@ -27,7 +27,7 @@ _ROW = 16
 
 @dataclass(frozen=True, slots=True)
 class _Ownership:
-    """Who lives and who owns what, at one moment."""
+    """The schedulers and the leases of partitions, at one moment."""
 
     nodes: list[SchedulerNode]
     leases: list[PartitionLease]

@@ -1,4 +1,4 @@
-"""``manage.py status``: one screen that says how the installation does; usable as a probe.
+"""``manage.py status``: one screen with the state of the installation; usable as a probe.
 
 Exit codes: 0 healthy; 1 not; 5 the database or Redis does not answer.
 """
@@ -25,7 +25,7 @@ _SHORTEST_WATCH = 0.2
 
 
 class Command(PunctualCommand):
-    """Show how the installation does."""
+    """Show the state of the installation."""
 
     help = "Show what is due, running and late, start delays, and who runs. A probe: exit code 1."
 
@@ -34,14 +34,14 @@ class Command(PunctualCommand):
         parser.formatter_class = HelpFormatter
         parser.epilog = examples_text(("status", "status --watch 5", "status --jsonl --watch 60"))
         add_json_option(parser)
-        parser.add_argument("--jsonl", action="store_true", help="print one JSON line per look")
+        parser.add_argument("--jsonl", action="store_true", help="print one JSON line per reading")
         parser.add_argument(
             "--watch",
             nargs="?",
             type=float,
             const=_WATCH_SECONDS,
             metavar="SECONDS",
-            help=f"look again every so many seconds ({_WATCH_SECONDS:g}) until Ctrl-C",
+            help=f"repeat at this interval ({_WATCH_SECONDS:g}) until Ctrl-C",
         )
 
     def run(self, options: Mapping[str, Any]) -> None:

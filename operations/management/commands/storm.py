@@ -45,7 +45,7 @@ class Command(PunctualCommand):
     )
 
     def add_options(self, parser: CommandParser) -> None:
-        """Add length, load, what is killed how often, and what is left."""
+        """Add the options of length, load, kills and removal."""
         parser.formatter_class = HelpFormatter
         parser.epilog = examples_text(
             (
@@ -70,12 +70,12 @@ class Command(PunctualCommand):
         parser.add_argument("--seed", type=int, help="repeat the moments and kinds of a storm")
         parser.add_argument("--keep", action="store_true", help="keep the tenant and its ledger")
         parser.add_argument(
-            "--clean", action="store_true", help="only remove what earlier storms have left"
+            "--clean", action="store_true", help="only remove the tenants that earlier storms left"
         )
         add_common_options(parser, yes=True)
 
     def run(self, options: Mapping[str, Any]) -> None:
-        """Ask, let the storm pass, print what came of it; 1 when a promise was broken."""
+        """Ask, run the storm, print the findings; exit with 1 when a promise was broken."""
         if options["clean"]:
             self._clean(options)
             return
@@ -102,7 +102,7 @@ class Command(PunctualCommand):
         if others and not options["yes"]:
             raise Conflict(
                 f"{others} tenants have work that is due meanwhile; the storm would delay it. "
-                "Give --yes to let it."
+                "Give --yes to accept that."
             )
         kinds = ", ".join(order.kinds) + (" (and FLUSHALL)" if order.flush else "")
         self.confirm(

@@ -1,4 +1,4 @@
-"""``manage.py tasks``: everything that is done with tasks, from list to delete."""
+"""``manage.py tasks``: every action on tasks, from list to export."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shared.commands import VerbCommand
 
 
 class Command(VerbCommand):
-    """Everything that is done with tasks, from list to export."""
+    """Every action on tasks, from list to export."""
 
     help = "List, show, create and change tasks; run them now; import and export them."
     verbs: ClassVar[tuple[Verb, ...]] = (
@@ -42,7 +42,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "occurrences",
-            "list every expected instant of a task, with what became of it",
+            "list every expected instant of a task, with its result",
             (
                 "tasks occurrences 9f3c2a7b1d20 --from 2h --to 2h",
                 "tasks occurrences 9f3c2a7b1d20 --from 2026-11-01T00:00:00Z --json",
@@ -73,7 +73,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "edit",
-            "change fields of a task; what is not named stays",
+            "change fields of a task; the others stay",
             (
                 'tasks edit 9f3c2a7b1d20 --cron "30 8 * * *" --version 3',
                 "tasks edit 9f3c2a7b1d20 --set schedule.jitter_seconds=30 --dry-run",
@@ -118,7 +118,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "pause",
-            "pause tasks: nothing of them starts, what runs goes on",
+            "pause tasks: nothing of them starts, running executions continue",
             ('tasks pause 9f3c2a7b1d20 --until 2h --note "receiver is down"',),
             changes.pause,
             changes.add_pause_options,
@@ -154,7 +154,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "cancel",
-            "cancel tasks: no further fires, what runs goes on",
+            "cancel tasks: no further runs, running executions continue",
             ("tasks cancel 9f3c2a7b1d20 --yes",),
             changes.cancel,
             changes.add_ids,

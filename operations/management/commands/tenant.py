@@ -56,7 +56,7 @@ def _add_settings(parser: CommandParser) -> None:
         "--default-jitter-seconds",
         type=float,
         metavar="N",
-        help="jitter of recurring tasks made from now on that say none; 0 is off",
+        help="jitter of new recurring tasks that name none; 0 is off",
     )
     parser.add_argument(
         "--idempotency-required",
@@ -105,7 +105,7 @@ def _suspend(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     command.confirm(options, f"Suspend {tenant.name!r}? {effect}")
     with transaction.atomic(durable=True):
         changed = suspend_tenant(tenant.id, actor=COMMAND)
-    _emit(command, options, changed, "suspended; what runs may end")
+    _emit(command, options, changed, "suspended; running executions may end")
 
 
 def _resume(command: PunctualCommand, options: Mapping[str, Any]) -> None:
@@ -152,7 +152,7 @@ class Command(VerbCommand):
         ),
         Verb(
             "resume",
-            "let a suspended tenant call and its tasks fire again",
+            "end a suspension: the tenant may call, and its tasks fire again",
             ('tenant resume "Billing"',),
             _resume,
             _add_name,

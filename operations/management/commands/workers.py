@@ -77,9 +77,9 @@ class Command(VerbCommand):
 
 
 def documents_of(workers: Sequence[WorkerInfo]) -> list[dict[str, Any]]:
-    """Return what the workers say of themselves; what one does not say is null.
+    """Return the reports of the workers; a value that a worker does not report is null.
 
-    What a pull worker has in flight is what it has leased, by the ledger.
+    The ledger has the executions in flight of a pull worker: those that it has leased.
     """
     leased = leased_by_worker(None) if any(one.tenant is not None for one in workers) else {}
     return [_document(worker, leased) for worker in workers]
@@ -118,7 +118,7 @@ def list_lines(
     found: Sequence[Mapping[str, Any]], paint: Callable[[str], str], *, wide: bool = False
 ) -> list[str]:
     """Return the workers as a table; on a terminal that wants colours lost ones are grey."""
-    # The colour of what is over for good; the word itself stays.
+    # Grey is the colour of final states; without colours, the word alone shows it.
     coloured = paint("SKIPPED") != "SKIPPED"
     rows = [
         (

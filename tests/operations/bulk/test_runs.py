@@ -82,7 +82,7 @@ def test_without_a_system_worker_it_says_so_and_waits_no_longer_than_told(
 
     assert said.code == 7
     assert said.err.count("No system worker has taken it yet") == 1
-    assert "It is not at its end yet." in said.err
+    assert "The job has not ended yet." in said.err
 
 
 def test_what_was_closed_meanwhile_is_skipped_and_failures_are_told(

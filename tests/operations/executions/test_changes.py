@@ -17,7 +17,7 @@ def test_what_waits_is_cancelled_and_what_runs_is_told_to_end(alpha):
 
     document = read_document("executions-cancel", said.out)
     assert [found["status"] for found in document["results"]] == ["CANCELLED", "RUNNING"]
-    assert said.err.startswith("1 running: told to stop")
+    assert said.err.startswith("1 running: asked to stop")
     waiting.refresh_from_db()
     running.refresh_from_db()
     assert waiting.status == "CANCELLED"

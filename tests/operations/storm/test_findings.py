@@ -64,7 +64,7 @@ def with_an_early_one(lines: list[Arrival]) -> list[Arrival]:
 @pytest.mark.parametrize(
     ("lie", "said"),
     [
-        (without_a_line, "1 are told to have succeeded, and the receiver knows nothing of them"),
+        (without_a_line, "1 are recorded as succeeded, but the receiver never got them"),
         (with_one_too_many, "1 ran twice without a strike to blame, or under another key"),
         (with_an_early_one, "1 began before their time"),
     ],

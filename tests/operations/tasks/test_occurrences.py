@@ -23,7 +23,7 @@ def test_the_ledger_is_printed_as_a_table_and_as_json(alpha: Tenant):
     assert len(document["occurrences"]) == 30
     assert str(first.id)[-12:] in said.out
     assert "EXPECTED" in said.out
-    assert "go on with --cursor" in said.err
+    assert "continue with --cursor" in said.err
 
 
 def test_a_cursor_goes_on(alpha: Tenant):
