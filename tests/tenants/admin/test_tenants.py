@@ -59,7 +59,7 @@ def test_a_setting_out_of_range_is_refused(browser, alpha):
 
 def test_tenants_are_suspended_after_a_question_and_resumed(browser, alpha, beta):
     asked = browser.act(Tenant, "suspend", [alpha, beta])
-    assert b"answer 403" in asked.content
+    assert b"get 403" in asked.content
     assert not Tenant.objects.exclude(suspended_at=None).exists()
 
     done = browser.confirm(Tenant, "suspend", [alpha])
