@@ -55,7 +55,7 @@ def test_a_later_change_of_days_into_times_is_named():
         f"DTSTART:20261116T080000Z\n{HOUR}",
     )
 
-    assert "times of days" in reasons(found)[0]
+    assert "times into days" in reasons(found)[0]
     assert spans(found) == ["11-16 08:00-11-16 09:00"]
 
 
