@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
+LAYERS := $(PYTHON) -c 'from importlinter.cli import lint_imports_command as main; main()'
 TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
 PYTEST_ARGS ?=
 # The files for `make test` and `make types`, for instance ARGS=tests/wire/test_retry.py.
@@ -45,7 +46,7 @@ fmt: setup-dev ## Format the code
 
 lint: setup-dev ## Lint the code, and check the imports between packages
 	@$(PYTHON) -m ruff check $(or $(ARGS),.)
-	@$(PYTHON) -c 'from importlinter.cli import lint_imports_command as main; main()'
+	@$(LAYERS)
 
 types: setup-dev ## Check the types
 	@$(PYTHON) -m mypy $(ARGS)
@@ -54,7 +55,7 @@ check: setup-dev ## Run every static check: format, lint, types, layers, migrati
 	@echo '== format';     $(PYTHON) -m ruff format --check .
 	@echo '== lint';       $(PYTHON) -m ruff check .
 	@echo '== types';      $(PYTHON) -m mypy
-	@echo '== layers';     $(PYTHON) -c 'from importlinter.cli import lint_imports_command as main; main()'
+	@echo '== layers';     $(LAYERS)
 	@echo '== django';     $(TEST_SETTINGS) $(PYTHON) manage.py check --fail-level WARNING
 	@echo '== migrations'; $(TEST_SETTINGS) $(PYTHON) manage.py makemigrations --check --dry-run
 	@echo '== API schema'; $(TEST_SETTINGS) $(PYTHON) manage.py spectacular --validate --fail-on-warn > /dev/null

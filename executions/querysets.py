@@ -78,7 +78,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         """Return what the filters leave: status, since, until, task, label, pool, q, ids.
 
         One that is absent or None leaves all; every list and every bulk job reads them here.
-        Those of open work and of the last hour come from ``services.list_filters``.
+        Those of open work and of the last hour come from ``insight.list_filters``.
         """
         found = self.scheduled_between(filters.get("since"), filters.get("until"))
         if filters.get("id_from") is not None:

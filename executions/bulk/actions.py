@@ -1,7 +1,7 @@
 """Applying a bulk job's action to its items.
 
 Pausing, resuming, cancelling, deleting and setting fields take a batch of items in a few statements
-(``bulk_verbs``, ``bulk_setting``), a backfill a thousand instants. Retries, runs and dead letters
+(``verbs``, ``setting``), a backfill a thousand instants. Retries, runs and dead letters
 go through many items in one transaction, each in a savepoint, by the services that act on a single
 one, with one audit write at the end: the audit chain is held for a moment, not for the whole step.
 Setting what belongs to a schedule goes item by item, each in a transaction of its own.

@@ -130,7 +130,7 @@ def count_matching(
 ) -> Scope:
     """Count what a job of the kind would be about; up to one row more than a job may have.
 
-    ``into`` is the place that a replay names, which ``bulk_options`` has judged. Raise InvalidInput
+    ``into`` is the place that a replay names, which ``options`` has judged. Raise InvalidInput
     for unknown filters or values.
     """
     rows = matching(tenant_id, kind, read_filters(kind, filters), action).order_by()

@@ -1,6 +1,6 @@
 """Standing pauses at work: many tasks paused at once, and let go when the pause has ended (A10).
 
-``services.pauses`` begins and ends them for people; the scheduler ends those whose time has come,
+``changes.pauses`` begins and ends them for people; the scheduler ends those whose time has come,
 a bounded number of tasks a pass. However many tasks there are, the statements are few. Locks are
 taken in the recorder's order: executions by id, then tasks by id.
 """

@@ -1,6 +1,6 @@
 """What an edit means for the ledger: which prepared instants stay, which leave, what counts.
 
-``services.changing`` asks before it writes; nothing is changed here. The scheduler meets the
+``changes.changing`` asks before it writes; nothing is changed here. The scheduler meets the
 instants from now on again, and derived ids keep it from writing one twice.
 """
 

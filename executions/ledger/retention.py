@@ -8,7 +8,7 @@
 
 Each step shows in the catalogue, so that the next run continues there after a crash. An end that is
 recorded between the look at what is open and the detachment leaves with its day. Called by
-``housekeeping.py``.
+``housekeeping/stage.py``.
 """
 
 from __future__ import annotations

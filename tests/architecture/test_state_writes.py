@@ -25,7 +25,10 @@ SQL_OWNERS = {
     "operations/history_samples.py",
 }
 _TABLES = ("executions", "open_executions", "ended_executions")
-_SCOPE = ("tasks", "executions", "operations", "scheduler_site", "dashboard", "workflows")
+_SCOPE = (
+    *("tasks", "wire", "delivery", "worker", "executions", "workflows", "insight"),
+    *("api", "dashboard", "receiver", "launcher", "operations", "scheduler_site"),
+)
 
 
 def test_only_the_owners_write_a_status():

@@ -10,19 +10,9 @@ from django.test import Client
 
 from tenants.choices import Role
 from tenants.models import Membership, Tenant
-from tests.factories import make_tenant
+from tests.support.cast import alpha, beta  # noqa: F401 - fixtures
 
 Browser = Callable[..., Client]
-
-
-@pytest.fixture
-def alpha(db: None) -> Tenant:
-    return make_tenant("Alpha")
-
-
-@pytest.fixture
-def beta(db: None) -> Tenant:
-    return make_tenant("Beta")
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ from shared.exceptions import InvalidInput, TooLarge
 from tasks.choices import TARGET_KINDS
 from tasks.models import Calendar
 from tasks.validation.bodies import parse_create
-from tests.dashboard.conftest import alpha, browser  # noqa: F401 - fixtures
+from tests.dashboard.conftest import browser  # noqa: F401 - fixtures
 from tests.factories import daily, make_dead_letter, make_execution, make_task
+from tests.support.cast import alpha  # noqa: F401 - fixtures
 from tests.tasks.bodies import LIMITS, NOW
 
 #: Kinds of text that broke a form, a database, a log or a parser somewhere.

@@ -20,9 +20,10 @@ from shared.strict_json import read_json
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tenants.models import Tenant
-from tests.dashboard.conftest import alpha, browser  # noqa: F401 - fixtures
+from tests.dashboard.conftest import browser  # noqa: F401 - fixtures
 from tests.dashboard.views.test_task_form import form_at
 from tests.factories import ApiClient, daily, make_client, make_dead_letter, make_task
+from tests.support.cast import alpha  # noqa: F401 - fixtures
 from tests.support.command_calls import call
 
 URL = "https://api.example.com/reports"

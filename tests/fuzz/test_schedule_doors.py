@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 
 from tenants.models import Tenant
-from tests.dashboard.conftest import alpha, browser  # noqa: F401 - fixtures
+from tests.dashboard.conftest import browser  # noqa: F401 - fixtures
 from tests.dashboard.views.test_task_form import form_at
 from tests.factories import make_client
+from tests.support.cast import alpha  # noqa: F401 - fixtures
 from tests.support.command_calls import call
 
 URL = "https://api.example.com/reports"

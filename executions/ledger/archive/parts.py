@@ -5,7 +5,7 @@ put in its place when it is whole and on the disk; its manifest comes last, and 
 counts for nothing. A day that came to life again after it was dropped gets a further part,
 ``<YYYY-MM-DD>.2.csv.gz``; rows of a later part take the place of earlier ones with the same id.
 
-Whoever writes has the turn of ``executions.ledger.retention``, so there is one at a time.
+A writer holds the turn of ``executions.ledger.retention``, so there is one at a time.
 """
 
 from __future__ import annotations

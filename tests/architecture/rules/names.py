@@ -12,7 +12,7 @@ _EMPTY_WORDS = {
     *("utils", "util", "utilities", "helpers", "helper", "common", "misc", "various", "stuff"),
     *("manager", "managers"),
 }
-#: So many files with one prefix are a folder.
+#: This many files with one prefix belong in a folder.
 _FAMILY = 5
 _MIGRATION = re.compile(r"^\d{4}_[a-z][a-z0-9_]*$")
 _NO_NAME = re.compile(r"^\d{4}_(auto_|alter_|remove_.*_and_more|.*_and_more$|.*_\d{8}_\d{4}$)")

@@ -91,13 +91,13 @@ def test_what_was_closed_meanwhile_is_skipped_and_failures_are_told(
     work_while_waiting(monkeypatch)
     work = runs._pause
 
-    def somebody_else_first() -> None:
+    def another_operator_first() -> None:
         DeadLetter.objects.get(pk=letters[0].id, resolved=False)
         archive_dead_letter(alpha.id, letters[0].id, note="", actor=ACTOR)
         monkeypatch.setattr(runs, "_pause", work)
         work()
 
-    monkeypatch.setattr(runs, "_pause", somebody_else_first)
+    monkeypatch.setattr(runs, "_pause", another_operator_first)
 
     said = call("dlq", "retry", "--all", "--yes")
 
