@@ -1,1 +1,1 @@
-"""The REST API: a folder for each resource, and what they share in ``protocol``."""
+"""The REST API: a folder for each resource, and the shared parts in ``protocol``."""

@@ -4,15 +4,16 @@
 under the caller's Idempotency-Key before the commit. The cases:
 
 1. no key where one is needed, or a bad one: 400;
-2. first call: runs, answer stored in the transaction of its change; dead before the commit,
-   nothing has happened; dead after it, the answer is there;
+2. first call: runs, answer stored in the transaction of its change; after a crash before the
+   commit nothing has changed; after a crash behind it the answer is stored;
 3. same key and call: the first answer again, ``Idempotent-Replayed: true``;
 4. same key, another call: 422;
 5. the first call still runs: 409 with ``Retry-After``.
 
-A refusal (4xx) is stored too, after its change was rolled back; what may turn out otherwise
-(401, 403, 429, 5xx) is not. The fingerprint of a call covers the API key and its scopes, because a
-replay skips the checks inside the handler. A stored answer holds no secret (``ShownOnce``).
+A refusal (4xx) is stored too, after its change was rolled back. Refusals that may turn out
+otherwise later (401, 403, 429, 5xx) are not stored. The fingerprint of a call covers the API key
+and its scopes, because a replay skips the checks inside the handler. A stored answer holds no
+secret (``ShownOnce``).
 ``idempotency_groups`` runs many calls at once in one transaction.
 """
 
@@ -50,15 +51,15 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 _KEY = re.compile(r"[!-~]{1,255}")
 _STORED_HEADERS = ("Location",)
-#: A longer body is kept compressed: what a bulk call answers repeats itself, and 8 MB more to
-#: write are a tenth of the call.
+#: A longer body is stored compressed: the answer of a bulk call repeats itself, and writing 8 MB
+#: more would take a tenth of the call.
 _PLAIN_BYTES = 64 * 1024
 _ENCODING = "Content-Encoding"
 _NOT_STORED = {401, 403, 429}
 #: Changes of a tenant that this process works on at a time. They wait for each other at the end of
 #: the tenant's audit log anyway; a crowd there is slower than a queue in front of it.
 _AT_A_TIME = 4
-#: Tenants share them by chance: there are so many that few meet.
+#: Tenants share these queues by hash; with 256 queues few tenants do.
 _QUEUES = tuple(threading.BoundedSemaphore(_AT_A_TIME) for _ in range(256))
 # Seconds after which a caller may ask again for the answer of a call under way.
 _RETRY_AFTER = 1
@@ -104,7 +105,7 @@ class Call:
 
     @property
     def context(self) -> bytes:
-        """Return what the stored answer is sealed under."""
+        """Return the context under which the stored answer is sealed."""
         return f"idempotency:{self.tenant}:{self.key}".encode()
 
     @property
@@ -137,10 +138,10 @@ def idempotent(*, required: bool) -> Callable[[Handler], Handler]:
 
 
 def idempotent_outside(handler: Handler) -> Handler:
-    """Run a handler that waits for somebody else at most once per key, in no transaction.
+    """Run a handler that waits outside the database at most once per key, in no transaction.
 
-    The key is honoured where one is given; meanwhile it is held by the session, so that a call
-    at the same time gets 409 and a crash leaves nothing behind.
+    The key is honoured where one is given. While the handler runs, the database session holds the
+    key's lock: a call at the same time gets 409, and a crash releases the lock.
     """
 
     @wraps(handler)
@@ -165,9 +166,9 @@ def answer_once(
 ) -> HttpResponse:
     """Run a page's change at most once per key, in one durable transaction.
 
-    ``asked`` is what identifies the change. The first answer is stored and given again; what
-    ``run`` raises undoes the change and stores nothing. Raise IdempotencyMismatch for another
-    change under the key, IdempotencyInProgress while the first one runs.
+    ``asked`` identifies the change. The first answer is stored and given again. An error of
+    ``run`` undoes the change and stores nothing. Raise IdempotencyMismatch for another change
+    under the key, IdempotencyInProgress while the first one runs.
     """
     fingerprint = hashlib.sha256(asked).digest()
     call = Call(tenant.pk, f"console:{key}", fingerprint, tenant.idempotency_seconds)
@@ -210,7 +211,7 @@ def run_once(call: Call, request: Request, run: Callable[[], HttpResponseBase]) 
 
 
 def refuse(call: Call, request: Request, error: Exception) -> HttpResponse | None:
-    """Store and return the refusal of a call that was undone; None for what may pass again."""
+    """Store and return the refusal of a call that was undone; None for an error that may pass."""
     problem = problem_of(error)
     if not _is_stored(problem.status):
         return None
@@ -236,7 +237,7 @@ def _answer_outside(
 
 
 def queue_of(tenant: Any) -> threading.BoundedSemaphore:
-    """Return where the changes of a tenant wait for their turn in this process."""
+    """Return the queue in which the changes of a tenant wait for their turn in this process."""
     return _QUEUES[hash(tenant) % len(_QUEUES)]
 
 
@@ -251,7 +252,7 @@ def _held_by_session(call: Call) -> Iterator[None]:
 
 
 def call_of(view: PunctualView, request: Request, required: bool) -> Call | None:
-    """Return what identifies the call; None without a key. Raise InvalidInput for a bad one."""
+    """Return the identity of the call; None without a key. Raise InvalidInput for a bad one."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     caller = view.caller
     if key is None:
@@ -269,7 +270,7 @@ def call_of(view: PunctualView, request: Request, required: bool) -> Call | None
 
 
 def require_key(request: Request, why: str) -> None:
-    """Raise InvalidInput where the call has no key, for a handler that learns late it needs one.
+    """Raise InvalidInput where the call has no key; for a handler that decides late to need one.
 
     ``why`` is a sentence.
     """
@@ -284,7 +285,7 @@ def _refuse_key(code: str, message: str) -> NoReturn:
 
 
 def _lock_and_replay(call: Call) -> HttpResponse | None:
-    """Hold the key until the transaction ends; return the stored answer where there is one."""
+    """Lock the key until the transaction ends; return the stored answer where there is one."""
     held, stored = sql.together(
         holding([call]), ("idempotency/find", {"tenant": call.tenant, "key": call.key})
     )
@@ -310,9 +311,9 @@ def _lock_and_replay(call: Call) -> HttpResponse | None:
 
 
 def holding(calls: Sequence[Call]) -> sql.Asked:
-    """Return the statement that holds the calls' keys; it answers of each whether it does."""
-    # The race: two first calls at once would both run. The lock is not waited for (409), and
-    # goes with the transaction, so that a crash leaves nothing behind.
+    """Return the statement that locks the calls' keys; it returns for each whether it did."""
+    # Without the lock, two first calls at once would both run. The statement does not wait for a
+    # lock (409). The lock ends with the transaction, so a crash leaves none behind.
     return "idempotency/try_to_hold", {"locks": of_integers([call.lock for call in calls])}
 
 
@@ -339,7 +340,7 @@ def storing(answered: Sequence[tuple[Call, HttpResponse]]) -> sql.Asked:
 
 
 def _stored_parts(call: Call, answer: HttpResponse) -> tuple[bytes, str]:
-    """Return an answer's body sealed, and what is kept of its headers."""
+    """Return an answer's body sealed, and its headers that are stored."""
     headers = {name: answer[name] for name in _STORED_HEADERS if name in answer}
     body = answer.stored if isinstance(answer, _Frozen) else answer.content
     if len(body) > _PLAIN_BYTES:
@@ -348,10 +349,10 @@ def _stored_parts(call: Call, answer: HttpResponse) -> tuple[bytes, str]:
 
 
 def _store_apart(call: Call, answer: HttpResponse) -> None:
-    """Store in a transaction of its own: a refusal, whose change was rolled back, and the like.
+    """Store an answer in a transaction of its own, such as a refusal after its rollback.
 
-    Another call may have got in between and have its answer stored; then that one stays, and
-    this caller was still told the truth: its call changed nothing.
+    Another call may have stored its answer in between. That answer stays. This caller's refusal
+    is still true: its call changed nothing.
     """
     with transaction.atomic(durable=True):
         if _is_free(call):
@@ -376,7 +377,7 @@ def _undo_if_refused(answer: HttpResponseBase) -> HttpResponseBase:
 
 
 def freeze(answer: HttpResponseBase) -> HttpResponse:
-    """Render the answer now, so that what is stored is what is sent."""
+    """Render the answer now, so that the stored and the sent bytes are the same."""
     if isinstance(answer, HttpResponse) and not isinstance(answer, Response):
         return answer
     response = cast(Response, answer)

@@ -2,16 +2,16 @@
 
 ``@idempotent_together`` wraps a view's handler. In a web process, of each tenant:
 
-1. who comes when nobody leads, leads; who comes later waits;
-2. the leader takes all that wait and holds their keys; those that are first calls run together,
-   and the answers are stored with the COMMIT;
-3. it wakes them all, and makes the first of those who have come meanwhile the next leader.
+1. a call that finds no leader leads; later calls wait;
+2. the leader takes all waiting calls and locks their keys; the first calls among them run
+   together, and their answers are stored with the COMMIT;
+3. it wakes them all, and makes the first call that has arrived meanwhile the next leader.
 
-A caller without company is a group of one, and waits for nobody. Only a crowd's groups begin a few
-milliseconds apart, so that each is worth its transaction. A second call under a key that
-waits or runs here gets 409 at once. A replay, a key that is held elsewhere, and every call of a
-group that fails goes alone behind it, as with ``@idempotent``: what the group has written after
-all, it finds under its key.
+A call without company is a group of one and does not wait. Groups that follow each other begin a
+few milliseconds apart, so that each is worth its transaction. A second call under a key that
+waits or runs here gets 409 at once. A replay, a key that is locked elsewhere, and every call of a
+group that fails runs alone afterwards, as with ``@idempotent``. If the group was committed after
+all, the call finds its answer under its key.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ logger = structlog.get_logger(__name__)
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
-#: How long after a group the next one begins, where its leader has waited for the first.
+#: Time from the start of a group to the start of the next one, where calls waited for it.
 _APART_SECONDS = 0.012
 
 #: An answer that is frozen already, or the refusal of a call that changed nothing.
@@ -61,9 +61,9 @@ Outcome = HttpResponse | PunctualError
 class Together:
     """How calls of one tenant run together.
 
-    ``ask`` says what the database is asked on the way that holds the keys, behind that; ``run``
-    gets the calls' views and what came of it, and returns the outcome of each. What it raises
-    undoes all.
+    ``ask`` returns statements that run in the same round trip as the lock of the keys, after it.
+    ``run`` gets the calls' views and the results of these statements, and returns the outcome of
+    each call. An error that it raises undoes all.
     """
 
     ask: Callable[[UUID], Sequence[sql.Asked]]
@@ -78,7 +78,7 @@ class Together:
 
 
 def idempotent_together(together: Together) -> Callable[[Handler], Handler]:
-    """Run calls of a handler together with others; the handler itself runs one that goes alone."""
+    """Run calls of a handler in groups; the handler itself runs a call that goes alone."""
     groups = _Groups(together)
 
     def decorate(handler: Handler) -> Handler:
@@ -88,7 +88,8 @@ def idempotent_together(together: Together) -> Callable[[Handler], Handler]:
             outcome = groups.outcome_of(_Member(view, call))
             if isinstance(outcome, HttpResponse):
                 return outcome
-            # It may have given its own back, and nobody in a place is to wait for another.
+            # The call may have returned its connection to the pool while it waited. Take one before
+            # the queue: a call with a place in it must not wait for a connection.
             connection.ensure_connection()
             with queue_of(call.tenant):
                 if outcome is None:
@@ -105,7 +106,7 @@ def idempotent_together(together: Together) -> Callable[[Handler], Handler]:
 
 
 class _Member:
-    """A call that waits to be run with others, and what came of it; nothing, if it goes alone."""
+    """A call that waits to be run with others, and its outcome; None if it goes alone."""
 
     def __init__(self, view: PunctualView, call: Call) -> None:
         self.view = view
@@ -118,19 +119,19 @@ class _Member:
 
 
 class _Groups:
-    """Who waits to be run with others, by tenant; where there is an entry, somebody leads."""
+    """The calls that wait to be run with others, by tenant; a tenant with an entry has a leader."""
 
     def __init__(self, together: Together) -> None:
         self._together = together
         self._lock = threading.Lock()
         self._waiting: dict[UUID, list[_Member]] = {}
-        #: What identifies the keys that wait or are run.
+        #: The contexts of the keys that wait or run.
         self._under_way: set[bytes] = set()
 
     def outcome_of(self, member: _Member) -> Outcome | None:
-        """Run a call with those that come at the same time; None where it is to go alone.
+        """Run a call with others of the same moment; return None where it is to go alone.
 
-        Raise IdempotencyInProgress where one with its key waits or runs.
+        Raise IdempotencyInProgress where a call with its key waits or runs.
         """
         with self._first_of_its_key(member.call.context):
             self._join(member)
@@ -157,7 +158,7 @@ class _Groups:
                 member.leads = True
                 self._waiting[member.call.tenant] = []
                 return
-            # The first will lead, most likely, and needs its connection.
+            # The first waiting call will most likely lead next and needs its connection.
             keeps_connection = not waiting
             waiting.append(member)
         _wait(member, keeps_connection)
@@ -167,11 +168,11 @@ class _Groups:
         _wait_until(leader.leads_from)
         following_from = time.monotonic() + _APART_SECONDS
         try:
-            # One of the tenant's few changes at a time; more callers gather until its turn.
+            # Takes one of the tenant's few places; more callers gather until its turn.
             with queue_of(leader.call.tenant):
                 group += self._gathered(leader.call.tenant)
                 _run(group, self._together)
-        except Exception as error:  # noqa: BLE001 - undone; whose fault it is shows when each goes alone
+        except Exception as error:  # noqa: BLE001 - undone; each call alone shows its own fault
             logger.warning("calls go alone", calls=len(group), error=type(error).__name__)
         finally:
             self._wake(group, following_from)
@@ -182,7 +183,7 @@ class _Groups:
         return gathered
 
     def _wake(self, group: Sequence[_Member], following_from: float) -> None:
-        """Wake the group, and before it the next leader, where anybody waits for one."""
+        """Wake the group, and before it the next leader where calls wait for one."""
         tenant = group[0].call.tenant
         with self._lock:
             waiting = self._waiting[tenant]
@@ -198,11 +199,11 @@ class _Groups:
 
 def _wait(member: _Member, keeps_connection: bool) -> None:
     if not keeps_connection:
-        # Back to the pool, as at the end of the request: there are fewer than threads, and other
-        # tenants need them.
+        # Returns the connection to the pool, as the end of the request does. There are fewer
+        # connections than threads, and other tenants need them.
         connection.close()
-    # Without a limit: whoever leads wakes everybody, whatever happens, and the database limits how
-    # long that takes.
+    # No time limit: the leader always wakes every member, also after an error, and the database's
+    # own time-outs bound how long that takes.
     member.woken.wait()
 
 
@@ -212,7 +213,7 @@ def _wait_until(moment: float) -> None:
 
 
 def _run(group: Sequence[_Member], together: Together) -> None:
-    """Run what are first calls, and tell each member its outcome once that is committed."""
+    """Run the first calls, and give each member its outcome once that is committed."""
     calls = [member.call for member in group]
     with sql.sent_with_commit() as run_last:
         held, known, *done = sql.together(

@@ -1,4 +1,4 @@
-"""The ``/v1/`` routes: each folder's own, put together."""
+"""The ``/v1/`` routes, gathered from each folder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who looks at a page, for which tenant, and what they may do; the decorators of all views.
+"""The visitor of a page, the tenant and the visitor's rights; the decorators of all views.
 
-``page`` wraps a view that shows, ``action`` one that changes. Both find the visitor, check the
-role, speak times in the visitor's zone, and turn what went wrong into a page or a message.
+``page`` wraps a view that shows, ``action`` a view that changes. Both find the visitor, check the
+role, show times in the visitor's zone, and turn errors into a page or a message.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ log = logging.getLogger(__name__)
 _RANKS = {role: rank for rank, role in enumerate(Role)}
 ZONE_COOKIE, CLOCK_COOKIE, THEME_COOKIE = "punctual_zone", "punctual_clock", "punctual_theme"
 _MAX_NEXT = 2000
-#: Fields that say nothing about what a form asks for.
+#: Fields that are no part of the change that a form asks for.
 _NO_ASK = ("csrfmiddlewaretoken",)
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A signed-in member and the tenant that they look at."""
+    """A signed-in member and the chosen tenant."""
 
     user: User
     membership: Membership
@@ -91,9 +91,9 @@ class ConsoleRequest(HttpRequest):
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an action did, in a sentence, and where to go on (by default back).
+    """The result of an action in a sentence, and the next page (by default the last one).
 
-    Not ``settled``: what was asked for has only begun, and may fail on the page that follows.
+    Not ``settled``: the change has only begun, and may still fail on the next page.
     """
 
     message: str
@@ -121,8 +121,8 @@ def page(role: str = Role.VIEWER) -> Callable[[View], View]:
 def action(role: str = Role.OPERATOR) -> Callable[[Act], View]:
     """Wrap a change ``(request, **captured) -> Done``: POST only, at most once per form.
 
-    The change runs in one durable transaction, under the form's ``form_key``. What it refuses
-    becomes a message on the page that asked.
+    The change runs in one durable transaction, under the form's ``form_key``. A refusal becomes a
+    message on the page of the form.
     """
 
     def decorate(act: Act) -> View:
@@ -152,12 +152,12 @@ def run_once(request: HttpRequest, run: Callable[[], HttpResponse]) -> HttpRespo
     try:
         return answer_once(visitor.tenant, hashlib.sha256(asked).hexdigest(), asked, run)
     except IdempotencyInProgress:
-        messages.info(request, "It is being done already: the form was sent twice.")
+        messages.info(request, "The form was sent twice. The change is already under way.")
         return redirect(_way_back(request))
 
 
 def refuse(request: HttpRequest, status: int, title: str, detail: str) -> HttpResponse:
-    """Return a page that says what went wrong, with the trace id and a way back."""
+    """Return a page with the error, the trace id and a way back."""
     if is_by_script(request):
         return tell_script(status, f"{title}: {detail}")
     context = {"title": title, "detail": detail, "trace_id": trace_id_of(request)}
@@ -174,7 +174,7 @@ def _guarded(request: HttpRequest, role: str, run: Callable[[], HttpResponse]) -
         cast(ConsoleRequest, request).visitor = visitor
         with _zone_of(request):
             answer = _refusal(request, visitor, role) or run()
-        # A page of a member is nobody else's, and stale as soon as something runs.
+        # A member's page is private, and stale as soon as an execution changes.
         answer.headers.setdefault("Cache-Control", "private, no-cache")
         return answer
     except (DatabaseError, InterfaceError) as error:
@@ -194,7 +194,7 @@ def _without_tenant(request: HttpRequest) -> HttpResponse:
     if not names:
         return refuse(request, 403, "No tenant yet", "You are not a member of any tenant.")
     detail = (
-        f"{names} is suspended (tenant_suspended): nothing of it starts or is shown. Ask the "
+        f"{names} is suspended (tenant_suspended): no task of it starts or is shown. Ask the "
         "operator of this installation to resume it."
     )
     return refuse(request, 403, "Tenant suspended", detail)
@@ -214,11 +214,11 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
 
 def _sign_in_first(request: HttpRequest) -> HttpResponse:
     reading = request.method in ("GET", "HEAD")
-    # After the login a change is not sent again; its page is shown instead of its address.
+    # The login does not send a change again; it leads to the page of the form.
     place = request.get_full_path() if reading else _way_back(request)
     if request.headers.get("HX-Request") == "true":
-        # A fragment's place must not be filled with the login page, nor typed text be left.
-        text = "Your session has ended. Sign in in another tab, then go on here."
+        # The login page must not replace a fragment, and typed text must stay.
+        text = "Your session has ended. Sign in in another tab, then continue here."
         return HttpResponse(format_html('<p class="error-text">{}</p>', text))
     detail = "Your session has ended. Nothing was changed yet: sign in, then send the form again."
     if is_by_script(request):
@@ -236,7 +236,7 @@ def _refusal(request: HttpRequest, visitor: Visitor, role: str) -> HttpResponse 
     of_tenant = request.POST.get("form_tenant") if request.method == "POST" else None
     if of_tenant and of_tenant != str(visitor.tenant.pk):
         detail = (
-            f"You look at {visitor.tenant.name} by now, and this form belongs to another tenant. "
+            f"You now see {visitor.tenant.name}, and this form belongs to another tenant. "
             "Nothing was changed. Choose that tenant again and send the form once more."
         )
         return refuse(request, 409, "Another tenant", detail)
@@ -247,7 +247,7 @@ _TITLES = {
     400: "Not understood",
     403: "Not allowed",
     404: "There is no such page",
-    409: "Somebody was faster",
+    409: "Changed in the meantime",
     503: "Not available at this moment",
 }
 
@@ -265,7 +265,7 @@ def _visitor(request: HttpRequest) -> Visitor | None:
 
 
 def _zone_of(request: HttpRequest) -> AbstractContextManager[None]:
-    """Speak times in the visitor's zone, which their browser told; UTC until then, or if asked."""
+    """Show times in the zone of the visitor's browser; UTC while that is unknown, or if chosen."""
     wants_utc = request.COOKIES.get(CLOCK_COOKIE) == "utc"
     try:
         zone = ZoneInfo("UTC" if wants_utc else request.COOKIES.get(ZONE_COOKIE, "UTC"))
@@ -294,7 +294,7 @@ def _act(request: HttpRequest, act: Act, captured: dict[str, Any]) -> HttpRespon
 
 
 def _way_back(request: HttpRequest) -> str:
-    """Return the page that asked: the form's ``next``, else the referring page, if it is ours."""
+    """Return the page of the form: its ``next``, else the referring page, if it is ours."""
     given = request.POST.get("next", "") or _referring_page(request)
     local = given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None)
     return given if local and len(given) <= _MAX_NEXT else reverse("dashboard:overview")
@@ -304,5 +304,5 @@ def _referring_page(request: HttpRequest) -> str:
     try:
         parts = urlsplit(request.META.get("HTTP_REFERER", ""))
     except ValueError:
-        return ""  # Not every browser extension sends an address that is one.
+        return ""  # Some browser extensions send text that is no address.
     return f"{parts.path}?{parts.query}" if parts.query else parts.path

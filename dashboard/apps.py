@@ -6,6 +6,6 @@ from django.apps import AppConfig
 
 
 class DashboardConfig(AppConfig):
-    """Pages only; everything they show and do belongs to the apps below."""
+    """Pages only; the apps below hold the data and the services."""
 
     name = "dashboard"

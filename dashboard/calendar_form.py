@@ -1,7 +1,7 @@
-"""The form of a calendar: days and windows as lines of text, to and from what the API takes.
+"""The form of a calendar: days and windows as lines of text, to and from the API's body.
 
-A line is `2027-01-01 New Year` or `2026-11-20T22:00Z 2026-11-21T02:00Z Patching`. What is wrong
-with a line is said by its number.
+A line is `2027-01-01 New Year` or `2026-11-20T22:00Z 2026-11-21T02:00Z Patching`. An error names
+the number of its line.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def fields_of(sent: Any) -> dict[str, Any]:
 
 
 def body_of(fields: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
-    """Return what the API takes; ``named`` for a new calendar, since others keep their names."""
+    """Return the API's body; ``named`` for a new calendar, because others keep their names."""
     body: dict[str, Any] = {
         "description": fields["description"].strip(),
         "weekend": fields["weekend"],
@@ -84,7 +84,7 @@ def errors_of(fields: Mapping[str, Any], errors: list[FieldError]) -> dict[str, 
 
 
 def _lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines that say something, with their numbers."""
+    """Return the lines that are not blank, with their numbers."""
     numbered = enumerate(text.splitlines(), 1)
     return [(number, line.strip()) for number, line in numbered if line.strip()]
 

@@ -1,4 +1,4 @@
-"""What every page's template knows: navigation, visitor, theme, clock."""
+"""The context of every page's template: navigation, visitor, theme, clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.access import CLOCK_COOKIE, THEME_COOKIE, ConsoleRequest
 from executions.models import DeadLetter
 
 THEMES = ("system", "light", "dark")
-#: What a phone's bar has room for; the others unfold from it.
+#: The entries that fit into a phone's bar; the others unfold from it.
 ON_A_PHONE = frozenset({"overview", "tasks", "executions", "dead_letters", "alerts"})
 #: The badge of the dead letters counts no further.
 _BADGE_LIMIT = 99
@@ -73,7 +73,7 @@ def _places(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _belongs(here: str, place: str) -> bool:
-    """Return whether a page stands under a place: ``task_edit`` is one of ``tasks``."""
+    """Return whether a page belongs to an entry: ``task_edit`` is one of ``tasks``."""
     if here.startswith("bulk_"):
         return place == "bulk_jobs"
     if here.startswith("calendar"):

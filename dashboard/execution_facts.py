@@ -1,4 +1,4 @@
-"""What the pictures of one execution are drawn from: its states in order, and its attempts.
+"""The data of the pictures of one execution: its states in order, and its attempts.
 
 Common moves are written as batches, which no index finds by an execution. So its creation, its
 hand-outs and its success come from its row and its attempts, all other moves from their events.
@@ -29,20 +29,20 @@ _STATE_OF_EVENT = {
 }
 #: States that an execution enters with the end of an attempt, and in no other way.
 _ENDS_AN_ATTEMPT = frozenset({Status.RETRYING, Status.SUCCEEDED, Status.FAILED})
-#: Events that take back a hand-out; they say when it was, which the row forgets.
+#: Events that take back a hand-out; they hold its time, which the row loses.
 _UNDOES_A_HANDOUT = frozenset({"execution.withdrawn", "execution.released", "execution.deferred"})
 #: Moves of one execution that a page shows: its first ones.
 _MOST_MOVES = 200
 
-#: A worker hears of a cancellation within this time (C9).
+#: A worker learns of a cancellation within this time.
 _TOLD_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Who has a running execution: in words, since and until when, and when a cancelled one ends.
+    """The holder of an execution in words, since and until when, and the end of a cancelled one.
 
-    ``hard_end_at`` is the latest moment at which an execution that is to be cancelled has ended.
+    ``hard_end_at`` is the latest end of an execution that is being cancelled.
     """
 
     words: str
@@ -53,7 +53,7 @@ class Stay:
 
 
 def stay_of(execution: Execution, target: Mapping[str, Any]) -> Stay | None:
-    """Return who has an execution that is handed out; None for any other."""
+    """Return the holder of an execution that is handed out; None for any other."""
     if execution.status not in LEASED:
         return None
     asked, accepted = execution.cancel_requested_at, execution.accepted_at
@@ -74,7 +74,7 @@ def stay_of(execution: Execution, target: Mapping[str, Any]) -> Stay | None:
 
 
 def attempt_facts(attempts: Sequence[Mapping[str, Any]]) -> list[AttemptFacts]:
-    """Return what the waterfall needs of presented attempts."""
+    """Return the facts of presented attempts that the waterfall draws."""
     return [
         AttemptFacts(
             number=attempt["number"],
@@ -97,12 +97,12 @@ def state_visits(execution: Execution) -> list[Visit]:
     rows = list(events.order_by("id").values_list("name", "at", "data")[:_MOST_MOVES])
     handed = [*(attempt.queued_at for attempt in attempts), execution.queued_at]
     handed += [_undone(data) for name, _, data in rows if name in _UNDOES_A_HANDOUT]
-    # What happened at one moment keeps this order.
+    # Visits of the same moment keep this order.
     visits = [
         Visit(_first_state(execution).value, execution.created_at),
         *(Visit(Status.QUEUED.value, at) for at in handed if at is not None),
     ]
-    # An attempt ends when its worker says so; the event is written some milliseconds later.
+    # The worker's report has the end of an attempt; the event is written some milliseconds later.
     ends = iter(attempts)
     for state, at in ((_STATE_OF_EVENT.get(name), at) for name, at, _ in rows):
         if state is not None and state != Status.RUNNING:
@@ -120,19 +120,19 @@ def state_visits(execution: Execution) -> list[Visit]:
 
 
 def _undone(data: Any) -> datetime | None:
-    """Return when the hand-out was; events of versions before do not say."""
+    """Return the time of the hand-out; events of earlier releases do not have it."""
     return None if data is None else _moment(data["queued_at"])
 
 
 def _first_state(execution: Execution) -> Status:
-    """Return the state that the row was made in: SKIPPED where its instant was never to run."""
+    """Return the state that the row was made in: SKIPPED where its instant was skipped at once."""
     skipped = execution.status == Status.SKIPPED
     never_waited = skipped and execution.finished_at == execution.created_at
     return Status.SKIPPED if never_waited else Status.PENDING
 
 
 def _once_each(visits: Sequence[Visit]) -> list[Visit]:
-    """Leave out what a row and an event both know: no state follows itself."""
+    """Leave out visits that a row and an event both report: no state follows itself."""
     former = ["", *(visit.state for visit in visits)]
     return [visit for visit, before in zip(visits, former, strict=False) if visit.state != before]
 

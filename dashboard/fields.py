@@ -1,6 +1,6 @@
 """Texts and times of the console's forms: notes, names, resolutions; read by the actions.
 
-What no database and no log can hold is refused here, since services trust their callers.
+Refuses text that a database or a log cannot hold, because services trust their callers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def instant_of(text: str, zone: tzinfo) -> datetime:
 
 
 def read_text(request: HttpRequest, name: str, *, longest: int, default: str = "") -> str:
-    """Return the field without blanks around it, ``default`` for nothing; raise InvalidInput."""
+    """Return the field stripped of blanks, ``default`` for an empty one; raise InvalidInput."""
     text = request.POST.get(name, "").strip()
     if not text:
         return default
@@ -64,6 +64,6 @@ def read_limit(request: HttpRequest, name: str, *, whole: bool = False) -> float
 
 
 def read_version(request: HttpRequest) -> int | None:
-    """Return the version that the form was shown of, None where it says none."""
+    """Return the version that the form was filled from; None without one."""
     text = request.POST.get("version", "")
     return int(text) if _VERSION.fullmatch(text) else None

@@ -26,8 +26,8 @@ PAGE_ROWS = 50
 def read_filters(request: HttpRequest, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return the page's filters and place; raise InvalidInput for values that make no sense.
 
-    A form sends its empty fields too: those count as left out. Names that the page does not
-    know are somebody else's and are let be.
+    A form sends its empty fields too: they count as left out. Names that the page does not know
+    are ignored.
     """
     given = request.GET.copy()
     for name in list(given):

@@ -1,4 +1,4 @@
-"""What a program wrote, as a page may show it: bounded, and unable to steer what stands beside it.
+"""A captured log as a page may show it: bounded, and unable to change the text around it.
 
 Colours of terminals are left out; other control characters, and those that turn the direction of
 text, are shown as signs.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: So much of the end of a log stands on a page.
+#: Length of the end of a log that a page shows.
 SHOWN_BYTES = 16 * 1024
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -17,7 +17,7 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 
 @dataclass(frozen=True, slots=True)
 class LogText:
-    """The end of a log as text, and how many bytes stand before it."""
+    """The end of a log as text, and the number of bytes before it."""
 
     text: str
     left_out: int

@@ -1,4 +1,4 @@
-"""What every page's answer gets: a strict Content-Security-Policy, and compression.
+"""Adds a strict Content-Security-Policy and compression to every page's answer.
 
 The policy allows this host's own files and nothing inline: no page needs more. Answers of the
 API are left as they are.
@@ -45,13 +45,13 @@ class ContentSecurityPolicyMiddleware:
 
 
 class _FileCompression(GZipMiddleware):
-    """Compress what is the same for everybody: its length tells nothing, so nothing pads it."""
+    """Compress files without padding: they are public, so their length reveals nothing."""
 
     max_random_bytes = 0
 
 
 class PageCompressionMiddleware(GZipMiddleware):
-    """Compress pages and static files; Django pads what could leak a secret by its length."""
+    """Compress pages and static files; Django pads pages, whose length could reveal a secret."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         super().__init__(get_response)
@@ -60,7 +60,7 @@ class PageCompressionMiddleware(GZipMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Leave the API alone: its callers are near and read by the million."""
+        """Compress pages and files; not the API, whose callers are near and call very often."""
         if request.path.startswith("/v1/") and not request.path.startswith("/v1/docs"):
             return response
         if request.path.startswith(settings.STATIC_URL):

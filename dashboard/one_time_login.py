@@ -1,7 +1,7 @@
 """The one-time login link that ``up`` prints: no installation has a default password.
 
-The token is Django's own of password resets: it covers the user's last login, so that the first
-use makes it worthless, and it expires.
+The token is Django's own of password resets. It expires, and it covers the user's last login, so
+the first use invalidates it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def login_path(user: User) -> str:
 @require_GET
 @never_cache
 def one_time_login(request: HttpRequest, user_id: int, token: str) -> HttpResponse:
-    """Log in and go on to the console; a used, expired or made-up link goes to the login page."""
+    """Log in and open the console; a used, expired or made-up link leads to the login page."""
     user = get_user_model().objects.filter(pk=user_id, is_active=True).first()
     if user is None or not default_token_generator.check_token(user, token):
         return redirect("dashboard:login")

@@ -1,4 +1,4 @@
-"""The payload in a form: shown as readable JSON, read back, and told apart from what was shown."""
+"""The payload in a form: shown as readable JSON, read back, and compared with the shown text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_field(text: str, pointer: str, label: str) -> Any:
 def read_override(given: str | None, before: str | None) -> Override | None:
     """Return the edited payload of a form, or None when it was left as it is.
 
-    Raise InvalidInput, with the place, when it is no JSON, or none that can be carried.
+    Raise InvalidInput, with the place, when it is no JSON, or JSON that cannot be stored.
     """
     if given is None or given.strip() == (before or "").strip():
         return None

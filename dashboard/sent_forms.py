@@ -1,4 +1,4 @@
-"""What becomes of a form that was not taken: nothing that was typed is lost.
+"""Answers to a form that could not be processed: typed text is never lost.
 
 The console's script sends forms itself, marked by ``X-Form``, and stays on the page until the
 server has taken them. Without scripts, the answer holds the form and a button that sends it again.
@@ -14,7 +14,7 @@ from django.shortcuts import render
 from shared.exceptions import InvalidInput, PunctualError
 
 HEADER = "X-Form"
-#: Fields that say nothing about what a form asks for.
+#: Fields that a page fills in by itself.
 _UNTYPED = frozenset(
     {"csrfmiddlewaretoken", "form_key", "form_tenant", "next", "version", "expected_count"}
 )
@@ -26,14 +26,14 @@ def is_by_script(request: HttpRequest) -> bool:
 
 
 def answer_script(answer: HttpResponse) -> HttpResponse:
-    """Turn a redirect into the address that the script goes on to; leave other answers alone."""
+    """Turn a redirect into the address that the script opens; leave other answers alone."""
     if answer.status_code not in (301, 302, 303):
         return answer
     return JsonResponse({"location": answer["Location"]})
 
 
 def refuse_script(error: PunctualError) -> HttpResponse:
-    """Name what was refused, by field where the error knows it."""
+    """Answer with the errors, by field where the error names it."""
     found = error.errors if isinstance(error, InvalidInput) else ()
     errors = [
         {"field": item.pointer.rpartition("/")[2].lstrip("?#"), "message": item.message}
@@ -49,7 +49,7 @@ def tell_script(status: int, message: str) -> HttpResponse:
 
 
 def has_typed(request: HttpRequest) -> bool:
-    """Return whether a form holds more than what its page had put into it."""
+    """Return whether a form holds more than its page had put into it."""
     return bool(request.FILES) or any(
         value and name not in _UNTYPED for name, value in request.POST.items()
     )
@@ -73,13 +73,13 @@ def offer_again(
         "had_files": bool(request.FILES),
     }
     answer = render(request, "dashboard/send_again.html", context, status=status)
-    # It holds what was typed, secrets among it.
+    # It holds typed text, which may contain secrets.
     answer["Cache-Control"] = "no-store"
     return answer
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Answer a form whose token does not fit: offer it again if it came from our own page."""
+    """Answer a form with a wrong token: offer it again if it came from our own page."""
     ours = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
     if is_by_script(request):
         return tell_script(HTTPStatus.FORBIDDEN, "The page is out of date. Send the form again.")

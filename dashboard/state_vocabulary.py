@@ -15,7 +15,7 @@ from tasks.choices import TaskStatus
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One state as people see it; ``name`` is that of its colour, ``--state-<name>``."""
+    """One state as people see it; its colour is ``--state-<name>``."""
 
     label: str
     icon: str
@@ -81,12 +81,12 @@ LOOKS: Mapping[str, Look] = {
 
 
 def look_of(state: str) -> Look:
-    """Return how a state of an execution, task, attempt, job or circuit is shown; KeyError else."""
+    """Return the look of a state of an execution, task, attempt, job or circuit; else KeyError."""
     return LOOKS[state]
 
 
 def label_with_attempt(state: str, attempt: int | None, max_attempts: int | None) -> str:
-    """Return the word of a state; one that waits for its next try says which of how many."""
+    """Return the word of a state; a retrying one has the number of its attempt."""
     label = look_of(state).label
     if state == Status.RETRYING and attempt is not None and max_attempts is not None:
         return f"{label} {attempt}/{max_attempts}"

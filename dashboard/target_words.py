@@ -1,6 +1,6 @@
-"""A target in words: what a task calls and on which terms; for the pages of tasks and executions.
+"""A target in words: the call of a task and its settings; for the pages of tasks and executions.
 
-Pure; secrets are never among the words, only that there are some.
+Pure. The words never contain secrets, only the fact that there are some.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _AUTH = {
 
 @dataclass(frozen=True, slots=True)
 class TargetWords:
-    """What is called: which kind in words, its verb and its name, and facts about it."""
+    """A target: its kind in words, its verb and its name, and facts about it."""
 
     kind: str
     verb: str
     name: str
     facts: tuple[tuple[str, str], ...]
-    #: What stands in a path of the console beside it: ("destination" or "pool", its name).
+    #: The page of the console to link: ("destination" or "pool", its name).
     place: tuple[str, str] | None = None
 
 
@@ -42,7 +42,7 @@ def _webhook(target: Mapping[str, Any], destination: str) -> TargetWords:
     facts = [("Time limit", f"{_seconds(target['timeout_seconds'])} per attempt")]
     facts.append(("Success", _success(target["success"])))
     if target["auth"]:
-        facts.append(("Proves itself with", _AUTH.get(target["auth"]["type"], "")))
+        facts.append(("Authenticates with", _AUTH.get(target["auth"]["type"], "")))
     if target["completion"] == "callback":
         heard = _seconds(target["heartbeat_timeout_seconds"])
         facts.append(("Long job", f"ended by its receiver, given up after {heard} of silence"))

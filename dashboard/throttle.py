@@ -1,8 +1,8 @@
 """Slows down guessing of passwords: counts failures of an account from an address, in Redis.
 
 Pairs are counted, so that failures from elsewhere never keep the right password out. An address
-that fails for many accounts is refused at a much higher count. A Redis that is away lets people in
-to mend it; the password still has to be right.
+that fails for many accounts is refused at a much higher count. While Redis cannot be reached there
+is no limit, so that people can sign in to repair it; the password still has to be right.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shared.redis_client import ConnectionFailed
 
 log = logging.getLogger(__name__)
 
-#: Failures of one account from one address after which further tries are refused unseen.
+#: Failures of one account from one address after which further tries are refused unchecked.
 MAX_FAILURES = 10
 #: The same for all accounts together: tries of one password for many accounts.
 MAX_FAILURES_OF_ADDRESS = 100
@@ -48,7 +48,7 @@ def forget_failures(account: str, address: str) -> None:
 
 
 def _names(account: str, address: str) -> list[str]:
-    # The address first: it holds no blank, whatever the account is called.
+    # The address comes first: it has no blank, while the account's name may have one.
     return [f"login:{address} {account}", f"login:{address}"]
 
 

@@ -86,7 +86,7 @@ urlpatterns = [
     path("pauses", pauses.pauses, name="pauses"),
     path("pauses/create", pauses.create, name="pause_create"),
     path("pauses/<uuid:pause_id>/end", pauses.end, name="pause_end"),
-    # where webhooks go
+    # destinations of webhooks
     path("destinations", destinations.destinations, name="destinations"),
     path("destinations/<str:host>", destinations.destination, name="destination"),
     path("destinations/<str:host>/limits", destinations.limits, name="destination_limits"),

@@ -11,7 +11,7 @@ class ExecutionsConfig(AppConfig):
     name = "executions"
 
     def ready(self) -> None:
-        """Let the work of a tenant follow its suspension."""
+        """Register the services that stop and resume the work of a tenant with its suspension."""
         from executions.changes import suspension
         from tenants.suspension import follow
 

@@ -26,8 +26,8 @@ def attempts_of(execution_ids: Collection[UUID]) -> dict[UUID, list[Attempt]]:
 def of_executions(execution_ids: Collection[UUID]) -> QuerySet[Attempt]:
     """Return the attempts of these executions, of which there is at least one.
 
-    Index attempts_of_execution_idx; an attempt carries its execution's time in its id, which
-    keeps the other days' tables out.
+    Index attempts_of_execution_idx. An attempt's id has its execution's time, so the query reads
+    no other days' tables.
     """
     low, _ = _same_time(min(execution_ids))
     _, high = _same_time(max(execution_ids))
@@ -37,7 +37,7 @@ def of_executions(execution_ids: Collection[UUID]) -> QuerySet[Attempt]:
 def of_id(rows: QuerySet[Attempt], attempt_id: UUID) -> QuerySet[Attempt]:
     """Return the attempt of that id among ``rows``.
 
-    Index attempts_of_execution_idx: of the executions of its millisecond, which its id tells.
+    Index attempts_of_execution_idx, for the executions of the millisecond in the id.
     """
     low, high = _same_time(attempt_id)
     return rows.filter(id=attempt_id, execution_id__gte=low, execution_id__lte=high)

@@ -63,7 +63,7 @@ class PunctualScheduler(DatabaseScheduler):
         self._agenda = Agenda(
             [
                 Stage("days", self._days),
-                # Its lease must be renewed however long the others take.
+                # Its lease must be renewed even if the other stages take long.
                 Stage("partitions", self._partitions, urgent=True),
                 Stage("resume", self._resume),
                 Stage("failing", self._failing),
@@ -110,7 +110,7 @@ class PunctualScheduler(DatabaseScheduler):
     def _dispatch(self) -> float:
         counts = self._dispatcher.run_once()
         if counts.done:
-            # It rests while workers have nothing.
+            # Rescue rests while workers have no work.
             self._agenda.hurry("rescue", within=1.0)
         return counts.next_in
 
@@ -121,7 +121,7 @@ class PunctualScheduler(DatabaseScheduler):
             self._due_work.heard()
             self._agenda.hurry("dispatch")
         if self.partitions.neglected:
-            # What came back was made late by an outage: nothing is released before it is judged.
+            # An outage made the returned work late: judge it before any work is released.
             self._agenda.hurry("materialize", "gate", "dispatch")
         return counts.next_in
 
@@ -158,15 +158,15 @@ class PunctualScheduler(DatabaseScheduler):
         return _HOUSEKEEPING_SECONDS
 
     def _check_zones_once(self) -> None:
-        """Ask at the start, which may be the first with a new zone database; then daily."""
+        """Ask for a check at the start, which may bring a new zone database; then daily."""
         if not self._zones_asked:
             publish_system_job(CHECK_ZONES)
             self._zones_asked = True
 
     def _ensure_connected(self) -> Any:
-        """Leave connecting to the publishing, which tries at once or not at all.
+        """Leave connecting to the publisher, which tries at once or not at all.
 
-        Beat's own way waits for a broker for minutes, and the partitions would be lost meanwhile.
+        Beat itself would wait minutes for a broker and lose the partitions meanwhile.
         """
         connection = self.connection
         connection.transport_options = {**connection.transport_options, **AT_ONCE}
@@ -185,7 +185,7 @@ class PunctualScheduler(DatabaseScheduler):
             os.read(self._wake_read, 512)
 
     def _listen(self) -> bool:
-        """Have a session that hears wake-ups; without one the regular look still finds all."""
+        """Open a session that hears wake-ups; without one the regular look still finds all work."""
         if self._listener is None:
             try:
                 self._listener = Listener()
@@ -217,16 +217,16 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _ask_to_stop(self, number: int, _: object) -> None:
         if self._stopping:
-            raise SystemExit(128 + number)  # told twice: at once
+            raise SystemExit(128 + number)  # the second signal ends it at once
         self._stopping = True
         os.write(self._wake_write, b"x")
 
     def _stop(self) -> None:
-        """Release at once, so that others take over without waiting for the leases to end."""
+        """Release the partitions, so that others take over before the leases end."""
         log.info("scheduler_stops", extra={"partitions": len(self.partitions.held)})
         try:
             self.partitions.release_all()
         except DatabaseError as error:
-            # Nobody can be told now; the leases end by themselves.
+            # The database takes no release now; the leases end by themselves.
             log.warning("partitions_not_released", extra={"reason": str(error)})
         raise SystemExit(0)

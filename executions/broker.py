@@ -1,4 +1,4 @@
-"""Publishing to the broker: the one function through which work leaves for the workers."""
+"""Publish to the broker: all work for the workers goes through this module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shared.redis_client import client
 DELIVER = "executions.deliver"
 #: The Celery task that does a part of a bulk job.
 RUN_BULK_JOB = "executions.run_bulk_job"
-#: The Celery task that lets more tasks follow a calendar that has changed.
+#: The Celery task that makes more tasks follow a changed calendar.
 FOLLOW_CALENDAR = "executions.follow_calendar"
 #: The Celery task that follows a new release of the zone database.
 CHECK_ZONES = "executions.check_zone_rules"
@@ -41,7 +41,7 @@ def publish_system_job(task: str, *arguments: str) -> None:
 def probe() -> None:
     """Raise redis.ConnectionError unless a message could be handed over now.
 
-    Redis has to take a write: one that is full, or a replica, answers every question.
+    Redis has to take a write, because a full Redis or a replica still answers reads.
     """
     client().set(_PROBE_KEY, 1, ex=60)
     try:
@@ -61,7 +61,7 @@ def _send(task: str, queue: str, arguments: list[Any]) -> None:
                 producer=producer,
                 retry=False,
                 ignore_result=True,
-                # Celery would write out each batch a second time, for nobody.
+                # Celery would write out each batch a second time, and nothing reads that text.
                 argsrepr="",
                 kwargsrepr="",
             )

@@ -1,4 +1,4 @@
-"""What a handler or a command wrote while it ran, of one attempt; opened from its sealed form."""
+"""The captured log of one attempt of a handler or a command, opened from its sealed form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wire.sealing import response_context
 
 @dataclass(frozen=True, slots=True)
 class CapturedLog:
-    """Output of an attempt; where ``truncated``, a line in its middle says how much is gone."""
+    """Output of an attempt; where ``truncated``, a line in its middle gives the missing size."""
 
     attempt: int
     output: bytes
@@ -24,16 +24,16 @@ class CapturedLog:
 
 
 def log_url(execution: Execution) -> str | None:
-    """Return where the log of the execution is found; None for kinds that write none.
+    """Return the URL of the execution's log; None for kinds that write none.
 
-    Null also before the first attempt has started.
+    None also before the first attempt has started.
     """
     writes = execution.pool != WEBHOOK_POOL and not execution.pool.startswith(PULL_PREFIX)
     return f"/v1/executions/{execution.id}/log" if writes and execution.attempt else None
 
 
 def captured_log(execution: Execution, number: int | None = None) -> CapturedLog:
-    """Return the log of an attempt, the latest with a log unless told; raise NotFound."""
+    """Return the log of an attempt, by default the latest that has one; raise NotFound."""
     for attempt in reversed(attempts_of([execution.id])[execution.id]):
         if number in (None, attempt.number) and (found := _open(attempt)) is not None:
             return found

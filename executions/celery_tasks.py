@@ -30,7 +30,7 @@ _loop: WorkerLoop | None = None
 def deliver(batch: dict[str, Any]) -> None:
     """Hand a batch to this worker's loop; our lease, not the broker's, covers it."""
     if _loop is None:
-        raise RuntimeError("this worker delivers nothing; its queues are not those of a pool")
+        raise RuntimeError("this worker delivers nothing; its queues belong to no pool")
     _loop.accept(messages.unfolded(batch), batch["bytes"])
 
 
@@ -43,7 +43,7 @@ def deliver(batch: dict[str, Any]) -> None:
     ignore_result=True,
 )
 def keep_house() -> None:
-    """Make days ahead, drop days past retention, forget what has expired."""
+    """Make days ahead, drop days past retention, remove expired records."""
     housekeeping.run_once()
 
 
@@ -56,7 +56,7 @@ def keep_house() -> None:
     ignore_result=True,
 )
 def run_bulk_job(job_id: str) -> None:
-    """Do a part of a bulk job; what is left goes to the end of the queue, behind other jobs."""
+    """Do a part of a bulk job; put the rest at the end of the queue, behind other jobs."""
     if run_some(UUID(job_id)):
         hand_on(UUID(job_id))
 
@@ -70,7 +70,7 @@ def run_bulk_job(job_id: str) -> None:
     ignore_result=True,
 )
 def follow_calendar(calendar_id: str, after: str) -> None:
-    """Let some of the tasks that name a changed calendar follow it, and ask for the rest."""
+    """Make some of the tasks that name a changed calendar follow it, and ask for the rest."""
     follow_some(UUID(calendar_id), UUID(after))
 
 
@@ -83,7 +83,7 @@ def follow_calendar(calendar_id: str, after: str) -> None:
     ignore_result=True,
 )
 def check_zone_rules() -> None:
-    """Recompute the tasks whose zones have other rules than they were computed with."""
+    """Recompute the tasks whose zones have other rules than at their last computation."""
     follow_zones()
 
 
@@ -97,7 +97,7 @@ def start_loop(**_: object) -> None:
     try:
         loop.start()
     except Exception as error:
-        # Celery only logs what a signal's receiver raises, and would take batches without a loop.
+        # Celery only logs errors of a signal's receiver, and would take batches without a loop.
         log.critical("worker_loop_cannot_start", exc_info=True)
         raise SystemExit(1) from error
     _loop = loop
@@ -105,13 +105,13 @@ def start_loop(**_: object) -> None:
 
 @worker_shutting_down.connect
 def stop_taking(**_: object) -> None:
-    """From the first stop signal on, batches that still arrive are handed back."""
+    """Hand back batches that still arrive after the first stop signal."""
     if _loop is not None:
         _loop.stop_taking()
 
 
 @worker_shutdown.connect
 def drain(**_: object) -> None:
-    """Hand back what is held and wait for what flies, before the process ends."""
+    """Hand back buffered work and wait for requests in flight, before the process ends."""
     if _loop is not None:
         _loop.drain(settings.DRAIN_SECONDS)

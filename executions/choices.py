@@ -19,7 +19,7 @@ class Status(models.TextChoices):
 
 
 class Trigger(models.TextChoices):
-    """What made an execution."""
+    """Causes for which an execution is made."""
 
     SCHEDULE = "schedule"
     MANUAL = "manual"
@@ -29,7 +29,7 @@ class Trigger(models.TextChoices):
 
 
 class AttemptOutcome(models.TextChoices):
-    """What came of one attempt; lost, timed out and failed are told apart (D3)."""
+    """Outcomes of one attempt; lost, timed out and failed are different outcomes."""
 
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
@@ -44,7 +44,7 @@ LEASED = frozenset({Status.QUEUED, Status.RUNNING})
 
 
 class JobStatus(models.TextChoices):
-    """States of a bulk job; STOPPED: it found that too much failed."""
+    """States of a bulk job; STOPPED: it ended by itself, because too much failed."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -57,7 +57,7 @@ JOB_ACTIVE = frozenset({JobStatus.PENDING, JobStatus.RUNNING})
 
 
 class ItemOutcome(models.TextChoices):
-    """What became of one row of a bulk job."""
+    """Outcomes of one row of a bulk job."""
 
     DONE = "done"
     SKIPPED = "skipped"

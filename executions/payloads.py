@@ -1,4 +1,4 @@
-"""What an execution sends and what it got back, opened from their sealed forms."""
+"""The payload, progress, result and answers of an execution, opened from their sealed forms."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wire.sealing import progress_context, result_context
 
 
 class Readable(NamedTuple):
-    """A payload as it can be shown; None where it is not whole, since no key opens it."""
+    """A payload as it can be shown; None where it is not whole, because no key opens it."""
 
     payload: Any
     is_whole: bool
@@ -31,7 +31,7 @@ class Readable(NamedTuple):
 
 
 def as_readable(opened: Callable[[], Any]) -> Readable:
-    """Return what one of the functions below opens, as far as it can be shown."""
+    """Return the value that one of the functions below opens, as far as it can be shown."""
     try:
         return Readable(opened(), is_whole=True)
     except DecryptionFailed:
@@ -44,30 +44,30 @@ def seal_payload(payload: Any, execution_id: UUID) -> bytes:
 
 
 def open_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Any:
-    """Return what :func:`seal_payload` encrypted for the execution."""
+    """Return the payload that :func:`seal_payload` encrypted for the execution."""
     return open_json(bytes(sealed), _payload_context(execution_id))
 
 
 def read_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Readable:
-    """Return what can be shown of what :func:`seal_payload` encrypted for the execution."""
+    """Return the payload that :func:`seal_payload` encrypted, as far as it can be shown."""
     return as_readable(partial(open_sealed_payload, sealed, execution_id))
 
 
 def payload_of(execution: Execution) -> Any:
-    """Return what the execution sends: its own payload, or that of its task's version."""
+    """Return the payload of the execution: its own, or the one of its task's version."""
     if execution.sealed_payload is not None:
         return open_sealed_payload(execution.sealed_payload, execution.id)
     return open_payload(execution.task_id, execution.revision)
 
 
 def progress_of(execution: Execution) -> Any:
-    """Return what the holder of the execution said last of how far it has come, or None."""
+    """Return the last progress that the holder of the execution reported, or None."""
     sealed = execution.sealed_progress
     return None if sealed is None else open_json(bytes(sealed), progress_context(execution.id))
 
 
 def result_of(execution: Execution) -> Any:
-    """Return what the execution ended with, or None."""
+    """Return the result of the execution, or None."""
     sealed = execution.sealed_result
     return None if sealed is None else open_json(bytes(sealed), result_context(execution.id))
 
@@ -108,7 +108,7 @@ def response_of(attempt: Attempt) -> dict[str, Any] | None:
 
 
 def shown_body(body: bytes, encoding: str) -> str:
-    """Return an answer's body as text; one that could not be decompressed is only described."""
+    """Return an answer's body as text; only describe a body that could not be decompressed."""
     if encoding:
         return f"({len(body)} bytes with the encoding {encoding})"
     return body.decode("utf-8", "replace")

@@ -37,7 +37,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
     def get_for_tenant(self, tenant_id: UUID, row_id: UUID, *, lock: bool = False) -> Execution:
         """Return one of the tenant's, locked for a change if asked and open; raise NotFound.
 
-        What has ended never changes, so it is not locked.
+        An ended execution never changes, so it is not locked.
         """
         if not lock:
             return super().get_for_tenant(tenant_id, row_id)
@@ -47,10 +47,10 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         return found[0]
 
     def held(self, ids: Sequence[UUID]) -> list[Execution]:
-        """Return these, in order of ids, those that are open locked for a change.
+        """Return these in order of ids, and lock the open ones for a change.
 
-        Open ones are read first: one that ends meanwhile is found among the ended, by the second
-        read, and not missed.
+        Reads open ones first: the second read finds an execution that ends meanwhile among the
+        ended ones.
         """
         few = self.filter(pk__in=ids, pk__gte=min(ids), pk__lte=max(ids))
         open_ = few.filter(status__in=sorted(OPEN)).order_by("id").select_for_update(no_key=True)
@@ -64,8 +64,8 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
     ) -> ExecutionQuerySet:
         """Return executions from ``since`` on and before ``until``, by the time in their id.
 
-        So few days are touched. It is the nominal time, for runs outside the schedule the time
-        they were made.
+        So it reads few days. It is the nominal time, for runs outside the schedule the time they
+        were made.
         """
         found = self
         if since is not None:
@@ -75,10 +75,10 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         return found
 
     def filtered(self, filters: Mapping[str, Any]) -> ExecutionQuerySet:
-        """Return what the filters leave: status, since, until, task, label, pool, q, ids.
+        """Return the rows that match the filters: status, since, until, task, label, pool, q, ids.
 
-        One that is absent or None leaves all; every list and every bulk job reads them here.
-        Those of open work and of the last hour come from ``insight.list_filters``.
+        A filter that is absent or None matches all; every list and every bulk job reads them here.
+        Filters of open work and of the last hour come from ``insight.list_filters``.
         """
         found = self.scheduled_between(filters.get("since"), filters.get("until"))
         if filters.get("id_from") is not None:
@@ -97,7 +97,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         return _filtered(found, filters, {"task": "task_id"})
 
     def unstarted(self, due_before: datetime, *, or_queued: bool) -> ExecutionQuerySet:
-        """Return what was due by a moment and waits for a worker or, if asked, with one."""
+        """Return work that was due by a moment and waits for a worker or, if asked, in one."""
         waits = Q(status__in=(Status.PENDING, Status.RETRYING), held=False)
         return self.filter(
             waits | Q(status=Status.QUEUED) if or_queued else waits, due_at__lte=due_before
@@ -108,9 +108,9 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         return self.alias(task_labels=_LABELS).filter(_matches_task_or_error(text))
 
     def parts(self, tenant_id: UUID, filters: Mapping[str, Any]) -> list[ExecutionQuerySet]:
-        """Return what :meth:`filtered` does, of one tenant, in parts that an index each finds.
+        """Return the rows of :meth:`filtered`, of one tenant, in parts that an index each finds.
 
-        For a page of a list: what a search looks for may be in few of millions of rows. Indexes
+        For a page of a list: a search may match few of millions of rows. Indexes
         executions_of_task_idx and executions_with_error_idx.
         """
         text = filters.get("q")
@@ -120,14 +120,14 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         tasks = Task.objects.filter(tenant_id=tenant_id).matching(text).values_list("id", flat=True)
         few = list(tasks[: _FEW_TASKS + 1])
         if len(few) > _FEW_TASKS:
-            # So many match that a page of them is soon together.
+            # Enough tasks match to fill a page quickly.
             return [self.filtered(filters)]
         found = self.filtered({**filters, "q": None})
         failed = found.exclude(error_code="").filter(_matches_error(text))
         return [found.filter(task_id__in=few), failed]
 
     def _by_index(self) -> list[ExecutionQuerySet]:
-        """Return unstarted work in the words of the indexes that find it among millions.
+        """Return unstarted work by the conditions of the indexes that find it among millions.
 
         Indexes open_executions_due_idx, open_executions_parked_idx and open_executions_leased_idx.
         """
@@ -145,21 +145,21 @@ class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
     called = "dead letter"
 
     def filtered(self, filters: Mapping[str, Any]) -> DeadLetterQuerySet:
-        """Return what the filters leave: resolved, resolution, task, error_signature, q, ids.
+        """Return the rows that match: resolved, resolution, task, error_signature, q, ids.
 
-        One that is absent or None leaves all; every list and every bulk job reads them here.
+        A filter that is absent or None matches all; every list and every bulk job reads them here.
         """
         exact = {"resolved": "resolved", "task": "task_id", "error_signature": "error_signature"}
         found = _filtered(self, filters, exact)
         if filters.get("resolution") is not None:
-            # Open letters have none; saying so finds the others by dead_letters_open_idx.
+            # Open letters have none; with this condition dead_letters_open_idx finds the others.
             found = found.filter(resolved=True, resolution=filters["resolution"])
         return found
 
     def resolutions(self, newest: int) -> list[str]:
         """Return the words by which the newest resolved letters were resolved, in order.
 
-        Index dead_letters_open_idx: at most so many letters are looked at.
+        Index dead_letters_open_idx, for at most ``newest`` letters.
         """
         looked_at = self.filter(resolved=True).order_by("-id").values("pk")[:newest]
         words = self.filter(pk__in=looked_at).order_by("resolution")
@@ -194,7 +194,7 @@ class BulkJobQuerySet(TenantQuerySet["BulkJob"]):
 _Filterable = TypeVar("_Filterable", ExecutionQuerySet, DeadLetterQuerySet)
 # As text: a search within JSON would look for the quoted word.
 _LABELS = Cast("task__labels", TextField())
-#: Tasks that a search of executions names one by one, at most.
+#: Maximum number of tasks that a search of executions names one by one.
 _FEW_TASKS = 1000
 
 

@@ -1,7 +1,7 @@
-"""What an attempt sent and got, as people may see it: the values of secret headers are masked.
+"""The request and answer of an attempt as people may see them, with secret headers masked.
 
-Presentation calls this; the request is put together again from the definition's version and the
-attempt, by the same list of headers that the worker sends.
+Presentation calls this. It rebuilds the request from the definition's version and the attempt, by
+the same list of headers that the worker sends.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def proof_headers(target: Mapping[str, Any]) -> dict[str, str]:
 
 
 def shown_url(url: str, target: Mapping[str, Any]) -> str:
-    """Return the URL with an API key that the query carries, masked."""
+    """Return the URL; an API key in its query is masked."""
     auth = target.get("auth")
     if auth is None or auth["type"] != "api_key" or auth["in"] != "query":
         return url
@@ -72,7 +72,7 @@ def shown_url(url: str, target: Mapping[str, Any]) -> str:
 
 
 def planned_request(target: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the request of a webhook: what is known of it before an attempt; else None."""
+    """Return the known parts of a webhook's request before an attempt; None for other kinds."""
     if target["kind"] != "webhook":
         return None
     return {
@@ -85,9 +85,9 @@ def planned_request(target: Mapping[str, Any]) -> dict[str, Any] | None:
 def sent_request(
     target: Mapping[str, Any], execution: Execution, attempt: Attempt
 ) -> dict[str, Any] | None:
-    """Return the request that an attempt of a webhook made, without its body; else None.
+    """Return the request of a webhook's attempt, without its body; None for other kinds.
 
-    Names of templates whose values nobody keeps (labels, the last success) stay as written.
+    Names of templates whose values are not kept (labels, the last success) stay as written.
     """
     if target["kind"] != "webhook":
         return None
@@ -125,7 +125,7 @@ def _as_sent(url: str) -> str:
 
 
 def with_body(request: dict[str, Any] | None, payload: Any) -> dict[str, Any] | None:
-    """Return the request with what it carries; nothing where its method carries none."""
+    """Return the request with its body; no body where its method carries none."""
     if request is None:
         return None
     return {**request, "body": None if request["method"] in BODILESS else payload}
@@ -138,7 +138,7 @@ def captured_response(attempt: Attempt) -> dict[str, Any] | None:
 
 
 def _own_headers(target: Mapping[str, Any], known: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the user's headers, save those that the authentication replaces."""
+    """Return the user's headers, except the ones that the authentication replaces."""
     replaced = {name.lower() for name in proof_headers(target)}
     return [
         (name, _filled(target, value, known))

@@ -12,7 +12,7 @@ from executions.choices import Status
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One allowed move: from which states, by which verb, to which state, guarded by what."""
+    """One allowed move: its verb, source states, target state, event and guard."""
 
     verb: str
     sources: tuple[Status, ...]
@@ -84,7 +84,7 @@ MOVES: tuple[Move, ...] = (
         (Status.QUEUED,),
         Status.PENDING,
         "execution.deferred",
-        "fencing token, its destination has no room; parked, no attempt is used",
+        "fencing token, its destination has no capacity; parked, no attempt is used",
     ),
     Move(
         "cancel",
@@ -108,5 +108,5 @@ ALLOWED: frozenset[tuple[str, str]] = frozenset(
 
 
 def may_move(source: str, target: str) -> bool:
-    """Return whether any verb leads from one state to the other."""
+    """Return whether any verb moves from one state to the other."""
     return (source, target) in ALLOWED

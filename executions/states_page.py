@@ -36,9 +36,9 @@ _MOVES_HEAD = """## Moves
 
 The verbs are functions of `executions/transitions.py`; the four that end an attempt are one,
 `finish`. `mark_leased` is `mark_queued` for workers that lease over the API, and the first
-`heartbeat` of what nobody has recorded as started is its `mark_running`. A move is guarded in its
-statement: where the states or the fencing token are others, nothing changes. The event is written
-in the same transaction.
+`heartbeat` of an execution without a recorded start is its `mark_running`. A move is guarded in its
+statement: where the states or the fencing token differ, nothing changes. The event is written in
+the same transaction.
 
 | Verb | From | To | Guard | Event |
 |---|---|---|---|---|"""

@@ -1,9 +1,9 @@
 """Every write of an execution's state, one function per verb.
 
-Each takes a batch and returns what really moved: the statement's guard (states and fencing
-token) decides, and a row that is no longer ours is simply not among the answers. The event and
-the dependent rows (attempt, dead letter) are written in the same statement or transaction; the
-caller has opened it.
+Each takes a batch and returns the executions that really moved: the statement's guard (states and
+fencing token) decides, and the result leaves out a row that is no longer ours. The event and the
+dependent rows (attempt, dead letter) are written in the same statement or transaction; the caller
+has opened it.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_t
 
 _CANCEL_AT_ONCE = 5000
 _TASK = Moved._fields.index("task_id")
-#: How long work that goes on without a worker of ours may, once it is to be cancelled.
+#: How long work without a worker of ours may continue once its cancel is requested.
 CANCEL_GRACE_SECONDS = 30.0
 
 
 class Finish(NamedTuple):
-    """What came of one attempt; ``status`` is the state that the execution moves to.
+    """The outcome of one attempt; ``status`` is the state that the execution moves to.
 
     ``retry_in`` seconds count from the database's now. ``lost`` is 1 when the worker died while
-    it ran (D8).
+    it ran.
     """
 
     execution_id: UUID
@@ -56,7 +56,7 @@ class Finish(NamedTuple):
 
 
 class Claimed(NamedTuple):
-    """A row of the claim statement: everything that the message needs."""
+    """A row of the claim statement, with all data for the message."""
 
     id: UUID
     tenant_id: UUID
@@ -91,7 +91,7 @@ class Claimed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Beaten:
-    """What a heartbeat found: whose it is, whether it is to end, and until when it is leased."""
+    """The execution of a heartbeat: its worker, whether it is to end, and the end of its lease."""
 
     task_id: UUID
     tenant_id: UUID
@@ -103,9 +103,9 @@ class Beaten:
 
 
 def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
-    """PENDING or RETRYING to QUEUED for a batch of due work, each under a new token.
+    """Move PENDING or RETRYING to QUEUED for a batch of due work, each under a new token.
 
-    Return also how many stay behind: parked, because their destinations have no room, or handed
+    Return also how many stay behind: parked, because their destinations have no capacity, or handed
     back, because their definition is not visible yet.
     """
     found = rows("dispatch/claim_due", parameters)
@@ -120,14 +120,14 @@ def mark_queued(parameters: dict[str, object]) -> tuple[list[Claimed], int]:
 
 
 def mark_leased(parameters: dict[str, object]) -> list[Claimed]:
-    """PENDING or RETRYING to QUEUED for due work of a pool that a worker outside leases."""
+    """Move PENDING or RETRYING to QUEUED for due work of a pool that a pull worker leases."""
     return [Claimed(*row) for row in rows("pull/claim", parameters)]
 
 
 def mark_running(
     started: Sequence[tuple[UUID, int, str, datetime]],
 ) -> list[UUID]:
-    """QUEUED to RUNNING for (execution, token, worker, started at); return what moved."""
+    """Move QUEUED to RUNNING for (execution, token, worker, started at); return the moved ones."""
     if not started:
         return []
     moved = joined(
@@ -145,7 +145,7 @@ def mark_running(
 
 
 def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> list[UUID]:
-    """QUEUED or RUNNING to RUNNING at the receiver, which said 202; return what moved.
+    """Move QUEUED or RUNNING to RUNNING at the receiver, which answered 202; return the moved ones.
 
     For (execution, token, worker, started at, accepted at). From here on heartbeats keep the lease.
     """
@@ -170,9 +170,9 @@ def accept(accepted: Sequence[tuple[UUID, int, str, datetime, datetime]]) -> lis
 def heartbeat(
     execution_id: UUID, token: int, progress: bytes | None, extend_seconds: float | None
 ) -> Beaten | None:
-    """Extend the lease of work that goes on without a worker of ours; None for a stale token.
+    """Extend the lease of work that runs without a worker of ours; None for a stale token.
 
-    The first one of a QUEUED execution moves it to RUNNING. ``progress`` is sealed.
+    The first heartbeat of a QUEUED execution moves it to RUNNING. ``progress`` is sealed.
     """
     found = rows(
         "callback/heartbeat",
@@ -193,19 +193,19 @@ def heartbeat(
 
 
 def finish(finishes: Sequence[Finish]) -> list[UUID]:
-    """Move each execution to what came of its attempt, with attempt, event and dead letter.
+    """Move each execution to the outcome of its attempt, with attempt, event and dead letter.
 
-    This is succeed, schedule_retry, dead_letter and the end of a cancel in one batch; return
-    the executions that moved. A stale token is missing from the answer, as is what had ended
-    before. The rows of the minute stay locked until the commit: it should be the last write of
-    its transaction.
+    This is succeed, schedule_retry, dead_letter and the end of a cancel in one batch; return the
+    executions that moved. The result leaves out stale tokens and executions that had ended before.
+    The rows of the minute stay locked until the commit: it should be the last write of its
+    transaction.
     """
     if not finishes:
         return []
     ensure_days_of([entry.execution_id for entry in finishes])
     again = [entry for entry in finishes if entry.status == Status.RETRYING]
     run("complete/plan_hashed")
-    # First: what it leaves, because it is asked to be cancelled, ends.
+    # First: the rows that it leaves, because their cancel was requested, end in the next one.
     found = rows("complete/try_again", _columns(again)) if again else []
     if len(found) < len(finishes):
         retrying = {row[0] for row in found}
@@ -224,17 +224,17 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:
-    """QUEUED to PENDING for (execution, token) that the start guard has voided."""
+    """Move QUEUED to PENDING for (execution, token) that the start guard has voided."""
     return _hand_back(voided, "execution.withdrawn")
 
 
 def release(returned: Sequence[tuple[UUID, int]]) -> list[UUID]:
-    """QUEUED to PENDING for (execution, token) that a worker handed back unstarted."""
+    """Move QUEUED to PENDING for (execution, token) that a worker handed back unstarted."""
     return _hand_back(returned, "execution.released")
 
 
 def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
-    """QUEUED to PENDING, parked, for (execution, token, reason, until): no room there now."""
+    """Move QUEUED to PENDING, parked, for (execution, token, reason, until): no capacity now."""
     if not deferred:
         return []
     parameters = {
@@ -246,9 +246,9 @@ def defer(deferred: Sequence[tuple[UUID, int, str, datetime]]) -> list[UUID]:
 
 
 def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
-    """PENDING, RETRYING or voided QUEUED to CANCELLED; return what moved.
+    """Move PENDING, RETRYING or voided QUEUED to CANCELLED; return the moved ones.
 
-    So many at a time that no statement takes long; the tasks are settled once, at the end.
+    Works in chunks of 5,000 to keep statements short. Settles the tasks once, after the last chunk.
     """
     if not rows_:
         return []
@@ -276,7 +276,7 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
 
 
 def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
-    """Mark RUNNING executions to be cancelled by their holder; return what was marked."""
+    """Mark RUNNING executions to be cancelled by their holder; return the marked ones."""
     if not ids:
         return []
     parameters = {
@@ -288,9 +288,9 @@ def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
 
 
 def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
-    """Gated PENDING to SKIPPED, decided by the gate; return what moved.
+    """Move gated PENDING to SKIPPED, as the gate decided; return the moved ones.
 
-    A task whose schedule has nothing left to run is at its end with it.
+    A task whose schedule has nothing left to run ends with it.
     """
     if not ids:
         return []
@@ -309,7 +309,7 @@ def insert_manual(parameters: dict[str, object]) -> UUID:
 
 
 def insert_series(parameters: dict[str, object]) -> int:
-    """Insert gated PENDING executions of a backfill; return how many were not there yet."""
+    """Insert gated PENDING executions of a backfill; return how many are new."""
     made: int = rows("backfill/insert_executions", parameters)[0][0]
     return made
 
@@ -350,7 +350,7 @@ def signature(entry: Finish) -> str:
 
 
 def _columns(finishes: Sequence[Finish]) -> dict[str, object]:
-    """Return the outcomes as arrays; None for one that says of all what a success at once says."""
+    """Return the outcomes as arrays; None for an array with only an immediate success's value."""
 
     def unless(usual: object, name: str, array: Callable[[list[Any]], object]) -> object:
         values = [getattr(entry, name) for entry in finishes]

@@ -1,4 +1,4 @@
-"""The filters of lists of executions that speak of this moment: ``due`` and ``ended``.
+"""The filters of lists of executions that depend on the present moment: ``due`` and ``ended``.
 
 The overview's numbers open lists that are filtered by them, so both read the same definitions:
 work is late from LATE_SECONDS on, and the last hour is the minute under way with the 59 before it.
@@ -20,9 +20,9 @@ ENDED = ("last_hour",)
 
 
 def with_bounds(filters: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Return the filters with what the querysets read of ``due`` and ``ended``.
+    """Return the filters with the bounds that ``due`` and ``ended`` need in the querysets.
 
-    What ended within the hour is bounded by its ids, so that few days are read.
+    ``id_from`` limits a read of executions that ended within the hour to few days.
     """
     found = dict(filters)
     due, ended = filters.get("due"), filters.get("ended")

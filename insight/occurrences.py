@@ -1,8 +1,8 @@
-"""The ledger of one task: every expected instant of a range, past and future, exactly once (A14).
+"""The ledger of one task: every expected instant of a range, past and future, exactly once.
 
-What is decided comes from rows and spans, what is ahead of the task's cursor from its schedule;
-between the last row and the cursor nothing is made up. Pages continue where the last one ended
-and cost the same wherever that is.
+Decided instants come from rows and span rows, instants beyond the task's cursor from its schedule.
+Between the last row and the cursor no instant is invented. A page continues where the last one
+ended, at the same cost at any depth.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ EXPECTED = "EXPECTED"
 STATUSES = (EXPECTED, *Status.values)
 #: Its time has passed, and no scheduler has decided on it yet.
 NOT_PREPARED = "not_prepared"
-#: It started more than a second after it was due; or it will, since no scheduler ran then.
+#: It started more than a second after it was due, or it will, because no scheduler ran then.
 LATE = "late"
 LATE_NO_SCHEDULER = "late_no_scheduler"
-#: The longest range of one question.
+#: The longest range of one call.
 MOST_DAYS = 366
-#: Without a range: so much before and after now; of a range with one end: twice as much.
+#: The default range reaches this far before and after now; a range with one end is twice as long.
 _AROUND = timedelta(hours=24)
 _MILLISECOND = timedelta(milliseconds=1)
-#: Instants that do not run, or not yet: many alike are read as one line.
+#: States of instants that do not run, or not yet: many equal ones become one line.
 _NOT_RUN = frozenset({EXPECTED, Status.SKIPPED})
-#: Instants that a page of lines looks at.
+#: Instants that a page of lines reads.
 _MOST_LOOKED_AT = 2_000
 #: Rows that a span's stretch may hold besides: more than any horizon does.
 _ROWS_IN_SPAN = 50
@@ -110,7 +110,7 @@ def place_of(
     cursor: str | None,
     now: datetime,
 ) -> Place:
-    """Return the range that was asked for, 24 hours around now unless told, and its page.
+    """Return the requested range, by default 24 hours around now, and its page.
 
     Raise InvalidInput for a range that is too long or ends before it begins, and for a cursor
     that this list has not given.
@@ -152,9 +152,9 @@ def read_occurrences(
 
 
 def read_lines(task: Task, place: Place, limit: int, *, now: datetime) -> Page:
-    """Return a page of the task's ledger in which instants alike that do not run are one line.
+    """Return a page of the task's ledger in which equal instants that do not run are one line.
 
-    Such are spans, and instants one after another that are skipped, or expected, for one reason.
+    One line is a span, or consecutive instants that are skipped, or expected, for one reason.
     """
     lines: list[Entry] = []
     page = read_occurrences(task, place, _MOST_LOOKED_AT, now=now, spans_as_lines=True)
@@ -169,7 +169,7 @@ def read_lines(task: Task, place: Place, limit: int, *, now: datetime) -> Page:
 
 
 def _alike(before: Entry, after: Entry) -> bool:
-    """Return whether two entries say the same of instants that do not run."""
+    """Return whether two entries of instants that do not run have the same state and reason."""
     same = (before.status, before.reason, before.notes) == (after.status, after.reason, after.notes)
     return same and before.status in _NOT_RUN
 
@@ -186,7 +186,7 @@ def _joined(before: Entry, after: Entry) -> Entry:
 def _decided(
     timetable: Timetable, place: Place, limit: int, spans_as_lines: bool
 ) -> list[Iterable[Entry]]:
-    """Return what the ledger holds as sorted sources: the single rows, and each span."""
+    """Return the ledger's rows as sorted sources: the single rows, and each span."""
     asked: dict[str, Any] = {
         "task": timetable.task.pk,
         "low": first_id_at(place.start),
@@ -217,7 +217,7 @@ def _entry(timetable: Timetable, row: Sequence[Any]) -> Entry:
 def _lateness(task: Task, spec: Spec | None, row: Sequence[Any]) -> str:
     """Return the reason of an instant that starts or started late, '' for any other.
 
-    Where it was tried again, its row no longer tells its first start.
+    The row of a retried execution no longer shows its first start.
     """
     at, status, turn, started, attempt, since, until = row[1], row[2], *row[7:12]
     if status == Status.SKIPPED or attempt > 1:
@@ -243,7 +243,7 @@ def _instants(timetable: Timetable, row: Sequence[Any], place: Place) -> Iterato
     spec = timetable.of(revision)
     start, until = max(first, place.start), min(last, place.until)
     if spec is None:
-        # The schedule is lost; that the stretch was skipped, and its ends, are known.
+        # The schedule is lost. Only the two ends of the skipped stretch are known.
         ends = sorted({first, last})
         yield from (Entry(at, status, reason) for at in ends if start <= at <= until)
         return
@@ -271,7 +271,7 @@ def _expected(
 
 
 def _why_not(task: Task, found: Occurrence, resumes_at: datetime | None, now: datetime) -> str:
-    """Return why a coming instant will not run as it should, '' when nothing is in its way."""
+    """Return why a coming instant will not run as it should; '' when it will."""
     at = found.at
     if found.excluded:
         return CALENDAR_EXCLUDED
@@ -279,7 +279,7 @@ def _why_not(task: Task, found: Occurrence, resumes_at: datetime | None, now: da
     if task.status == TaskStatus.PAUSED:
         if at <= (resumes_at or now):
             return reason
-        # Until its end is known, what comes later is in the pause too.
+        # Without a known end of the pause, all later instants are in it too.
         later = reason if reason == TENANT_SUSPENDED else "paused"
         return "" if resumes_at else later
     if task.resumed_at is not None and at <= task.resumed_at:
@@ -292,7 +292,7 @@ def _counts(timetable: Timetable, entry: Entry) -> bool:
 
 
 def _once(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Yield the first entry of each instant; the sources stand in the order of their weight."""
+    """Yield the first entry of each instant; earlier sources take precedence."""
     last: datetime | None = None
     for entry in entries:
         if entry.at != last or entry.last is not None:

@@ -1,6 +1,6 @@
 """The coming starts of one task, as its page and `tasks show` list them.
 
-By the schedule, not by the ledger: what is prepared already is among them.
+They come from the schedule, not from the ledger, and include prepared instants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tasks.schedules.base import Spec
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.services import spec_of
 
-#: How far ahead an instant is looked for that no calendar excludes.
+#: How far ahead the search for an instant goes that no calendar excludes.
 _AHEAD = timedelta(days=366)
 
 
@@ -36,7 +36,7 @@ class TaskFire:
 def fires_of(task: Task, limit: int, *, now: datetime) -> list[TaskFire]:
     """Return the coming starts; none of a task that does not fire, or whose schedule is broken.
 
-    Those of a paused task come behind the end of its pause, where that is known.
+    A paused task starts after the end of its pause; never, if that is not known.
     """
     since = now
     if task.status == TaskStatus.PAUSED:
@@ -49,7 +49,7 @@ def fires_of(task: Task, limit: int, *, now: datetime) -> list[TaskFire]:
     try:
         spec = spec_of(task)
     except InvalidInput:
-        return []  # stored under an older rule; the schedule's text says what is wrong
+        return []  # stored under an older rule; the schedule's text names the fault
     return list(islice(_coming(task, spec, since), min(limit, _left(task, limit, now))))
 
 

@@ -1,7 +1,7 @@
-"""Alerts, the delivery log and what members want to hear of, in the admin: to look at.
+"""Alerts, the delivery log and notification preferences in the admin, read-only.
 
-Members set their wishes in the console. A browser's endpoint is an address that anybody may push
-to, so only its host is shown.
+Members set their preferences in the console. Anybody who knows a browser's endpoint may push to
+it, so only its host is shown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AlertAdmin(ProductAdmin):
 
 @admin.register(AlertTask)
 class AlertTaskAdmin(ProductAdmin):
-    """Which tasks an alert is about."""
+    """The tasks of an alert."""
 
     list_display = ("id", "alert", "task_id")
     list_prefetch = ("alert",)
@@ -45,7 +45,7 @@ class AlertTaskAdmin(ProductAdmin):
 
 @admin.register(AlertMute)
 class AlertMuteAdmin(ProductAdmin):
-    """Who does not want to hear of an alert until when."""
+    """The members' mutes of alerts."""
 
     list_display = ("id", "alert", "membership", "until")
     list_prefetch = ("alert", "membership")
@@ -53,7 +53,7 @@ class AlertMuteAdmin(ProductAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ProductAdmin):
-    """The delivery log: what was sent to whom, or why it was not."""
+    """The delivery log: each notice by member and channel, with the reason if it was not sent."""
 
     list_display = (
         "short_id", "channel", "status", "reason", "alert", "membership", "attempt_count", "error",
@@ -68,7 +68,7 @@ class DeliveryAdmin(ProductAdmin):
 
 @admin.register(NotificationPreference)
 class NotificationPreferenceAdmin(ProductAdmin):
-    """What each member wants to hear of, how, and when not."""
+    """Each member's preferences: which alerts, by which channels, and the quiet hours."""
 
     list_display = (
         "membership",

@@ -1,8 +1,8 @@
-"""The alerter: reads the events of failures and sees to it that people hear of them.
+"""The alerter: reads the events of failures, counts them into alerts and plans notices.
 
 A stage of the recorder process, called again after the seconds it returns. Counting and the
-cursor move in one transaction; toasts and wake-ups come after the commit and may be lost, for
-the rows are the truth.
+cursor move in one transaction. Toasts and wake-ups come after the commit; a lost one does no harm,
+because the rows hold everything.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from notifications.notices import Notice, plan_due_notices, seconds_until_due
 from notifications.services.deliveries import wake_due_deliveries
 
 CONSUMER = "alerter"
-#: Events per transaction; those of failures among them are few, but for a storm.
+#: Events per transaction; few of them are failures, except in a burst of failures.
 BATCH = 10_000
 _IDLE_SECONDS = 2.0
-#: Toasts of one look; what is beyond, the list shows.
+#: Toasts per pass; the list shows the other alerts.
 _TOASTS = 3
 
 
@@ -28,7 +28,7 @@ class Alerter:
     """Turns failures into alerts and alerts into deliveries; any number may run."""
 
     def run_once(self) -> float:
-        """Count one batch of events, tell what is due; return the seconds until the next look."""
+        """Count one batch of events, plan due notices; return the seconds until the next pass."""
         read = consume(CONSUMER, BATCH, _count, names=(RETRYING, FAILED))
         notices = plan_due_notices()
         if notices:

@@ -1,4 +1,4 @@
-"""Wakes the system worker for a delivery; the row is the truth, so a lost message only delays."""
+"""Wakes the system worker for a delivery; a lost wake-up only delays, because the row remains."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def wake_sender(delivery_id: UUID) -> None:
 
 
 def wake_confirmation(member_id: int) -> None:
-    """Publish that a member's new address is to be asked; raise as ``wake_sender`` does."""
+    """Publish the wake-up to ask a member's new address; raise as ``wake_sender`` does."""
     publish_system_job(CONFIRM, str(member_id))

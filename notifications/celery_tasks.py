@@ -23,7 +23,7 @@ from notifications.transports.errors import TransportError
     ignore_result=True,
 )
 def send(delivery_id: str) -> None:
-    """Send one delivery; retries here are for our own servers, those of messages are rows."""
+    """Send one delivery; Celery retries only failures of our own servers, rows retry messages."""
     send_delivery(UUID(delivery_id))
 
 
@@ -36,5 +36,5 @@ def send(delivery_id: str) -> None:
     ignore_result=True,
 )
 def confirm(member_id: str) -> None:
-    """Ask a member's new address to confirm; a mail server that is away is tried again."""
+    """Ask a member's new address to confirm; retry while the mail server cannot be reached."""
     send_confirmation(int(member_id))

@@ -1,9 +1,9 @@
 """The Channels layer of live updates: groups over Redis pub/sub, for this process's sockets.
 
-Chosen by ``CHANNEL_LAYERS``. At most once and without a backlog: right for "something changed,
-read again". What Channels' own layers do not do: when the connection to Redis is lost, or a
-socket does not keep up, each socket concerned gets a ``live.lost`` message, so that it can send
-its client back to the truth. There is a connection only while there are groups.
+Chosen by ``CHANNEL_LAYERS``. Delivers at most once and keeps no backlog, which suits messages of
+the kind "read again". Unlike Channels' own layers it reports losses: when the connection to Redis
+is lost, or a socket does not keep up, each affected socket gets a ``live.lost`` message, so that
+its client reads everything again. There is a connection only while there are groups.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 LOST = {"type": "live.lost"}
 _PREFIX = "punctual:live:"
-#: Messages that wait for one socket.
+#: The most messages that wait for one socket.
 _BACKLOG = 100
-#: A silent connection is asked after so long, and is lost after as long again.
+#: A silent connection gets a ping after this time, and counts as lost after the same time again.
 _SILENCE_SECONDS = 10.0
 _CONFIRM_SECONDS = 5.0
 
@@ -41,7 +41,7 @@ def publish(group: str, message: Mapping[str, Any]) -> None:
 
 
 class LiveChannelLayer:
-    """What Channels asks of a layer; the state belongs to the event loop that uses it."""
+    """The interface of a Channels layer; each event loop that uses it has its own state."""
 
     extensions = ("groups",)
 
@@ -61,7 +61,7 @@ class LiveChannelLayer:
         return self._hub.open(f"{prefix}.{uuid4().hex}")
 
     async def receive(self, channel: str) -> Any:
-        """Return the channel's next message; cancelled, the channel is gone."""
+        """Return the channel's next message; a cancellation closes the channel."""
         hub = self._hub
         try:
             return await hub.queue(channel).get()
@@ -74,7 +74,7 @@ class LiveChannelLayer:
         self._hub.put(channel, message)
 
     async def group_add(self, group: str, channel: str) -> None:
-        """Let the channel get what is sent to the group from now on; raise ConnectionFailed."""
+        """Add the channel to the group; raise ConnectionFailed."""
         await self._hub.join(group, channel)
 
     async def group_discard(self, group: str, channel: str) -> None:
@@ -103,11 +103,11 @@ class Hub:
         return channel
 
     def queue(self, channel: str) -> asyncio.Queue[Any]:
-        """Return what waits for a channel."""
+        """Return the queue of messages that wait for a channel."""
         return self._queues[channel]
 
     def put(self, channel: str, message: Mapping[str, Any]) -> None:
-        """Hand a message to a channel; one that does not keep up gets only that it lost some."""
+        """Queue a message for a channel; a full queue is replaced by one ``live.lost``."""
         queue = self._queues.get(channel)
         if queue is None:
             return
@@ -167,7 +167,7 @@ class Hub:
 
     def _connected(self) -> PubSub:
         if self._pubsub is None:
-            # No silent reconnection: what was missed meanwhile would never be noticed.
+            # No silent reconnection: messages missed meanwhile would go unnoticed.
             connection = async_client(
                 socket_timeout=None, retry=Retry(NoBackoff(), 0), health_check_interval=0
             )
@@ -236,7 +236,7 @@ async def _quietly_unsubscribe(pubsub: PubSub, group: str) -> None:
     try:
         await pubsub.unsubscribe(_PREFIX + group)
     except ConnectionFailed:
-        log.debug("live_unsubscribe_failed")  # the reader notices, and tells every socket
+        log.debug("live_unsubscribe_failed")  # the reader notices, and notifies every socket
 
 
 async def _close(pubsub: PubSub) -> None:

@@ -6,14 +6,14 @@ from django.db import models
 
 
 class AlertKind(models.TextChoices):
-    """What an alert is about: attempts that failed and go on, or executions that are dead."""
+    """Kinds of alerts: a failed first attempt that is retried, or a final failure."""
 
     FIRST_FAILURE = "first_failure", "First failure"
     FINAL_FAILURE = "final_failure", "Final failure"
 
 
 class Channel(models.TextChoices):
-    """How a member is told."""
+    """The ways by which a member is notified."""
 
     EMAIL = "email", "E-mail"
     PUSH = "push", "Browser push"
@@ -31,7 +31,7 @@ class DeliveryStatus(models.TextChoices):
 
 
 class Suppression(models.TextChoices):
-    """Why a member was not told by a channel."""
+    """Why a member was not notified by a channel."""
 
     MUTED = "muted", "Muted"
     QUIET_HOURS = "quiet_hours", "Quiet hours"

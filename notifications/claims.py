@@ -1,7 +1,7 @@
-"""Claims on deliveries: who may send one now, and what came of it.
+"""Claims on deliveries: which sender may send one now, and its result.
 
-A claim is taken by compare-and-set and expires, so that a sender may die at any point: before
-sending, the message is only late; after it, the repeat carries the same Message-ID.
+A claim is taken by compare-and-set and expires, so a sender may die at any point. Before sending,
+the message is only late. After sending, the repeat carries the same Message-ID.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shared.ids import new_id
 
 #: Longer than a transport may take: each of its steps ends after 10 s.
 CLAIM_FOR = timedelta(seconds=120)
-#: A message that nobody took after this long is given up, visibly.
+#: A message that could not be sent for this long ends as FAILED.
 GIVE_UP_AFTER = timedelta(hours=24)
 _FIRST_RETRY_SECONDS = 5.0
 _LONGEST_RETRY_SECONDS = 900.0
@@ -52,14 +52,14 @@ class Claim:
 
 
 def claimable(now: datetime) -> Q:
-    """Return what may be claimed: due, or claimed by a sender that has not come back."""
+    """Return the condition of claimable deliveries: due, or with a claim that has expired."""
     return Q(status=DeliveryStatus.PENDING, next_attempt_at__lte=now) | Q(
         status=DeliveryStatus.SENDING, claimed_until__lte=now
     )
 
 
 def claim_delivery(delivery_id: UUID) -> Claim | None:
-    """Claim a delivery, with the others of its bundle; None when it is not due or another's."""
+    """Claim a delivery and the others of its bundle; None when it is not due or is claimed."""
     with transaction.atomic(durable=True):
         now = database_now()
         rows = list(_bundle_of(delivery_id, now).order_by("id")[:_LARGEST_BUNDLE])
@@ -90,7 +90,7 @@ def finish(
 
 
 def sent(claim: Claim, note: str) -> None:
-    """Record that the message went out, and which count it showed."""
+    """Record that the message was sent, and the count that it showed."""
     now = database_now()
     for delivery in claim.deliveries:
         finish(
@@ -104,7 +104,7 @@ def sent(claim: Claim, note: str) -> None:
 
 
 def failed(claim: Claim, error: TransportError) -> DeliveryStatus:
-    """Record a failure: tried again later with growing waits, or given up for good."""
+    """Record a failure: schedule a retry with growing waits, or give up for good."""
     now = database_now()
     first = claim.first
     too_old = now - first.created_at >= GIVE_UP_AFTER
@@ -138,7 +138,7 @@ def _wait(attempt: int, retry_after: float | None) -> float:
 
 
 def _bundle_of(delivery_id: UUID, now: datetime) -> QuerySet[Delivery]:
-    """Return the delivery, or what waits for the same bundle, locked; others skip it."""
+    """Return the delivery, or all of its bundle, locked; other senders skip locked rows."""
     due = Delivery.objects.select_for_update(skip_locked=True, no_key=True).filter(claimable(now))
     asked = Delivery.objects.filter(pk=delivery_id).first()
     if asked is None or not asked.bundled:

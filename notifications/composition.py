@@ -1,4 +1,4 @@
-"""What a message about an alert says, as plain values that templates only lay out.
+"""The content of a message about an alert, as plain values that templates only lay out.
 
 Called outside of any transaction just before a message is sent, so it shows the newest count.
 """
@@ -25,7 +25,7 @@ from shared.clock_text import beside, clock_text, digits, zone_label, zone_of
 from shared.duration_words import duration_text
 from tasks.models import Task
 
-#: What an alert is about: the execution, its attempts, its letter.
+#: The rows behind an alert: the execution, its attempts, its dead letter.
 _Rows = tuple[Execution | None, Sequence[Attempt], DeadLetter | None]
 
 _WORDS = {AlertKind.FIRST_FAILURE: "failing", AlertKind.FINAL_FAILURE: "failed"}
@@ -55,7 +55,7 @@ class Content:
     next_step: str
     links: list[tuple[str, str]]
     unsubscribe_url: str
-    #: Where a click on a push leads.
+    #: The page that a click on a push opens.
     url: str
     count: int
 
@@ -99,7 +99,7 @@ def _composed(alert: Alert, recipient: Recipient, tenant_name: str, rows: _Rows)
 
 
 def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: str) -> Content:
-    """Return the content of one message about many alerts: what came in a storm."""
+    """Return the content of one message about the many alerts of a burst."""
     tenant = one_line(tenant_name, 80)
     count = sum(alert.count for alert in alerts)
     return Content(
@@ -107,12 +107,12 @@ def compose_bundle(alerts: Sequence[Alert], recipient: Recipient, tenant_name: s
         headline=f"{len(alerts)} more alerts in {tenant}",
         summary=(
             f"{count} failures of {len(alerts)} causes came within a few minutes; "
-            "they are told together."
+            "this message covers them all."
         ),
         facts=[(one_line(alert.cause, 120), one_line(alert.title, 200)) for alert in alerts[:50]],
         attempts=[],
         response="",
-        next_step="Look at the list of alerts for what the causes have in common.",
+        next_step="Open the list of alerts to see what the causes have in common.",
         links=[("Alerts", page("/alerts")), ("Dead letters", page("/dead-letters"))],
         unsubscribe_url=signed_page(UNSUBSCRIBE, recipient.membership.pk),
         url=page("/alerts"),
@@ -181,7 +181,7 @@ def _next_step(alert: Alert, execution: Execution | None) -> str:
         if execution is not None and execution.status == Status.RETRYING:
             number, at = execution.attempt + 1, clock_text(execution.due_at)
             return f"Attempt {number} of {execution.max_attempts} follows at {at}."
-        return "Nothing needs to be done now; look at the execution to see how it went on."
+        return "No action is needed now. The page of the execution shows how it continued."
     return "Fix the cause, then retry from the dead letters."
 
 

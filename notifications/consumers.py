@@ -1,8 +1,8 @@
-"""The live socket: one per tab; says which topics of the tenant changed, never what.
+"""The live socket: one per tab; reports which topics of the tenant changed, without content.
 
 Close codes: 4401 without a valid session or ticket, also when it ends later; 4429 when the
-process has no room; 1012 when messages may have been missed; 1013 when Redis is away. After the
-last two the client connects again and, told ``hello``, reads everything anew.
+process has its most sockets; 1012 when messages may have been missed; 1013 when Redis cannot be
+reached. After the last two the client connects again and reads everything anew on ``hello``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from shared.redis_client import ConnectionFailed
 log = logging.getLogger(__name__)
 
 NO_ACCESS, NO_ROOM, MISSED, NO_REDIS = 4401, 4429, 1012, 1013
-#: Sockets of one process.
+#: The most sockets of one process.
 MOST_SOCKETS = 1000
-#: A topic is said at most so often to one socket.
+#: Shortest interval between two messages of one topic to one socket.
 SPACING_SECONDS = 0.5
-#: The right to listen is looked at again after so long, at the latest.
+#: Longest interval between checks of a socket's right to listen.
 CHECK_SECONDS = 45.0
 _LONGEST_TEXT = 1024
 
@@ -94,7 +94,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._say({"type": "pong", "version": self._version})
 
     async def live_topics(self, message: dict[str, Any]) -> None:
-        """Say which topics changed, each at most twice a second."""
+        """Send which topics changed, each at most twice a second."""
         self._version = max(self._version, message["version"])
         self._pending.update((topic, self._version) for topic in message["topics"])
         await self._flush()
@@ -104,7 +104,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self._say({"topic": "alert", **message["alert"]})
 
     async def live_lost(self, message: dict[str, Any]) -> None:
-        """End: something may have been missed, and the next socket begins anew."""
+        """Close: messages may have been missed, so the client has to read everything again."""
         await self._refuse(MISSED)
 
     async def _admit(self) -> Access | None:

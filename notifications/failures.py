@@ -1,7 +1,7 @@
-"""Turns events into failures with their causes: which alert each one belongs to.
+"""Turns events into failures with their causes, which decide the alert of each failure.
 
-Called by the alerter inside the cursor's transaction, so the work is a fixed number of queries
-per batch, however many failures it holds.
+The alerter calls it inside the cursor's transaction, so a batch costs a fixed number of queries
+for any number of failures.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SPOKEN = {
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What failures have in common that belong to one alert."""
+    """The common part of the failures of one alert."""
 
     tenant_id: UUID
     kind: str
@@ -81,7 +81,7 @@ def spoken_cause(signature: str, destination: str) -> str:
 
 
 def failures_of(events: Sequence[Recorded]) -> list[Failure]:
-    """Return the failures among the events that people hear of, in the order of the events."""
+    """Return the failures among the events that count for alerts, in the order of the events."""
     first = _first_retries([event for event in events if event.name == RETRYING])
     wanted = [event for event in events if event.name == FAILED or event.id in first]
     if not wanted:
@@ -115,7 +115,7 @@ def _failure(
     hosts: Mapping[tuple[UUID, int], str],
     names: Mapping[UUID, str],
 ) -> Failure:
-    # An execution that goes on may be past the attempt that the event is about; the attempt is not.
+    # A retried execution may be past the attempt of the event, so the attempt's own row counts.
     seen = attempt or execution
     kind = AlertKind.FIRST_FAILURE if event.name == RETRYING else AlertKind.FINAL_FAILURE
     host = hosts.get((execution["task_id"], execution["revision"]), "")
@@ -139,9 +139,9 @@ def _signature(seen: Mapping[str, Any]) -> str:
 
 
 def _first_retries(events: Sequence[Recorded]) -> set[UUID]:
-    """Return those events that are the first of their kind for their execution.
+    """Return the events that are the first retry of their execution.
 
-    The event decides and not the execution's row, which may have moved on since.
+    The events decide, because the execution's row may have changed since.
     """
     if not events:
         return set()

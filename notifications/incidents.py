@@ -1,7 +1,6 @@
 """Counts failures into alerts: one open alert per cause, each failure exactly once.
 
-The alerter calls it inside the transaction that moves its cursor: either both are there after a
-crash, or neither.
+The alerter calls it inside the transaction that moves its cursor: a crash keeps both or neither.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from django.db.models import Count
 from notifications.failures import Cause, Failure
 from notifications.models import Alert, AlertTask
 
-#: The first message waits this long, so that it already says how many failed.
+#: The first message waits this long, so that its count covers a burst.
 GATHER = timedelta(seconds=0.7)
-#: A second message about the same cause comes after this long, if there is more to tell.
+#: A digest about the same cause comes after this long, if the alert has grown.
 DIGEST_AFTER = timedelta(minutes=5)
 #: An alert without another failure for this long is over.
 QUIET_AFTER = timedelta(minutes=15)
@@ -28,7 +27,7 @@ _COUNTED = [
 
 
 def count_failures(failures: Sequence[Failure], now: datetime) -> list[Alert]:
-    """Add the failures to the open alerts of their causes, opening those that are missing."""
+    """Add the failures to the open alerts of their causes; open the missing alerts."""
     if not failures:
         return []
     by_cause: dict[Cause, list[Failure]] = defaultdict(list)
@@ -47,7 +46,7 @@ def count_failures(failures: Sequence[Failure], now: datetime) -> list[Alert]:
 
 
 def _open_alerts(by_cause: dict[Cause, list[Failure]], now: datetime) -> dict[Cause, Alert]:
-    """Return the open alert of each cause, locked: whoever closes one waits for the count."""
+    """Return the open alert of each cause, locked: a close waits until the count is committed."""
     open_ones = Alert.objects.filter(
         closed_at__isnull=True,
         tenant_id__in={cause.tenant_id for cause in by_cause},
@@ -89,7 +88,7 @@ def _new_alert(first: Failure, now: datetime) -> Alert:
 
 
 def _next_notice(alert: Alert, now: datetime) -> datetime:
-    """Return when to tell of the growth: soon the first time, then once per digest."""
+    """Return the time of the next notice: soon for the first, then one digest period apart."""
     if alert.last_notified_at is None:
         return alert.next_notice_at or now + GATHER
     return max(now, alert.last_notified_at + DIGEST_AFTER)

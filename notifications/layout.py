@@ -20,7 +20,7 @@ _TITLE_WIDTH, _BODY_WIDTH = 120, 240
 
 
 def mail_of(content: Content, to: str, message_id: str, thread: UUID) -> Mail:
-    """Return the e-mail, as plain text and as HTML without anything from elsewhere."""
+    """Return the e-mail, as plain text and as HTML without external resources."""
     context = content.context()
     host = urlsplit(conf().public_url).hostname or "localhost"
     return Mail(
@@ -56,7 +56,7 @@ def confirmation_mail(to: str, link: str, *, member: str, tenant: str) -> Mail:
 
 
 def push_of(content: Content, alert: Alert) -> PushMessage:
-    """Return the push: a title, one line, and where a click leads."""
+    """Return the push: a title, one line, and the page that a click opens."""
     return PushMessage(
         title=one_line(content.subject, _TITLE_WIDTH),
         body=one_line(content.summary, _BODY_WIDTH),

@@ -1,6 +1,6 @@
-"""How many messages a member may cause by hand: tests, and requests to confirm an address.
+"""Limits of the messages that a member may cause: tests, and requests to confirm an address.
 
-Counted in Redis; where it is away none is sent, since nothing else bounds them.
+Redis counts them. While it cannot be reached none is sent, because no other limit exists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_REQUESTS, MOST_TO_ADDRESS, REQUEST_SECONDS = 10, 3, 24 * 3600
 
 
 class TooManyMessages(QuotaExceeded):
-    """Too many messages were asked for; try again later."""
+    """The limit of messages is reached; try again later."""
 
     code = "too_many_messages"
 

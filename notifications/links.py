@@ -1,7 +1,7 @@
 """Links in messages: pages of the console, and signed ones that work without a login.
 
-A signed link names one member and what it may do; it changes nothing by being opened, only by
-the button on its page or the mail program's own unsubscribe.
+A signed link names one member and one action. Opening it changes nothing; the button on its page
+or the mail program's own unsubscribe does.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from shared.exceptions import NotFound
 
 UNSUBSCRIBE, MUTE, CONFIRM = "unsubscribe", "mute", "confirm"
 _SALT = "notifications.links"
-#: Mail is kept for long, but a link that anybody with the mail may use is not good for ever.
+#: People keep mail for long, but a link that anybody with the mail may use must expire.
 _MAX_AGE_SECONDS = 180 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class SignedLink:
-    """What a signed link stands for."""
+    """The member, and the alert if any, that a signed link names."""
 
     membership_id: int
     alert_id: UUID | None
 
 
-#: A link that lets an address be used is for the person who is waiting for it.
+#: A link that confirms an address expires soon, because a person waits for it.
 _CONFIRM_WITHIN_SECONDS = 3 * 24 * 3600
 
 
@@ -39,7 +39,7 @@ def page(path: str) -> str:
 
 
 def signed_page(action: str, membership_id: int, alert_id: UUID | None = None) -> str:
-    """Return the full address that does the action for the member without a login."""
+    """Return the full address of the page that does the action for the member without a login."""
     claims = [membership_id, alert_id.hex if alert_id else None]
     token = signing.dumps(claims, salt=f"{_SALT}.{action}")
     return page(f"/notifications/{action}/{token}")
@@ -52,7 +52,7 @@ def signed_address(membership_id: int, address: str) -> str:
 
 
 def read_token(action: str, token: str) -> SignedLink:
-    """Return what the token stands for; raise NotFound for a made-up, changed or old one."""
+    """Return the content of the token; raise NotFound for a made-up, changed or old one."""
     member, alert = _read(action, token, _MAX_AGE_SECONDS)
     return SignedLink(int(member), UUID(alert) if alert else None)
 

@@ -1,7 +1,7 @@
 """Telling consoles that something changed: topics and alerts to a tenant's sockets.
 
-Called by the live feed, the alerter and Celery tasks after their commit. A message that cannot
-be sent is counted and lost: every page reads the truth over HTTP, and a socket that was cut off
+The live feed, the alerter and Celery tasks call it after their commit. A message that cannot be
+sent is counted and lost. That does no harm: pages read their content over HTTP, and a new socket
 begins with a full refresh.
 """
 
@@ -18,7 +18,7 @@ from shared.redis_client import ConnectionFailed, client
 log = logging.getLogger(__name__)
 
 TOPICS = ("tasks", "executions", "dead_letters", "workers", "bulk_jobs", "alerts")
-#: The group of every socket, for what belongs to no tenant.
+#: The group of every socket, for topics of no tenant.
 EVERYONE = "everyone"
 
 _unsent = 0

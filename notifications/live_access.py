@@ -1,6 +1,6 @@
 """Who may listen to which tenant's live updates: members by session, programs by ticket.
 
-Asked once when a socket opens and again every while it is open, never per message.
+Checked once when a socket opens and then at intervals, never per message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tenants.models import ApiKey, Membership
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The tenant that a socket listens to, and by what right."""
+    """The tenant that a socket listens to, and the right to do so."""
 
     tenant_id: UUID
     user_id: int | None = None
@@ -44,7 +44,7 @@ def admit_by_session(user: Any, session: Any) -> Access | None:
 
 
 def admit_by_ticket(ticket: str) -> Access | None:
-    """Return the access of a ticket, which is worthless then; may raise ConnectionFailed."""
+    """Return the access of a ticket and use the ticket up; may raise ConnectionFailed."""
     holder = redeem(ticket)
     if holder is None:
         return None
@@ -53,7 +53,7 @@ def admit_by_ticket(ticket: str) -> Access | None:
 
 
 def is_still_valid(access: Access) -> bool:
-    """Say whether the right that a socket was opened by still stands."""
+    """Return whether the right by which a socket was opened is still valid."""
     if access.key_id is not None:
         key = ApiKey.objects.select_related("tenant").filter(pk=access.key_id).first()
         return (

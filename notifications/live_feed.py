@@ -1,8 +1,8 @@
 """The live feed: turns events into "these topics changed" for the consoles of each tenant.
 
 A stage of the recorder process. Counts events by tenant and name in the database, so that load
-costs it little, and sends each topic at most twice a second. What it has read is sent after the
-cursor's transaction; what is lost between the two, the next event makes up for.
+costs it little, and sends each topic at most twice a second. It sends topics after the cursor's
+transaction. A crash between the two loses them; the next event of the topic repairs that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wire import heartbeats
 CONSUMER = "live"
 #: Events per transaction.
 BATCH = 20_000
-#: A topic goes to a tenant at most so often.
+#: Shortest interval between two messages of one topic to one tenant.
 SPACING_SECONDS = 0.5
 _LOOK_SECONDS = 1.0
 _WORKERS_SECONDS = 2.0
@@ -32,7 +32,7 @@ _TOPIC_OF = {
     "bulk_job": "bulk_jobs",
     "alert": "alerts",
 }
-#: Moves of an execution that its task's row shows nothing of.
+#: Moves of an execution that do not change its task's row on the console.
 _TASK_UNTOUCHED = {
     "execution.queued",
     "execution.released",
@@ -42,7 +42,7 @@ _TASK_UNTOUCHED = {
 
 
 def topics_of(event_name: str) -> set[str]:
-    """Return what changes on the console with an event of this name."""
+    """Return the topics that an event of this name changes."""
     kind = event_name.partition(".")[0]
     topics = {_TOPIC_OF[kind]} if kind in _TOPIC_OF else set()
     if kind == "execution" and event_name not in _TASK_UNTOUCHED:
@@ -63,7 +63,7 @@ class LiveFeed:
         self._workers_at = 0.0
 
     def run_once(self) -> float:
-        """Read one batch, send what is due; return the seconds until there is more to do."""
+        """Read one batch, send the due topics; return the seconds until the next pass."""
         found: list[Mapping[tuple[UUID, str], int]] = []
         read = consume_tally(CONSUMER, BATCH, found.append)
         for tenant_id, name in (key for tally in found for key in tally):
@@ -88,14 +88,14 @@ class LiveFeed:
         return max(0.05, SPACING_SECONDS - (now - min(self._sent_at.values())))
 
     def _look_at_workers(self, now: float) -> None:
-        """Workers write no events: compare who is there with who was."""
+        """Compare the live workers with the last ones, because workers write no events."""
         if now - self._workers_at < _WORKERS_SECONDS:
             return
         self._workers_at = now
         try:
             present = tuple(sorted((one.id, one.takes_work) for one in heartbeats.workers()))
         except ConnectionFailed:
-            return  # nobody could be told either
+            return  # without Redis no message could be sent either
         if self._workers is not None and present != self._workers:
             publish_topics_to_all(["workers"])
         self._workers = present

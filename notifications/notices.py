@@ -1,7 +1,7 @@
-"""Decides when an alert is told, and writes what is owed to whom: a delivery per member.
+"""Plans notices: decides when an alert is due, and writes a delivery per member and channel.
 
-Called by the alerter after counting. One transaction moves an alert and writes its deliveries,
-so a notice is planned exactly once however many recorders run.
+The alerter calls it after counting. One transaction moves an alert and writes its deliveries, so a
+notice is planned exactly once with any number of recorders.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from notifications.models import Alert, AlertMute, Delivery
 from notifications.recipients import Recipient, kept_back, recipients_of, wants
 from tenants.models import Membership
 
-#: Alerts that one look takes; the next look follows at once while there are more.
+#: Alerts per pass; the next pass follows at once while there are more.
 _ALERTS_PER_LOOK = 200
-#: A member gets at most this many messages per channel and digest period; more come as one.
+#: Single messages of a member per channel and digest period; further ones are bundled into one.
 SINGLE_MESSAGES = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """An alert that has just been told; ``on_console`` says whether a toast belongs to it."""
+    """An alert with a new notice; ``on_console``: whether to show a toast."""
 
     alert: Alert
     on_console: bool
@@ -38,7 +38,7 @@ class Notice:
 
 @transaction.atomic
 def plan_due_notices() -> list[Notice]:
-    """Write the deliveries of every alert whose time has come; close those that are over."""
+    """Write the deliveries of every alert whose time has come; close the quiet ones."""
     now = database_now()
     due = Alert.objects.select_for_update(skip_locked=True, no_key=True)
     alerts = list(due.filter(next_notice_at__lte=now).order_by("next_notice_at")[:_ALERTS_PER_LOOK])
@@ -56,7 +56,7 @@ def plan_due_notices() -> list[Notice]:
 
 
 def seconds_until_due() -> float | None:
-    """Return the seconds until the next alert has to be looked at, or None."""
+    """Return the seconds until the next alert is due, or None."""
     found = Alert.objects.filter(next_notice_at__isnull=False).order_by("next_notice_at")
     at = found.values_list("next_notice_at", flat=True).first()
     return None if at is None else max(0.0, (at - database_now()).total_seconds())
@@ -68,9 +68,9 @@ def _has_news(alert: Alert, now: datetime) -> bool:
 
 
 def _settle(alerts: Sequence[Alert], now: datetime) -> None:
-    """Close what is quiet, and look again later at what is not; a mute keeps an alert open.
+    """Close quiet alerts and schedule the next check of the others; a mute keeps an alert open.
 
-    Were a muted alert closed, the next failure of its cause would open one that is not muted.
+    If a muted alert were closed, the next failure of its cause would open one that is not muted.
     """
     mutes = AlertMute.objects.filter(alert__in=alerts, until__gt=now).values_list("alert_id")
     muted = dict(mutes.annotate(last=Max("until")))
@@ -84,7 +84,7 @@ def _settle(alerts: Sequence[Alert], now: datetime) -> None:
 
 
 class _Planner:
-    """Writes the deliveries of one look, in memory."""
+    """Builds the deliveries of one pass in memory."""
 
     def __init__(
         self, now: datetime, alerts: Sequence[Alert], recipients: dict[UUID, list[Recipient]]
@@ -120,10 +120,10 @@ class _Planner:
             if not wants(recipient, channel, alert.kind):
                 continue
             if channel == Channel.PUSH and not recipient.has_subscription:
-                continue  # nobody asked for it; a line per failure would say nothing
+                continue  # without a browser a suppressed row per notice would tell nothing
             key = (alert.id, recipient.membership.pk, channel)
             if key in self._waiting:
-                continue  # what waits for its server will say the new count
+                continue  # the waiting message will show the new count
             if self._shown.get(key, 0) >= alert.count:
                 continue  # the last message was sent after the count had grown
             yield self._delivery(alert, recipient, channel)
@@ -140,7 +140,7 @@ class _Planner:
         if reason:
             delivery.status, delivery.reason = DeliveryStatus.SUPPRESSED, reason
         elif channel == Channel.CONSOLE:
-            # The alert's row is what the console shows, so it has arrived with this commit.
+            # The console shows the alert's row, so the notice arrives with this commit.
             delivery.status, delivery.sent_at = DeliveryStatus.SENT, self._now
             delivery.count_shown = alert.count
         else:
@@ -173,7 +173,7 @@ def _recent_messages(members: Sequence[int], now: datetime) -> Counter[tuple[int
 
 
 def _bundles(members: Sequence[int]) -> dict[tuple[int, str], datetime]:
-    """Return when the bundle that each member and channel waits for goes."""
+    """Return the time of the waiting bundle of each member and channel."""
     rows = Delivery.objects.filter(
         membership_id__in=members, bundled=True, status=DeliveryStatus.PENDING, attempt_count=0
     )

@@ -1,7 +1,7 @@
-"""The gate of WebSockets: browsers send cookies along from any page, so the page is asked for.
+"""The gate of WebSockets: checks the Origin, because browsers send cookies from any page.
 
-A foreign Origin is refused always; a missing one unless a ticket is shown, which no foreign page
-has.
+A foreign Origin is always refused. A missing one is refused without a ticket, which no foreign
+page has.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def ticket_of(scope: dict[str, Any]) -> str:
 
 
 def is_own(origin: str, host: str) -> bool:
-    """Say whether an Origin is this site's: an allowed host, on the port that was asked.
+    """Return whether an Origin is this site's: an allowed host, on the requested port.
 
     ``host`` is the request's Host header. The public URL's own origin is allowed too.
     """

@@ -1,7 +1,7 @@
 """Makes foreign text fit for messages: no control characters, no secrets, not too long.
 
-Names of tasks and answers of receivers end up in mail headers, terminals and browsers; nothing
-in them may steer those.
+Names of tasks and answers of receivers reach mail headers, terminals and browsers, and must not
+control them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _SECRET_VALUE = re.compile(
 
 
 def one_line(text: str, width: int = 200) -> str:
-    """Return the text in one printable line of at most so many characters."""
+    """Return the text in one printable line of at most ``width`` characters."""
     flat = " ".join("".join(_visible(letter) for letter in text).split())
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
 
 def excerpt(text: str, width: int = 600) -> str:
-    """Return the beginning of an answer, its lines kept, with what looks secret masked."""
+    """Return the beginning of an answer, its lines kept, with apparent secrets masked."""
     shown = "\n".join(
         "".join(_visible(letter) for letter in line).rstrip()
         for line in text[: width * 4].splitlines()

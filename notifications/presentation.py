@@ -88,7 +88,7 @@ def present_preference(preference: NotificationPreference) -> dict[str, Any]:
 
 
 def present_subscription(subscription: PushSubscription) -> dict[str, Any]:
-    """Return a browser without what would let others push to it."""
+    """Return a browser without its keys and full endpoint, with which others could push to it."""
     return {
         "id": str(subscription.id),
         "member": subscription.membership_id,

@@ -1,6 +1,6 @@
-"""Who is told of an alert by which channel, and what keeps a message back.
+"""Which members are notified of an alert by which channel, and why a message is suppressed.
 
-The same rules decide when a delivery is written and again when it is sent, since a member may
+The same rules decide when a delivery is written and again when it is sent, because a member may
 have muted or unsubscribed in between.
 """
 
@@ -25,7 +25,7 @@ from tenants.models import Membership
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """A member with what decides about telling them."""
+    """A member with the preference, browsers and mutes that decide about a message."""
 
     membership: Membership
     preference: NotificationPreference
@@ -35,7 +35,7 @@ class Recipient:
 
     @property
     def address(self) -> str:
-        """Return the address for e-mail, or nothing."""
+        """Return the address for e-mail, or ""."""
         return self.preference.effective_address
 
 
@@ -79,7 +79,7 @@ def wants(recipient: Recipient, channel: str, kind: str) -> bool:
 
 
 def kept_back(recipient: Recipient, channel: str, alert: Alert, now: datetime) -> str:
-    """Return why the member is not told by this channel now, or nothing."""
+    """Return why a message to the member by this channel is suppressed now, or ""."""
     if recipient.membership.tenant.suspended_at is not None:
         return Suppression.TENANT_SUSPENDED
     if not wants(recipient, channel, alert.kind):
@@ -98,7 +98,7 @@ def kept_back(recipient: Recipient, channel: str, alert: Alert, now: datetime) -
 
 
 def in_quiet_hours(preference: NotificationPreference, kind: str, now: datetime) -> bool:
-    """Return whether the member's clock shows a time at which this kind must wait."""
+    """Return whether the member's clock shows quiet hours for this kind."""
     start, end = preference.quiet_from, preference.quiet_to
     if start is None or end is None or start == end:
         return False

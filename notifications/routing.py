@@ -1,4 +1,4 @@
-"""The routes of WebSockets, behind the gate that asks for the page's origin."""
+"""The routes of WebSockets, behind the gate that checks the page's origin."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tickets for the live socket: a program trades its API key for one use within a minute.
 
-A key in a WebSocket's address would stand in logs; a ticket that stands there is worthless.
+A key in a WebSocket's address would appear in logs; a used ticket in a log is worthless.
 Only its hash is kept, in Redis.
 """
 
@@ -25,7 +25,7 @@ _LONGEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whom a ticket was made for: a tenant, by one of its keys."""
+    """The holder of a ticket: a tenant, by one of its keys."""
 
     tenant_id: UUID
     key_id: UUID
@@ -44,7 +44,7 @@ def issue(holder: Holder) -> tuple[str, datetime]:
 
 
 def redeem(ticket: str) -> Holder | None:
-    """Return whom the ticket was made for and make it worthless; None for any other text.
+    """Return the holder of the ticket and use it up; None for any other text.
 
     Raise ConnectionFailed when Redis is away.
     """

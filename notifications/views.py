@@ -34,24 +34,24 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     try:
         link = read_token(UNSUBSCRIBE, token)
         if request.method != "POST":
-            text = "No more e-mail about failures; console and push stay as they are."
+            text = "You will get no e-mail about failures. Console and push stay as they are."
             return _page(request, "Unsubscribe from e-mail?", text, "Unsubscribe")
         with transaction.atomic(durable=True):
             unsubscribe_email(link.membership_id, address=client_address(request))
     except NotFound as error:
         return _gone(request, error)
-    return _page(request, "Unsubscribed", "You get no more e-mail. The settings undo it.")
+    return _page(request, "Unsubscribed", "You will get no further e-mail. The settings undo it.")
 
 
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def mute(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask, and on POST keep the alert of the link from its member for an hour."""
+    """Ask, and on POST mute the alert of the link for its member for an hour."""
     try:
         link = read_token(MUTE, token)
         if request.method != "POST":
-            text = f"{_title(link)}: nothing by e-mail or push for one hour. It is still counted."
+            text = f"{_title(link)}: no e-mail or push for one hour. The alert keeps counting."
             return _page(request, "Mute this alert?", text, "Mute for 1 hour")
         if link.alert_id is None:
             raise NotFound("This link is not valid any more.")
@@ -64,14 +64,14 @@ def mute(request: HttpRequest, token: str) -> HttpResponse:
             )
     except NotFound as error:
         return _gone(request, error)
-    return _page(request, "Muted", "You hear nothing of this alert for one hour.")
+    return _page(request, "Muted", "You get no message about this alert for one hour.")
 
 
 @csrf_exempt
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask, and on POST let the member's messages go to the address of the link."""
+    """Ask, and on POST send the member's messages to the address of the link."""
     try:
         member_id, address = read_address_token(token)
         if request.method != "POST":
@@ -101,6 +101,6 @@ def _page(
 ) -> HttpResponse:
     context = {"title": title, "text": text, "button": button}
     answer = render(request, "notifications/confirm.html", context, status=status)
-    # The address is a key: it goes to no other site.
+    # The page's address contains the key, so no other site may get it as referrer.
     answer["Referrer-Policy"] = "no-referrer"
     return answer

@@ -37,7 +37,7 @@ _ADMIN = {"GET": "admin", "POST": "admin", "PATCH": "admin", "DELETE": "admin"}
 
 
 class NotificationPreferencesView(PunctualView):
-    """What the tenant's members want to hear of."""
+    """The notification preferences of the tenant's members."""
 
     scopes = _ADMIN
     seen_with = "admin"
@@ -130,7 +130,7 @@ class PushKeyView(PunctualView):
 
 
 def _known_member(tenant_id: UUID, member_id: int) -> int:
-    """Return the member's id; one that the body names in vain is a bad field, not a bad path."""
+    """Return the member's id; an unknown member is a bad field of the body, not a bad path."""
     try:
         return get_membership(tenant_id, member_id).pk
     except NotFound as error:

@@ -1,4 +1,4 @@
-"""What goes in and out of the calls about alerts and preferences."""
+"""Bodies and answers of the calls about alerts and preferences."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _events() -> StrictListField:
 
 
 class PreferenceChange(StrictSerializer):
-    """What a member wants from now on; fields left out stay."""
+    """A change of a member's preferences; fields left out stay."""
 
     member = StrictIntegerField(min_value=1)
     email_events = _events()
@@ -60,7 +60,7 @@ class PreferenceChange(StrictSerializer):
 
 
 class PreferenceSerializer(serializers.Serializer[object]):
-    """What a member wants to hear of."""
+    """A member's notification preferences."""
 
     member = serializers.IntegerField()
     user = serializers.CharField()
@@ -117,7 +117,7 @@ class PushKey(serializers.Serializer[object]):
 
 
 class MuteBody(StrictSerializer):
-    """For how long."""
+    """How long to mute the alert."""
 
     minutes = StrictIntegerField(min_value=0, max_value=MOST_MINUTES, default=60)
 

@@ -47,7 +47,7 @@ class AlertView(PunctualView):
 
     @extend_schema(operation_id="get_alert", responses=AlertDetail)
     def get(self, request: Request, alert_id: UUID) -> Response:
-        """Show an alert with its delivery log: who was told how, and who was not and why."""
+        """Show an alert with its delivery log: each notice by member, channel and outcome."""
         return Response(present_alert_detail(get_alert(self.tenant_id, alert_id)))
 
 
@@ -60,7 +60,7 @@ class MuteAlertView(PunctualView):
     @extend_schema(operation_id="mute_alert", request=MuteBody, responses=AlertDetail)
     @idempotent(required=False)
     def post(self, request: Request, alert_id: UUID) -> Response:
-        """Tell nobody of the alert for so many minutes; it goes on counting. Zero ends it."""
+        """Send no notice of the alert for `minutes`; it keeps counting. Zero ends the mute."""
         wanted = self.read_body(MuteBody)
         alert = mute_alert(self.tenant_id, alert_id, actor=self.actor, **wanted)
         return Response(present_alert_detail(alert))

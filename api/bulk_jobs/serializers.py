@@ -61,7 +61,7 @@ class _Statuses(StrictListField):
 class LetterFilter(StrictSerializer):
     """Which dead letters; an empty object means all that are open.
 
-    Open ones unless ``resolved`` is true or ``resolution`` says by which word they were resolved.
+    Open ones, unless ``resolved`` is true or ``resolution`` names the word of their resolution.
     """
 
     task = StrictUUIDField(required=False)
@@ -114,7 +114,7 @@ class _ActionBody(StrictSerializer):
         required=False,
         min_value=0,
         max_value=MAX_ITEMS,
-        help_text="Refuse (409 `scope_changed`) unless exactly so many rows match.",
+        help_text="Refuse (409 `scope_changed`) unless exactly this number of rows matches.",
     )
     rate_per_second = StrictNumberField(required=False, min_value=0.1, max_value=1000)
 
@@ -124,7 +124,7 @@ class _MakingBody(_ActionBody):
         required=False,
         min_value=1,
         max_value=MAX_ITEMS,
-        help_text="Do so many first and wait until their executions have ended.",
+        help_text="Do this many first and wait until their executions have ended.",
     )
     stop_on_failure_rate = StrictNumberField(
         required=False,
@@ -132,7 +132,7 @@ class _MakingBody(_ActionBody):
         max_value=1,
         help_text="Stop when a greater share fails; after a canary 0 unless given.",
     )
-    payload = AnyJSONField(required=False, help_text="Send this instead of the own payload.")
+    payload = AnyJSONField(required=False, help_text="Send this instead of each row's payload.")
 
 
 class LetterActionBody(_MakingBody):
@@ -174,7 +174,7 @@ class ExecutionActionBody(_MakingBody):
 
 
 class ReplayPlace(StrictSerializer):
-    """Another place for what is replayed: exactly one of the two."""
+    """Another URL or pool for the replayed executions: exactly one of the two."""
 
     url = StrictCharField(
         required=False, max_length=URL_LENGTH, help_text="The whole URL; webhooks go there."
@@ -210,7 +210,7 @@ class SampleRow(Answer):
 
 
 class BulkScope(Answer):
-    """What a job would be about."""
+    """The rows that a job would act on."""
 
     count = serializers.IntegerField()
     oldest = StrictDateTimeField(allow_null=True)
@@ -218,7 +218,7 @@ class BulkScope(Answer):
     tasks = serializers.IntegerField()
     unfit = serializers.IntegerField(
         required=False,
-        help_text="Of a replay with `into`: how many of them cannot go there and will be skipped.",
+        help_text="Of a replay with `into`: how many executions cannot go there and are skipped.",
     )
     sample = SampleRow(many=True)
 
@@ -259,7 +259,7 @@ class BulkJobResult(Answer):
 
 
 class MadeExecutions(Answer):
-    """How many of the executions that a job made are in which state; those that wait are pending.
+    """The executions that a job made, counted by state; waiting ones are pending.
 
     `gone` are past their retention. Of a large job the latest 10,000 are counted.
     """

@@ -46,12 +46,12 @@ from shared.exceptions import Forbidden
 _OPERATE = {"POST": "operate"}
 _ORDERS = {"-created_at": ("-created_at", "-id"), "created_at": ("created_at", "id")}
 _ANSWERS = {200: BulkScope, 202: BulkJobSerializer}
-#: What a key without `read` learns of a bulk job: which one, and its counts.
+#: The fields that a key without `read` gets of a bulk job: its id and its counts.
 JOB_RECEIPT = frozenset({"id", "status", "total", "done", "skipped", "failed", "remaining"})
 
 
 class _ActionsView(PunctualView):
-    """Count what an action would be about, or make the job that does it."""
+    """Count the rows that an action would cover, or make the job that does it."""
 
     scopes = _OPERATE
     receipt = JOB_RECEIPT | {"count"}
@@ -97,7 +97,7 @@ class DeadLetterActionsView(_ActionsView):
     @extend_schema(operation_id="act_on_dead_letters", request=LetterActionBody, responses=_ANSWERS)
     @idempotent(required=True)
     def post(self, request: Request) -> Response:
-        """Retry, resolve, archive or purge what matches; `dry_run` only counts (200)."""
+        """Retry, resolve, archive or purge the matching rows; `dry_run` only counts (200)."""
         return self.answer()
 
 
@@ -110,10 +110,10 @@ class TaskActionsView(_ActionsView):
     @extend_schema(operation_id="act_on_tasks", request=TaskActionBody, responses=_ANSWERS)
     @idempotent(required=True)
     def post(self, request: Request) -> Response:
-        """Pause, resume, cancel, run, delete or set what matches; `dry_run` only counts (200).
+        """Pause, resume, cancel, run, delete or set matching tasks; `dry_run` only counts (200).
 
-        `set` merges the field `set` into each task as PATCH does: what has these values already
-        is skipped (`unchanged`). `delete` and `set` need the scope `write` besides.
+        `set` merges the field `set` into each task as PATCH does. A task that has these values
+        already is skipped (`unchanged`). `delete` and `set` also need the scope `write`.
         """
         asked = request.data.get("action") if isinstance(request.data, dict) else None
         if asked in ("delete", "set") and "write" not in self.caller.scopes:
@@ -132,7 +132,7 @@ class ExecutionActionsView(_ActionsView):
     )
     @idempotent(required=True)
     def post(self, request: Request) -> Response:
-        """Cancel or retry what matches; `dry_run` only counts (200)."""
+        """Cancel or retry the matching executions; `dry_run` only counts (200)."""
         return self.answer()
 
 
@@ -150,16 +150,16 @@ class ReplayView(_ActionsView):
 
         `filter` needs `since` and `until`, or `ids`; the range counts as in lists. Without
         `status` it takes SUCCEEDED and FAILED ones. Each new execution names its original as
-        `parent_id`; originals stay as they are. Retries and replays are taken only by their ids,
-        so that a range which is replayed again does not double. Ten are made per second unless
-        `rate_per_second` says otherwise; `dry_run` only counts (200).
+        `parent_id`; originals stay as they are. Only `ids` selects retries and replays, so a second
+        replay of a range does not double them. `rate_per_second` sets how many are made per
+        second, ten by default; `dry_run` only counts (200).
 
-        The target is the task's current one, or `into`, which needs the scope `write` besides:
+        The target is the task's current one, or `into`, which also needs the scope `write`:
         `{"url": …}` for webhooks, `{"pool": …}` for all others. Their retries go there, too, and
         an edit of the task does not reach them. Secrets do not follow to another host: the task's
-        authentication, certificates, proxy and secret headers are left out, and a command that has
-        secrets is refused another pool (`secret_required`). What cannot go there (`unfit` of a
-        dry run) is skipped.
+        authentication, certificates, proxy and secret headers are left out, and a command with
+        secrets cannot go to another pool (`secret_required`). Executions that cannot go there
+        (`unfit` of a dry run) are skipped.
         """
         asked = request.data.get("into") if isinstance(request.data, dict) else None
         if asked is not None and "write" not in self.caller.scopes:
@@ -226,16 +226,16 @@ class CancelBulkJobView(PunctualView):
     )
     @idempotent(required=False)
     def post(self, request: Request, job_id: UUID) -> Response:
-        """Cancel: what is done stays done, the rest is skipped. 409 `already_final` when ended.
+        """Cancel: finished rows stay done, the rest is skipped. 409 `already_final` when ended.
 
-        What a backfill has made and what waits is CANCELLED, also when the job itself is
-        COMPLETED; what runs goes on.
+        Executions that a backfill has made and that have not started are CANCELLED, also when the
+        job itself is COMPLETED. Running executions continue.
         """
         self.read_body(EmptyBody)
         return job_answer(jobs.cancel_bulk_job(self.tenant_id, job_id, actor=self.actor))
 
 
 def job_answer(job: BulkJob) -> Response:
-    """Return 202 with a job and where it is found."""
+    """Return 202 with a job and its location."""
     headers = {"Location": f"/v1/bulk-jobs/{job.id}"}
     return Response(present_bulk_job(job), status=202, headers=headers)

@@ -45,7 +45,7 @@ def is_calendar(media_type: str | None) -> bool:
 
 
 def _charset(media_type: str) -> str:
-    """Return the encoding that the type names; nothing for UTF-8 and where it names none."""
+    """Return the encoding that the type names; "" for UTF-8 and where it names none."""
     parameters = (part.strip().lower() for part in media_type.split(";")[1:])
     names = {text[8:].strip("\"'") for text in parameters if text.startswith("charset=")}
     try:

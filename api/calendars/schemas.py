@@ -1,4 +1,4 @@
-"""What goes in and out of the calls about calendars, for the OpenAPI document.
+"""Bodies and answers of the calls about calendars, for the OpenAPI document.
 
 ``tasks.calendar_content`` reads the bodies; tests hold the two against each other.
 """
@@ -29,13 +29,13 @@ _WINDOW: Schema = {
     "properties": {"start": INSTANT, "end": INSTANT, "name": _LABEL},
     "required": ["start", "end"],
     "additionalProperties": False,
-    "description": "Nothing runs from its start on; at its end things run again.",
+    "description": "No task runs from its start on; at its end tasks run again.",
 }
 _NAME: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": NAME_LENGTH,
-    "description": "Tasks refer to it, so it stays.",
+    "description": "Tasks refer to it, so it cannot change.",
 }
 _PARTS: Schema = {
     "description": {"type": "string", "maxLength": DESCRIPTION_LENGTH},
@@ -106,7 +106,7 @@ _REPORT: Schema = {
     "skipped_count": _COUNT,
     "skipped": _remarks("Events, or days and windows of an event, that were left out, and why."),
     "notes_count": _COUNT,
-    "notes": _remarks("What was read otherwise than the file says it."),
+    "notes": _remarks("Events that were read otherwise than written, and how."),
 }
 _IMPORTED: Schema = _all(_REPORT)
 _LAST_IMPORT: Schema = {
@@ -139,7 +139,7 @@ class CalendarCreateSerializer(DocumentedSerializer):
 
 
 class CalendarEditSerializer(DocumentedSerializer):
-    """The body of editing a calendar; lists take the place of those that are there."""
+    """The body of editing a calendar; a list replaces the stored one."""
 
     json_schema = {
         "type": "object",
@@ -175,13 +175,13 @@ class CalendarImportSerializer(DocumentedSerializer):
 
 
 class ImportedDaysSerializer(DocumentedSerializer):
-    """What an import found."""
+    """The import report."""
 
     json_schema = _IMPORTED
 
 
 class CalendarImportedSerializer(serializers.Serializer[Any]):
-    """What an import found, and the calendar with it."""
+    """The import report, and the calendar after the import."""
 
     imported = ImportedDaysSerializer()
     calendar = CalendarSerializer()

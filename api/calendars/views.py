@@ -1,6 +1,6 @@
 """``/v1/calendars``: days and windows at which tasks do not run.
 
-They live here, and not in tasks, because a change takes back what is prepared.
+They live here, and not in tasks, because a change takes back prepared executions.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class CalendarView(PunctualView):
     )
     @idempotent(required=False)
     def patch(self, request: Request, calendar_id: UUID) -> Response:
-        """Change a calendar; what is left out stays, a list takes the place of the old one.
+        """Change a calendar; fields left out stay, a list replaces the stored one.
 
         Tasks that name it follow: from the answer on no instant that it now excludes starts.
         """
@@ -133,10 +133,10 @@ class ImportCalendarView(PunctualView):
         "POST": {
             "mode": choice(
                 *Mode,
-                description="Keep the days that are there, or replace them; a body of JSON may "
-                "say it itself.",
+                description="Keep the stored days, or replace them; a JSON body may name the mode "
+                "itself.",
             ),
-            "dry_run": boolean("Only answer what an import would do.", default=False),
+            "dry_run": boolean("Only report; the calendar stays as it is.", default=False),
         }
     }
 
@@ -152,9 +152,9 @@ class ImportCalendarView(PunctualView):
     def post(self, request: Request, calendar_id: UUID) -> Response:
         """Take whole-day events as dates and timed ones as windows.
 
-        Repeating events are followed from five years back to ten years ahead. An event that cannot
-        be read is left out and listed with its line, its UID and the reason; a file that is no
-        iCalendar file is 400, and nothing is changed. `dry_run` answers the calendar as it would
+        Repeating events count from five years back to ten years ahead. An event that cannot be
+        read is left out and listed with its line, its UID and the reason. A file that is no
+        iCalendar file is 400 and changes nothing. `dry_run` answers with the calendar as it would
         be and changes nothing.
         """
         raw, charset, mode = _asked(request, self.query["mode"])

@@ -93,7 +93,7 @@ class DeadLetterView(PunctualView):
     @extend_schema(operation_id="purge_dead_letter", request=None, responses={204: None})
     @idempotent(required=False)
     def delete(self, request: Request, letter_id: UUID) -> Response:
-        """Purge a dead letter with its payload; the audit log keeps that it was there."""
+        """Purge a dead letter with its payload; the audit log keeps a record of it."""
         purge_dead_letter(self.tenant_id, letter_id, actor=self.actor)
         return Response(status=204)
 

@@ -21,7 +21,7 @@ CIRCUITS = ("closed", "open", "half_open")
 
 
 class DestinationBody(StrictSerializer):
-    """What of a destination's limits is to change; what is left out stays."""
+    """A change of a destination's limits; fields left out stay."""
 
     max_in_flight = StrictIntegerField(
         required=False,
@@ -43,19 +43,19 @@ class DestinationBody(StrictSerializer):
 
 
 class DestinationSerializer(Answer):
-    """A host that webhooks call, its limits, and how it does."""
+    """A host that webhooks call, its limits, and its state."""
 
     host = serializers.CharField()
     circuit = serializers.ChoiceField(
         choices=CIRCUITS,
         allow_null=True,
-        help_text="Null, as `calls` and `failures`, while Redis cannot be asked.",
+        help_text="Null, as `calls` and `failures`, while Redis cannot be reached.",
     )
     open_until = StrictDateTimeField(allow_null=True)
     calls = serializers.IntegerField(allow_null=True, help_text="Of the last minute.")
     failures = serializers.IntegerField(
         allow_null=True,
-        help_text="Those among `calls` that speak of the host: no connection, time-outs, 5xx.",
+        help_text="The `calls` that failed because of the host: no connection, time-outs, 5xx.",
     )
     in_flight = serializers.IntegerField()
     parked = serializers.IntegerField(

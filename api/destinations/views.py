@@ -36,8 +36,8 @@ class DestinationsView(PunctualView):
                 max_length=_LONGEST_HOST,
             ),
             "limited": boolean("Only those with limits of their own, or only those without."),
-            "after": text("Go on behind this host: `next_after`.", max_length=_LONGEST_HOST),
-            "limit": integer("So many at most.", minimum=1, maximum=_MOST),
+            "after": text("Continue after this host: `next_after`.", max_length=_LONGEST_HOST),
+            "limit": integer("Hosts per page (100).", minimum=1, maximum=_MOST),
         }
     }
 
@@ -67,7 +67,7 @@ class DestinationView(PunctualView):
 
     @extend_schema(operation_id="get_destination", responses=DestinationSerializer)
     def get(self, request: Request, host: str) -> Response:
-        """Show a host: its limits, its circuit, its last minute, and what waits for it."""
+        """Show a host: its limits, its circuit, its last minute, and its waiting executions."""
         return _answer(limits.get_destination(self.tenant_id, host))
 
     @extend_schema(
@@ -79,7 +79,7 @@ class DestinationView(PunctualView):
     def patch(self, request: Request, host: str) -> Response:
         """Limit a host, or lift its limits.
 
-        It acts at once, also on work that workers hold already; what is in flight goes on.
+        The limits apply at once, also to work that workers hold already. Requests in flight go on.
         """
         changed = limits.change_limits(
             self.tenant_id,
@@ -102,7 +102,7 @@ class ResetDestinationView(PunctualView):
     )
     @idempotent(required=False)
     def post(self, request: Request, host: str) -> Response:
-        """Close the circuit by hand and forget the last minute; what waits for it goes on."""
+        """Close the circuit by hand and forget the last minute; waiting executions continue."""
         self.read_body(EmptyBody)
         return _answer(limits.reset_circuit(self.tenant_id, host, actor=self.actor))
 

@@ -23,7 +23,7 @@ _DAY_SECONDS = 86_400
 
 
 class HolderBody(StrictSerializer):
-    """What every call of a holder may carry."""
+    """The field that every call of a holder may carry."""
 
     fencing_token = StrictIntegerField(
         required=False,
@@ -33,7 +33,7 @@ class HolderBody(StrictSerializer):
 
 
 class HeartbeatBody(HolderBody):
-    """How far the job has come, and for how long it wants the lease."""
+    """The job's progress, and how long to extend the lease."""
 
     progress = AnyJSONField(
         required=False,
@@ -50,13 +50,13 @@ class HeartbeatBody(HolderBody):
 
 
 class CompleteBody(HolderBody):
-    """What came of the job."""
+    """The result of the job."""
 
     result = AnyJSONField(required=False, help_text="Up to 64 KiB.")
 
 
 class FailBody(HolderBody):
-    """What went wrong, and whether to try again."""
+    """The error, and whether to try again."""
 
     error = StrictCharField(max_length=1000)
     retry = StrictBooleanField(default=True)
@@ -77,7 +77,7 @@ class HeartbeatAnswer(Answer):
 
 
 class EndingAnswer(Answer):
-    """What the call came to."""
+    """The execution's state after the call."""
 
     id = serializers.UUIDField()
     status = serializers.ChoiceField(choices=Status.choices)

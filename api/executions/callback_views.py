@@ -1,7 +1,7 @@
-"""``/v1/executions/{id}/heartbeat|complete|fail|release``: for whoever holds the job's token.
+"""``/v1/executions/{id}/heartbeat|complete|fail|release``: for the holder of the job's token.
 
-A receiver that answered 202, or a worker that leased over the API. The token is all that they
-need, so a call that was lost can be sent again: no Idempotency-Key is asked for.
+The holder is a receiver that answered 202, or a worker that leased over the API. The token alone
+authorizes the call. A call whose answer was lost can be sent again without an Idempotency-Key.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class HeartbeatView(HolderView):
         operation_id="heartbeat_execution", request=HeartbeatBody, responses=HeartbeatAnswer
     )
     def post(self, request: Request, execution_id: UUID) -> Response:
-        """Say that the job goes on, and how far it has come.
+        """Renew the lease and report progress.
 
-        The lease is extended, never beyond `max_runtime_seconds`, nor beyond 30 s after the job
-        was to be cancelled. 409 `stale_lease` when it has ended: then stop, somebody else may
-        run it.
+        The lease never reaches beyond `max_runtime_seconds`, nor beyond 30 s after the request to
+        cancel the job. 409 `stale_lease` when the lease has ended: stop then, another program may
+        be running the job.
         """
         body, token = self.read(HeartbeatBody)
         with transaction.atomic(durable=True):
@@ -79,10 +79,10 @@ class CompleteView(HolderView):
 
     @extend_schema(operation_id="complete_execution", request=CompleteBody, responses=EndingAnswer)
     def post(self, request: Request, execution_id: UUID) -> Response:
-        """End the job with success, also when it was to be cancelled.
+        """End the job with success, also after a request to cancel it.
 
-        The same token and result again: the same answer. 409 `stale_lease` when the lease is over,
-        also after an end with another result or with a failure.
+        A repeated call with the same token and result gets the same answer. 409 `stale_lease` when
+        the lease is over, also after an end with another result or with a failure.
         """
         body, token = self.read(CompleteBody)
         with transaction.atomic(durable=True):
@@ -96,10 +96,11 @@ class FailView(HolderView):
 
     @extend_schema(operation_id="fail_execution", request=FailBody, responses=EndingAnswer)
     def post(self, request: Request, execution_id: UUID) -> Response:
-        """End the attempt with failure: RETRYING, or FAILED when none is left or wanted.
+        """End the attempt with failure: RETRYING, or FAILED when no retry is left or wanted.
 
-        A job that was to be cancelled is CANCELLED. The same token and body again: the same answer.
-        409 `stale_lease` when the lease is over, also after an end with another error or success.
+        After a request to cancel it the job is CANCELLED. A repeated call with the same token and
+        body gets the same answer. 409 `stale_lease` when the lease is over, also after an end with
+        another error or with success.
         """
         body, token = self.read(FailBody)
         failure = Failure(body["error"], body["retry"], body.get("retry_delay_seconds"))
@@ -116,7 +117,7 @@ class ReleaseView(HolderView):
     def post(self, request: Request, execution_id: UUID) -> Response:
         """Hand leased work back unstarted: PENDING again, no attempt used.
 
-        409 `already_started` once it has sent a heartbeat, `stale_lease` when the lease is over.
+        409 `already_started` after its first heartbeat, `stale_lease` when the lease is over.
         """
         _, token = self.read(HolderBody)
         with transaction.atomic(durable=True):

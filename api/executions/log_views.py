@@ -1,4 +1,4 @@
-"""``/v1/executions/{id}/log``: what a handler or a command wrote. Needs ``read``."""
+"""``/v1/executions/{id}/log``: the captured log of a handler or a command. Needs ``read``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXT = "text/plain"
 
 
 class ExecutionLogView(PunctualView):
-    """What an attempt wrote."""
+    """The captured log of an attempt."""
 
     # JSON, too: callers of the other calls need no other header here.
     served_as = (_TEXT, JSON)

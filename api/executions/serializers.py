@@ -1,6 +1,6 @@
 """Bodies and answers of the calls about executions and dead letters.
 
-Those that end in ``Body`` judge what comes in; the others only describe answers, which
+Serializers named ``…Body`` validate bodies. The others only describe answers, which
 ``insight.presentation.execution`` and its siblings make.
 """
 
@@ -39,11 +39,11 @@ class AnyJSONField(StrictJSONField):
 
 
 class EmptyBody(StrictSerializer):
-    """Nothing, or an empty object."""
+    """No body, or an empty object."""
 
 
 class RetryBody(StrictSerializer):
-    """What a retry sends instead; left out, it sends the same again. Null is a payload."""
+    """The payload of a retry; left out, it sends the same again. Null is a payload."""
 
     payload = AnyJSONField(required=False)
 
@@ -66,7 +66,7 @@ class ArchiveBody(StrictSerializer):
 
 
 class ExecutionError(Answer):
-    """What went wrong, by a stable code."""
+    """An error, by a stable code."""
 
     code = serializers.CharField()
     message = serializers.CharField(allow_blank=True)
@@ -134,7 +134,7 @@ def _missing() -> serializers.CharField:
 
 
 class WaitingFor(Answer):
-    """What an execution waits for, until when as far as known, and a sentence."""
+    """Why an execution waits, until when if that is known, and a sentence about it."""
 
     what = serializers.ChoiceField(choices=WAITS_FOR)
     until = StrictDateTimeField(allow_null=True)
@@ -172,14 +172,14 @@ class ExecutionSerializer(Answer):
 
 
 class PlaceOfReplay(Answer):
-    """Where a replay sent it: one of the two."""
+    """The URL or pool that a replay sent it to: one of the two."""
 
     url = serializers.CharField(required=False)
     pool = serializers.CharField(required=False)
 
 
 class ExecutionDetail(ExecutionSerializer):
-    """An execution with its attempts and what was sent and captured."""
+    """An execution with its attempts, its request and the captured answer."""
 
     attempts = AttemptSerializer(many=True)
     request = SentRequestWithBody(allow_null=True)
@@ -191,7 +191,7 @@ class ExecutionDetail(ExecutionSerializer):
     )
     waiting_for = WaitingFor(allow_null=True)
     lease_expires_at = StrictDateTimeField(
-        allow_null=True, help_text="Until when its holder has it; null when nobody does."
+        allow_null=True, help_text="When its holder's lease ends; null without a holder."
     )
     missing = _missing()
 
@@ -218,13 +218,13 @@ class DeadLetterSerializer(Answer):
 
 
 class PayloadEdit(Answer):
-    """What a retry sent instead of the letter's payload."""
+    """The payload that a retry sent instead of the letter's."""
 
     payload = AnyJSONField()
 
 
 class DeadLetterDetail(DeadLetterSerializer):
-    """A dead letter with what each attempt sent and got."""
+    """A dead letter with the request and the answer of each attempt."""
 
     attempts = AttemptSerializer(many=True)
     edit = PayloadEdit(allow_null=True)

@@ -1,8 +1,8 @@
-"""The execution's own token at the REST edge: ``X-Execution-Token``, and nothing else.
+"""The execution's own token at the REST edge: ``X-Execution-Token``, and no other credential.
 
 It proves that its bearer was handed this one execution under one fencing token. A token of another
-execution, or of another installation, is refused as one that was never made: 401, whatever there
-is.
+execution or of another installation gets the same 401 as a made-up one, whether the execution
+exists or not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whoever was handed the execution under this fencing token."""
+    """The program that was handed the execution under this fencing token."""
 
     fencing_token: int
     is_authenticated: bool = True
@@ -34,7 +34,7 @@ class ExecutionTokenAuthentication(BaseAuthentication):
     """Verify the token for the execution that the URL names."""
 
     def authenticate(self, request: Request) -> tuple[Holder, None]:
-        """Return the holder as user; raise AuthenticationFailed for everybody else."""
+        """Return the holder as user; raise AuthenticationFailed for every other caller."""
         token = request.META.get("HTTP_X_EXECUTION_TOKEN", "").strip()
         execution_id = str(request.parser_context["kwargs"]["execution_id"])
         if not 0 < len(token) <= _MAX_LENGTH or not token.isascii():
@@ -50,7 +50,7 @@ class ExecutionTokenAuthentication(BaseAuthentication):
 
 
 class HoldsToken(BasePermission):
-    """Let the holder pass; who it is was decided by its token."""
+    """Let the holder pass; authentication has verified its token."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         """Return whether a token was verified."""

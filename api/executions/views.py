@@ -40,7 +40,7 @@ _ORDERS = {
     "-due_at": ("-due_at", "-id"),
     "due_at": ("due_at", "id"),
 }
-#: What every list of executions may be filtered by.
+#: The filters of every list of executions.
 EXECUTION_FILTERS = {
     "status": choices(*Status.values, description="One or more states."),
     "since": instant("Occurrences from this time on."),
@@ -107,10 +107,10 @@ class CancelExecutionView(PunctualView):
     )
     @idempotent(required=False)
     def post(self, request: Request, execution_id: UUID) -> Response:
-        """Cancel: what has not started never starts, a request in flight is aborted within 5 s.
+        """Cancel: work that has not started never starts, a request in flight ends within 5 s.
 
-        A job that goes on at its receiver, or with a worker that leased it, hears of it with its
-        next heartbeat and has 30 s from now; then it is CANCELLED.
+        The holder of a job, a receiver that answered 202 or a worker that leased it, learns of it
+        with its next heartbeat. The job has 30 s from now; then it is CANCELLED.
 
         409 `already_final` when it has ended.
         """
@@ -141,7 +141,7 @@ def list_executions(
     query: dict[str, Any],
     order: tuple[str, ...] = ("-id",),
 ) -> dict[str, Any]:
-    """Return one page of a tenant's executions, of those that the query leaves.
+    """Return one page of the tenant's executions that match the query.
 
     A search by text is not counted unless asked by page.
     """
@@ -164,7 +164,7 @@ def override_of(body: dict[str, Any]) -> Override | None:
 
 
 def accepted(execution: Execution) -> Response:
-    """Return 202 with an execution and where it is found."""
+    """Return 202 with an execution and its location."""
     location = f"/v1/executions/{execution.id}"
     shown = present_executions([execution])[0]
     return Response(shown, status=202, headers={"Location": location})

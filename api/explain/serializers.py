@@ -18,7 +18,7 @@ class CheckSerializer(Answer):
     check = serializers.ChoiceField(choices=CHECKS)
     ok = serializers.BooleanField(allow_null=True)
     not_yet = serializers.BooleanField(
-        help_text="Whether it only waits for a time that comes by itself; `ok` is then null."
+        help_text="Whether it only waits for a time that will come; `ok` is then null."
     )
     evidence = serializers.CharField()
     fix = serializers.CharField(allow_null=True, help_text="What can be done.")

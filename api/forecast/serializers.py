@@ -1,4 +1,4 @@
-"""Bodies and answers of the forecast, of spreading what meets, and of an edit's preview."""
+"""Bodies and answers of the forecast, of spreading a minute's starts, and of an edit's preview."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class SpreadBody(StrictSerializer):
         required=False,
         min_value=0,
         max_value=MOST_TASKS,
-        help_text="Refuse (409 `scope_changed`) unless exactly so many tasks would be changed.",
+        help_text="Refuse (409 `scope_changed`) unless exactly this number of tasks would change.",
     )
     dry_run = StrictBooleanField(
         default=False, help_text="Only count: 200 with the plan, and nothing changes."
@@ -96,7 +96,7 @@ class SpreadBody(StrictSerializer):
 
 
 class SpreadPlan(Answer):
-    """What spreading a minute would change."""
+    """The changes that spreading a minute would make."""
 
     at = StrictDateTimeField()
     tasks = serializers.IntegerField(help_text="Tasks that would get the jitter.")
@@ -130,14 +130,14 @@ class BusiestMinute(Answer):
 
 
 class EditPreview(Answer):
-    """What an edit would change of a task's instants."""
+    """The changes that an edit would make to a task's instants."""
 
     text = serializers.CharField()
     text_before = serializers.CharField()
     occurrences = ComparedOccurrence(many=True, help_text="The next 100.")
     removed = serializers.ListField(
         child=StrictDateTimeField(),
-        help_text="Of the old next 100 those that are no more, up to the last one above.",
+        help_text="Instants of the old next 100 that the edit drops, up to the last one above.",
     )
     runs_per_day = RunsPerDay()
     busiest_minute = BusiestMinute(

@@ -29,7 +29,7 @@ from shared.exceptions import FieldError, InvalidInput
 from tasks.limits import LABEL_KEY_LENGTH, LABEL_VALUE_LENGTH
 
 _RESOLUTIONS = ("minute", "hour")
-#: A forecast may begin a little back, lest a clock that is behind be refused, or a year ahead.
+#: A forecast may begin a little in the past, for callers whose clock is behind, or a year ahead.
 _BACK, _AHEAD = timedelta(hours=1), timedelta(days=366)
 
 
@@ -69,7 +69,7 @@ class ForecastView(PunctualView):
 
 
 class SpreadView(PunctualView):
-    """Spread what meets in a minute."""
+    """Spread the starts of a minute."""
 
     scopes = {"POST": "write"}
     receipt = JOB_RECEIPT | {"tasks", "left_out", "limited"}
@@ -98,7 +98,7 @@ class SpreadView(PunctualView):
 
 
 class PreviewEditView(PunctualView):
-    """What an edit would change."""
+    """The changes that an edit would make."""
 
     versioned = frozenset({"POST"})
     scopes = {"POST": "read"}
@@ -107,7 +107,7 @@ class PreviewEditView(PunctualView):
     def post(self, request: Request, task_id: UUID) -> Response:
         """Compare the task's next instants with those after an edit; changes nothing.
 
-        The body is that of an edit, and refused where that would be.
+        The body is that of an edit and is refused for the same reasons.
         """
         shown = preview_edit(
             self.tenant_id,

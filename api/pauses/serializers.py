@@ -21,7 +21,7 @@ _LONGEST_VALUE = 520
 
 
 class PauseCreateBody(PauseBody):
-    """What a standing pause covers, until when, why, and what becomes of what fell into it."""
+    """What a standing pause covers, until when, why, and how its missed instants run."""
 
     scope = StrictChoiceField(choices=PauseScope.values)
     value = StrictCharField(
@@ -63,7 +63,7 @@ class HeldTask(Answer):
 
 
 class PauseReach(Answer):
-    """What a pause would hold now."""
+    """The tasks that a pause would hold now."""
 
     scope = serializers.ChoiceField(choices=PauseScope.values)
     value = serializers.CharField(allow_blank=True)

@@ -60,8 +60,9 @@ class PausesView(PunctualView):
     def post(self, request: Request) -> Response:
         """Create a standing pause; `dry_run` only counts (200).
 
-        From the answer on nothing that it covers starts, nor anything that comes under it later;
-        what runs goes on. 409 `already_paused` for an open pause of the same scope and value.
+        From the answer on no task that it covers starts, also none that comes under it later.
+        Running executions continue. 409 `already_paused` for an open pause of the same scope and
+        value.
         """
         body = self.read_body(PauseCreateBody)
         dry_run = body.pop("dry_run")
@@ -93,7 +94,7 @@ class EndPauseView(PunctualView):
     @extend_schema(operation_id="end_pause", request=EmptyBody, responses=PauseSerializer)
     @idempotent(required=True)
     def post(self, request: Request, pause_id: UUID) -> Response:
-        """End a pause: its tasks resume by its `on_resume`, or go under another that covers them.
+        """End a pause: its tasks resume by its `on_resume`, unless another pause covers them.
 
         409 `already_ended`.
         """

@@ -1,9 +1,9 @@
 """Waiting for work without a thread or a connection to the database: the long poll of leases.
 
-An ASGI application around Django's. A lease is an ordinary call; when it finds nothing and its body
-says that it waits, the view says so on the request's scope, and the caller waits here. One look for
-all who wait in this process, four times a second, finds out who could lease now; those calls are
-then made again, with all their checks. Whoever leaves while waiting is given nothing.
+An ASGI application around Django's. A lease is an ordinary call. When it finds no work and its body
+asks to wait, the view notes that on the request's scope, and the caller waits here. Four times a
+second one query for all waiting callers of this process finds the ones that could lease now. Their
+calls are then made again, with all their checks. A caller that leaves while waiting gets no lease.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from executions.external import pull_leases
 
 log = logging.getLogger("executions.api.long_poll")
 
-#: Of all that wait in this process, how often the ledger is asked.
+#: Interval between the queries for all waiting callers of this process.
 LOOK_SECONDS = 0.25
-#: After the database has failed to answer.
+#: Interval after the database has failed to answer.
 _AWAY_SECONDS = 1.0
-#: More than this wait nowhere: who comes then is answered at once.
+#: The most callers that wait in a process; further ones are answered at once.
 MOST_WAITING = 10_000
 #: A lease's body is small; a larger one is Django's to refuse.
 MAX_BODY_BYTES = 64 * 1024
@@ -54,7 +54,7 @@ class Wait(NamedTuple):
 
 
 def ask_to_wait(request: Request, wait: Wait) -> None:
-    """Say that the caller waits; where nobody waits for it, it is answered at once."""
+    """Note on the scope that the caller waits; without LongPoll around, it is answered at once."""
     scope = getattr(request._request, "scope", {})
     if wait.seconds > 0 and _ASKED in scope:
         scope[_ASKED].append(wait)
@@ -62,7 +62,7 @@ def ask_to_wait(request: Request, wait: Wait) -> None:
 
 @dataclass(slots=True)
 class WaitingRoom:
-    """Those who wait in this process, by what they wait for; all on one event loop."""
+    """The waiting callers of this process by tenant, pool and labels; all on one event loop."""
 
     look: Look
     look_seconds: float = LOOK_SECONDS
@@ -74,7 +74,7 @@ class WaitingRoom:
         return sum(len(queue) for queue in self._groups.values())
 
     def enter(self, wait: Wait) -> asyncio.Future[bool]:
-        """Return what is done once the caller could lease; who stops waiting cancels it."""
+        """Return a future, done once the caller could lease; a caller that leaves cancels it."""
         woken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if self.closed or len(self) >= MOST_WAITING:
             woken.cancel()
@@ -86,7 +86,7 @@ class WaitingRoom:
         return woken
 
     def close(self) -> None:
-        """Let nobody wait any more: the process stops."""
+        """End every wait and begin no new one: the process stops."""
         self.closed = True
         for queue in self._groups.values():
             for woken, _ in queue:
@@ -104,7 +104,7 @@ class WaitingRoom:
             try:
                 found = await database_sync_to_async(self.look)(asked)
             except DatabaseError as error:
-                # Who waits is answered when its time is over; the call then says what is wrong.
+                # The callers wait on, and get their empty answer when their time is over.
                 log.warning("waiting_without_database", extra={"reason": type(error).__name__})
                 found, pause = {}, _AWAY_SECONDS
             for number, count in found.items():
@@ -121,7 +121,7 @@ class WaitingRoom:
         return bool(self._groups)
 
     def _wake(self, group: Group, count: int) -> None:
-        """Wake as many of a group as the work suffices for, who came first first."""
+        """Wake as many callers of a group as the work suffices for, in the order of arrival."""
         queue = self._groups.get(group, deque())
         while queue and count > 0:
             woken, most = queue.popleft()
@@ -130,19 +130,19 @@ class WaitingRoom:
                 count -= most
 
 
-#: Of this process.
+#: The waiting callers of this process.
 ROOM = WaitingRoom(pull_leases.ready)
 
 
 class LongPoll:
-    """Wrap an ASGI application; only calls for a lease are looked at."""
+    """Wrap an ASGI application; all calls but leases pass through unchanged."""
 
     def __init__(self, application: Application, room: WaitingRoom = ROOM) -> None:
         self._application = application
         self._room = room
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Hand a call on; hand one that waits on again when there may be work for it."""
+        """Pass a call on; repeat a waiting lease when there may be work for it."""
         if not _is_lease(scope):
             await self._application(scope, receive, send)
             return
@@ -161,7 +161,7 @@ class LongPoll:
     async def _answer(
         self, scope: Message, body: list[Message], gone: asyncio.Future[None]
     ) -> list[Message]:
-        """Return the answer to be sent; nothing to a caller who has left."""
+        """Return the answer to be sent; an empty list for a caller that has left."""
         ends_at: float | None = None
         loop = asyncio.get_running_loop()
         while True:
@@ -194,7 +194,7 @@ def _is_lease(scope: Message) -> bool:
 
 
 async def _read(receive: Receive) -> tuple[list[Message], bool]:
-    """Return what arrived, and whether it is a whole body of the size that a lease may have."""
+    """Return the messages that arrived, and whether they are a whole body of a lease's size."""
     body: list[Message] = []
     size = 0
     while True:
@@ -215,7 +215,7 @@ async def _until_gone(receive: Receive) -> None:
 
 
 def _replayed(body: list[Message]) -> Receive:
-    """Give the body again; then nothing, since a call that has begun is not to be broken off."""
+    """Return a receive that gives the body again, then blocks: a begun call is never aborted."""
     left = iter(body)
 
     async def receive() -> Message:

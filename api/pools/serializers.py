@@ -50,7 +50,7 @@ class LeaseBody(StrictSerializer):
     """What a worker wants."""
 
     worker = StrictCharField(
-        max_length=_LONGEST_NAME, help_text="A name of its own; it is shown with what it runs."
+        max_length=_LONGEST_NAME, help_text="A name of its own; shown with its executions."
     )
     max = StrictIntegerField(default=10, min_value=1, max_value=MOST_LEASES)
     lease_seconds = StrictNumberField(
@@ -63,7 +63,7 @@ class LeaseBody(StrictSerializer):
         default=0,
         min_value=0,
         max_value=20,
-        help_text="Without work the answer comes after so long; as soon as there is some, at once.",
+        help_text="How long to wait for work; the answer comes as soon as there is some.",
     )
     labels = LabelsField(
         default=dict, help_text="Only work whose target's `requires` are among these is leased."
@@ -98,7 +98,7 @@ class LeaseBody(StrictSerializer):
 
 
 class LeaseSerializer(Answer):
-    """An execution that the worker was handed, and the token with which it is to be ended."""
+    """An execution that the worker has leased, and the token that ends it."""
 
     execution = ExecutionSerializer()
     handler = serializers.CharField(allow_blank=True)
@@ -112,13 +112,13 @@ class LeaseSerializer(Answer):
 
 
 class LeasesAnswer(Answer):
-    """What was leased; nothing is no error."""
+    """The leases; an empty list is no error."""
 
     leases = LeaseSerializer(many=True)
 
 
 class PoolBody(StrictSerializer):
-    """What of a pool is to change."""
+    """A change of a pool."""
 
     paused = StrictBooleanField(required=False)
     max_in_flight = StrictIntegerField(
@@ -131,7 +131,7 @@ class PoolBody(StrictSerializer):
 
 
 class PoolSerializer(Answer):
-    """A pool: its settings, what is due and waits in it, and who serves it."""
+    """A pool: its settings, its due and waiting work, and its workers."""
 
     name = serializers.CharField()
     paused = serializers.BooleanField()
@@ -140,7 +140,7 @@ class PoolSerializer(Answer):
     oldest_due_at = StrictDateTimeField(allow_null=True)
     in_flight = serializers.IntegerField()
     live_workers = serializers.IntegerField(
-        allow_null=True, help_text="Null while Redis, which knows them, cannot be asked."
+        allow_null=True, help_text="Null while Redis, which knows them, cannot be reached."
     )
     version = serializers.IntegerField()
     created_at = StrictDateTimeField()

@@ -1,4 +1,4 @@
-"""``/v1/pools``: workers outside lease from them; people look at them, pause and limit them.
+"""``/v1/pools``: pull workers lease from them; people watch, pause and limit them.
 
 Reading needs ``read``, leasing ``worker``, changing ``operate``.
 """
@@ -43,15 +43,15 @@ class PoolView(PunctualView):
 
     @extend_schema(operation_id="get_pool", responses=Pool)
     def get(self, request: Request, pool: str) -> Response:
-        """Show a pool: what is due and waits in it, what is leased, who serves it."""
+        """Show a pool: its due and waiting work, its leases and its workers."""
         return Response(present_pool(pools.get_pool(self.tenant_id, pool)))
 
     @extend_schema(operation_id="change_pool", request=PoolBody, responses=Pool)
     @idempotent(required=False)
     def patch(self, request: Request, pool: str) -> Response:
-        """Pause a pool, let it go, or limit it; one that is not there is made.
+        """Pause, resume or limit a pool; a missing pool is created.
 
-        From the answer on nothing is leased from a paused pool; what is leased goes on.
+        From the answer on no worker leases from a paused pool. Leased executions continue.
         """
         changed = pools.change_pool(
             self.tenant_id,
@@ -71,7 +71,7 @@ class PoolView(PunctualView):
 
 
 class LeaseView(PunctualView):
-    """Work for a worker outside."""
+    """Work for a pull worker."""
 
     scopes = {"POST": "worker"}
     seen_with = "worker"
@@ -79,10 +79,10 @@ class LeaseView(PunctualView):
 
     @extend_schema(operation_id="lease_executions", request=LeaseBody, responses=LeasesAnswer)
     def post(self, request: Request, pool: str) -> Response:
-        """Lease due work of a pool, up to `max`; wait for some as long as asked.
+        """Lease up to `max` due executions of a pool; wait up to `wait_seconds` for the first.
 
-        Urgent work first, then what has been due longest. An answer that is lost is lost with its
-        leases: they come back when they expire. A pool that is not there is made.
+        Work comes by priority, then by how long it has been due. When an answer is lost, its
+        executions are leased again after their leases have expired. A missing pool is created.
         """
         body = self.read_body(LeaseBody)
         ask = Ask(

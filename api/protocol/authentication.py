@@ -1,4 +1,4 @@
-"""What the REST edge knows about a caller, whatever proved it; no models here.
+"""The REST edge's record of a caller, for every kind of credential; no models here.
 
 Authentication classes (``api.tenants.authentication``) put :class:`Credentials` on
 ``request.auth``; permissions and views read only this.

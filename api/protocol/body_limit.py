@@ -1,4 +1,4 @@
-"""The outermost wall, as an ASGI application: bodies that are endless or never end.
+"""The outermost ASGI application: refuses bodies that are too large or arrive too slowly.
 
 Django writes a whole body to disk before any view can judge it, so size (413) and time (408)
 are bounded here, while it arrives. ``scheduler_site.asgi`` wraps Django's application in it.

@@ -97,7 +97,7 @@ class MayReadDocument(BasePermission):
         return True
 
 
-#: What renders the document, by type; the one for callers that take any comes first.
+#: The document's renderers by media type; the first is for callers that accept any.
 _RENDERERS: dict[str, type[Any]] = {
     renderer.media_type: renderer
     for renderer in (
@@ -112,7 +112,7 @@ _PAGE, _SCRIPT = "text/html", "application/javascript"
 
 
 def _renderer_for(request: Request) -> Any:
-    """Return what renders the format that the query names, or else the one that Accept prefers."""
+    """Return the renderer of the format that the query names, or else of Accept's preference."""
     named = request.query_params.get("format", "")
     if named in _FORMATS:
         return _FORMATS[named]()

@@ -1,6 +1,6 @@
 """The two outer layers of every request: its trace, and errors as problem+json.
 
-``TraceMiddleware`` stands outermost, ``ProblemMiddleware`` outside of all that may fail.
+``TraceMiddleware`` is the outermost, ``ProblemMiddleware`` wraps every layer that may fail.
 Sessions, CSRF and pages keep Django's own error pages; the API never shows one.
 """
 
@@ -46,7 +46,7 @@ class TraceMiddleware:
         request.trace = trace  # type: ignore[attr-defined]  # read by actor_of
         request.trace_id = trace.trace_id  # type: ignore[attr-defined]  # read by trace_id_of
         request.traceparent = trace.traceparent  # type: ignore[attr-defined]  # handed on by services
-        # Threads are used again: nothing of an earlier request may show on this one's lines.
+        # A thread serves many requests: this one's lines must not show values of an earlier one.
         structlog.contextvars.clear_contextvars()
         with structlog.contextvars.bound_contextvars(trace_id=trace.trace_id):
             response = self.get_response(request)
@@ -76,7 +76,7 @@ class ProblemMiddleware:
         return answer
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponseBase | None:
-        """Answer what a plain Django view raised; leave pages to Django."""
+        """Answer an exception of a plain Django view; leave pages to Django."""
         if not _is_of_a_program(request):
             return None
         problem = problem_of(error)
@@ -101,9 +101,9 @@ def _problem_instead(request: HttpRequest, response: HttpResponseBase) -> Proble
 
 
 def _without_prefix(request: HttpRequest) -> str | None:
-    """Return the path that was meant by a program's call to the API without its prefix.
+    """Return the path that a program meant by a call to the API without its prefix.
 
-    The console has many of these paths too: it would ask for a sign-in, or for its form token.
+    The console has many of these paths too, and would ask for a sign-in or for its form token.
     """
     if paths.is_api(request.path) or not _is_of_a_program(request):
         return None
@@ -114,7 +114,7 @@ def _without_prefix(request: HttpRequest) -> str | None:
 
 
 def _is_of_a_program(request: HttpRequest) -> bool:
-    """Return whether a program asks, which reads problems and no pages."""
+    """Return whether the caller is a program, which reads problems and no pages."""
     if paths.is_api(request.path) or bearer_token(request) is not None:
         return True
     accept = request.META.get("HTTP_ACCEPT", "").lower()

@@ -46,9 +46,9 @@ def paginate(
     """Return ``{key: [...], "pagination": {...}}`` for the list parameters of the query.
 
     ``order`` names non-null columns, the last one unique, each with ``-`` for descending.
-    ``counted`` says whether the first page of a list is counted without being asked by ``page``.
-    ``parts`` are rows that make up ``rows`` together, where each is found by an index of its own
-    and all at once are not; they may overlap.
+    ``counted``: whether the first page of a list has a total although no ``page`` asks for it.
+    ``parts`` together hold the same rows as ``rows``, for lists in which an index serves each
+    part but none serves all rows at once. They may overlap.
     """
     limit = query["limit"] or DEFAULT_LIMIT
     page, cursor = query["page"], query["cursor"]
@@ -77,13 +77,13 @@ def paginate(
 def _slice(
     ordered: Sequence[QuerySet[Any]], order: Sequence[str], start: int, stop: int
 ) -> list[Any]:
-    """Return a slice of all parts together; each row once, whatever parts it is in."""
+    """Return a slice of all parts together; a row in several parts comes once."""
     if len(ordered) == 1:
         return list(ordered[0][start:stop])
     found: list[Any] = []
     for part in ordered:
         if len(found) == stop:
-            # Of the other parts only what comes before these: the rest need not be looked for.
+            # Of the other parts only rows up to the last one found can be in the slice.
             name = order[0].lstrip("-")
             before = "gte" if order[0].startswith("-") else "lte"
             part = part.filter(**{f"{name}__{before}": getattr(found[-1], name)})

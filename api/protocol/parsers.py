@@ -1,4 +1,4 @@
-"""Request bodies as strict JSON: what PostgreSQL, Python or a later reader would choke on is 400.
+"""Request bodies as strict JSON: text that PostgreSQL, Python or a later reader cannot hold is 400.
 
 ``shared.strict_json`` judges the text, as at every other door.
 """

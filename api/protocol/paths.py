@@ -1,7 +1,7 @@
-"""The path of the API that was most likely meant by a call to one that there is not.
+"""Find the path of the API that a call to an unknown path most likely meant.
 
-Asked after a 404, and before a page is asked for that a program has not meant: without ``/v1``
-the paths of the API and those of the console are alike.
+Used after a 404, and before a program gets a page of the console that it has not meant: without
+``/v1`` the API and the console have the same paths.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ PREFIX = "/v1"
 _SLASHES = re.compile("/{2,}")
 _ID = re.compile(r"[0-9a-fA-F-]{32,36}|\d+")
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-#: A longer path is no slip of the pen.
+#: A longer path is no typing mistake.
 _LONGEST = 300
-#: How much alike two paths are that are taken for one, from 0 to 1.
+#: From this similarity on, from 0 to 1, one path counts as a misspelling of the other.
 _ALIKE = 0.85
 
 
 def is_api(path: str) -> bool:
-    """Return whether a path lies in the API, be there such a resource or not."""
+    """Return whether a path lies in the API, with or without such a resource."""
     return path == PREFIX or path.startswith(PREFIX + "/")
 
 
@@ -37,7 +37,7 @@ def meant_by(path: str) -> str | None:
 
 
 def hint_for(path: str) -> str:
-    """Return the sentences that say what to call instead of a path that the API does not have."""
+    """Return a sentence that names the path to call instead of an unknown one."""
     meant = meant_by(path) or _nearest(path)
     return f"Did you mean {meant}?" if meant else "GET /v1/schema/ describes every path."
 

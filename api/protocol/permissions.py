@@ -15,8 +15,8 @@ from shared.exceptions import Forbidden
 class HasScope(BasePermission):
     """Let a key pass that has the scope which the view asks of the method.
 
-    The view says so in ``scopes = {"GET": "read", "POST": "operate"}``; unsaid, safe methods
-    need ``read`` and others ``write``. None lets any valid key pass.
+    The view states them in ``scopes = {"GET": "read", "POST": "operate"}``. By default safe
+    methods need ``read`` and others ``write``. None lets any valid key pass.
     """
 
     def has_permission(self, request: Request, view: Any) -> bool:

@@ -1,8 +1,8 @@
 """Every error as ``application/problem+json`` (RFC 9457), from wherever it was raised.
 
 ``handle_exception`` is REST framework's handler; ``ProblemMiddleware`` calls ``respond`` for
-what happens outside of it. An answer never shows a traceback, SQL, a path or a class name;
-what is unexpected is logged in full under the trace id that the answer carries.
+errors outside of it. An answer never shows a traceback, SQL, a path or a class name. An unexpected
+error is logged in full under the trace id that the answer carries.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Problem:
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response:
-    """Answer whatever a view raised."""
+    """Answer an exception that a view raised."""
     request = context.get("request")
     problem = problem_of(error)
     log_unexpected(error, problem, request)
@@ -127,14 +127,14 @@ def problem_of_status(status: int) -> Problem:
 
 
 def unknown_path(hint: str) -> Problem:
-    """Return the problem for a path that the API does not have; ``hint`` says what there is."""
+    """Return the problem for an unknown path of the API; ``hint`` names a known one."""
     return Problem(404, _CODES[404], f"The API has no such path. {hint}")
 
 
 def log_unexpected(
     error: BaseException, problem: Problem, request: HttpRequest | Request | None
 ) -> None:
-    """Log what an operator must see: servers away, errors of the database, bugs."""
+    """Log errors that an operator must see: unreachable servers, database errors, bugs."""
     path = getattr(request, "path", "")
     if problem.status == 503:
         logger.warning("dependency unavailable", path=path, error=type(error).__name__)

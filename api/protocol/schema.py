@@ -80,7 +80,7 @@ class ProblemAutoSchema(AutoSchema):
         return "\n\n".join(part for part in parts if part)
 
     def _without_reading(self, scope: str | None) -> str:
-        """Return what a change answers to a key that may not read what it changes."""
+        """Return the answer of a change to a key that may not read the changed row."""
         seen_with = getattr(self.view, "seen_with", scope)
         if self.method in ("GET", "DELETE") or scope is None or scope == seen_with:
             return ""
@@ -163,7 +163,7 @@ class ProblemAutoSchema(AutoSchema):
 
 
 class ClosedObject(OpenApiSerializerExtension):
-    """Says of every body that we read that it has no other fields."""
+    """Closes the schema of every body that we read: it has no other fields."""
 
     target_class = StrictSerializer
     match_subclasses = True

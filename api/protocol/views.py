@@ -37,13 +37,13 @@ _IF_MATCH = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
 class PunctualView(APIView):
     """A REST view; ``self.query`` holds the parameters, ``self.caller`` who asks."""
 
-    #: Method -> scope; unsaid, safe methods need ``read``, others ``write``; None: any key.
+    #: Method -> scope; by default safe methods need ``read``, others ``write``; None: any key.
     scopes: ClassVar[Mapping[str, str | None]] = {}
     #: The scope that reading needs: without it a change is answered with its receipt.
     seen_with: ClassVar[str] = "read"
-    #: The fields of an answer that its receipt has: they name the row and count, and say no more.
+    #: The fields of an answer that its receipt has: only names, states and counts of the row.
     receipt: ClassVar[frozenset[str]] = frozenset({"id", "status", "version"})
-    #: Status -> when the path answers it, for problems that its form does not lead to expect.
+    #: Status -> when the path answers it, for problems that the document does not derive.
     problems: ClassVar[Mapping[int, str]] = {}
     #: Method -> query parameters; any other one is 400.
     query_parameters: ClassVar[Mapping[str, Mapping[str, Parameter]]] = {}
@@ -63,10 +63,10 @@ class PunctualView(APIView):
         return super().initialize_request(request, *args, **kwargs)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer, and leave no circle behind.
+        """Answer, and leave no reference cycle behind.
 
-        What this view, its request and its answer hold of each other would lie in memory until
-        Python looks for circles, which no thread of the process can work meanwhile.
+        A cycle of the view, its request and its answer would stay in memory until Python's garbage
+        collector runs, and the collector stops every thread of the process.
         """
         response = super().dispatch(request, *args, **kwargs)
         self.request.parser_context.clear()
@@ -88,7 +88,7 @@ class PunctualView(APIView):
         if method not in SAFE_METHODS:
             self.refuse_unacceptable()
             if self.expected_version is not None and method not in self.versioned:
-                # Not ignored: the caller relies on it that nothing newer is overwritten.
+                # Not ignored: the caller relies on it to keep newer changes from being overwritten.
                 raise VersionMismatch("This call compares no versions: leave If-Match out.")
 
     def finalize_response(

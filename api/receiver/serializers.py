@@ -35,8 +35,8 @@ class ReceivedRequest(Answer):
 
 
 class ReceivedRequests(Answer):
-    """What the receiver keeps for the tenant, newest first: 1,000 requests or 1 MiB at most."""
+    """The requests that the receiver keeps for the tenant, newest first: at most 1,000 or 1 MiB."""
 
     requests = ReceivedRequest(many=True)
-    kept = serializers.IntegerField(help_text="How many are kept, whatever the filter.")
+    kept = serializers.IntegerField(help_text="How many are kept; ignores the filter.")
     total = serializers.IntegerField(help_text="How many arrived since the receiver has kept some.")

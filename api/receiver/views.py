@@ -20,7 +20,7 @@ _PROBLEMS = {404: "No test receiver runs here (`no_receiver`)."}
 
 
 class ReceiverView(PunctualView):
-    """Where the tenant's webhooks may be tried."""
+    """The address at which the tenant may try its webhooks."""
 
     problems = _PROBLEMS
 
@@ -28,13 +28,14 @@ class ReceiverView(PunctualView):
     def get(self, request: Request) -> Response:
         """Show your own address at the built-in test receiver.
 
-        Nobody can guess it. What arrives below it is shown to keys of this tenant alone.
+        The address cannot be guessed. Only keys of this tenant see the requests that arrive below
+        it.
         """
         return Response({"url": receiver_requests.required_address_of(self.tenant_id)})
 
 
 class ReceiverRequestsView(PunctualView):
-    """What arrived below the tenant's address."""
+    """The requests that arrived below the tenant's address."""
 
     problems = _PROBLEMS
     scopes = {"DELETE": "operate"}
@@ -42,13 +43,13 @@ class ReceiverRequestsView(PunctualView):
         "GET": {
             "path": text("Only requests of this path, such as `/ok`."),
             "webhook_id": text("Only requests with this `webhook-id`: those of an execution."),
-            "limit": integer("At most so many (100).", minimum=1, maximum=_MOST_LISTED),
+            "limit": integer("How many at most (100).", minimum=1, maximum=_MOST_LISTED),
         }
     }
 
     @extend_schema(operation_id="list_received_requests", responses=ReceivedRequests)
     def get(self, request: Request) -> Response:
-        """List what arrived below your address, newest first.
+        """List the requests that arrived below your address, newest first.
 
         Credentials are hidden: values of headers that carry them, and signing secrets.
         """
@@ -58,6 +59,6 @@ class ReceiverRequestsView(PunctualView):
     @extend_schema(operation_id="forget_received_requests", responses={204: None})
     @idempotent(required=False)
     def delete(self, request: Request) -> Response:
-        """Forget what arrived below your address."""
+        """Forget the requests that arrived below your address."""
         receiver_requests.forget(self.tenant_id)
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""Calls that need tasks alone; those about tasks are executions': preview, zone moves."""
+"""Calls that need the tables of tasks alone: the preview of a schedule, and zone moves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SchedulePreviewView(PunctualView):
         responses=SchedulePreviewSerializer,
     )
     def post(self, request: Request) -> Response:
-        """Say a schedule in plain words and when it fires next; changes nothing."""
+        """Describe a schedule in plain words and list its next fires; changes nothing."""
         return Response(preview(request.data, now=timezone.now(), calendars=book(self.tenant_id)))
 
 
@@ -45,10 +45,10 @@ class ZoneMovesView(PunctualView):
         operation_id="list_zone_moves", responses=list_answer("zone_moves", ZoneMoveSerializer)
     )
     def get(self, request: Request) -> Response:
-        """List what new releases of the zone database have moved, latest first.
+        """List the zone moves of tasks by new releases of the zone database, latest first.
 
-        Each task stands once per release: the first of its instants that differ, before and
-        after, and how many of a year's do.
+        Each task is listed once per release: the first of its instants that differ, before and
+        after, and how many instants of a year differ.
         """
         moves = moves_of_tenant(self.tenant_id)
         if self.query["task"] is not None:

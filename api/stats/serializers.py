@@ -27,7 +27,7 @@ WORKER_KINDS = ("worker", "pull_worker")
 class StartDelaySerializer(Answer):
     """Start delays of first attempts; each percentile is the upper bound of its bucket.
 
-    60,000 also stands for whatever was longer than a minute; null without a start.
+    60,000 also covers every longer delay; null without a start.
     """
 
     p50 = serializers.FloatField(allow_null=True)
@@ -37,7 +37,7 @@ class StartDelaySerializer(Answer):
 
 
 class LastHour(Answer):
-    """What ended in the last hour; `success_rate` is of 1."""
+    """The attempts that ended in the last hour; `success_rate` is from 0 to 1."""
 
     succeeded = serializers.IntegerField()
     failed = serializers.IntegerField()
@@ -65,7 +65,7 @@ class OverviewSerializer(Answer):
 
 
 class MinuteSerializer(Answer):
-    """What ended within one minute; `start_delays` counts by bucket."""
+    """The attempts that ended within one minute; `start_delays` counts by bucket."""
 
     minute = StrictDateTimeField()
     succeeded = serializers.IntegerField()
@@ -102,7 +102,7 @@ class WorkerSerializer(Answer):
 
 
 class RecorderSerializer(Answer):
-    """A recorder; `pending` entries of outcomes are with it, unwritten."""
+    """A recorder; it has received `pending` outcomes that it has not written yet."""
 
     name = serializers.CharField()
     live = serializers.BooleanField()
@@ -111,14 +111,14 @@ class RecorderSerializer(Answer):
 
 
 class WorkersAnswer(Answer):
-    """Who delivers, and who records."""
+    """The workers and the recorders."""
 
     workers = WorkerSerializer(many=True)
     recorders = RecorderSerializer(many=True)
 
 
 class WorkerMinuteSerializer(Answer):
-    """One minute of a worker: its load as a heartbeat told it, and what ended within it."""
+    """One minute of a worker: its load from a heartbeat, and the attempts that ended within it."""
 
     minute = StrictDateTimeField()
     pool = serializers.CharField()
@@ -192,7 +192,7 @@ class SchedulerSerializer(Answer):
 
 
 class PartitionSerializer(Answer):
-    """A partition of the tasks; `owner` is a scheduler's id, null while nobody owns it."""
+    """A partition of the tasks; `owner` is a scheduler's id, null without an owner."""
 
     partition = serializers.IntegerField()
     owner = serializers.UUIDField(allow_null=True)
@@ -201,14 +201,14 @@ class PartitionSerializer(Answer):
 
 
 class SchedulersAnswer(Answer):
-    """Who schedules what."""
+    """The schedulers and their partitions."""
 
     schedulers = SchedulerSerializer(many=True)
     partitions = PartitionSerializer(many=True)
 
 
 class DeliveryTestAnswer(Answer):
-    """What one test delivery sent and what came of it."""
+    """The request of one test delivery and its result."""
 
     outcome = serializers.ChoiceField(choices=AttemptOutcome.choices)
     would_retry = serializers.BooleanField()

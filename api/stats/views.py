@@ -42,16 +42,16 @@ _MOST_WORKERS = 1_000
 
 
 class OverviewView(PunctualView):
-    """How the tenant does."""
+    """The tenant's open work and last hour."""
 
     @extend_schema(operation_id="get_overview", responses=OverviewSerializer)
     def get(self, request: Request) -> Response:
-        """Show the open work of this moment and what came of the last hour's."""
+        """Show the open work of this moment and the results of the last hour."""
         return Response(present_overview(statistics.overview(self.tenant_id)))
 
 
 class ThroughputView(PunctualView):
-    """What ended, by minute."""
+    """The ended attempts by minute."""
 
     query_parameters = {
         "GET": {"minutes": integer("How many, 60 unless given.", minimum=1, maximum=MOST_MINUTES)}
@@ -59,7 +59,7 @@ class ThroughputView(PunctualView):
 
     @extend_schema(operation_id="get_throughput", responses=ThroughputAnswer)
     def get(self, request: Request) -> Response:
-        """Count what ended in each of the last minutes, oldest first, empty ones too."""
+        """Count the ended attempts of each of the last minutes, oldest first, empty ones too."""
         points = statistics.throughput(self.tenant_id, self.query["minutes"] or _MINUTES)
         return Response(present_throughput(points))
 
@@ -71,17 +71,17 @@ class WorkersView(PunctualView):
     def get(self, request: Request) -> Response:
         """List the workers, also those lost within the last day, and the recorders.
 
-        Of workers that lease over the API the tenant's own, by what they asked last.
+        Of workers that lease over the API only the tenant's own, as of their last call.
         """
         return Response(present_workers(statistics.workers(self.tenant_id), statistics.recorders()))
 
 
 class EarlierWorkersView(PunctualView):
-    """Who delivered before."""
+    """The workers of the last days."""
 
     query_parameters = {
         "GET": {
-            "days": integer("Heard within so many days, 7 unless given.", minimum=1, maximum=90),
+            "days": integer("Heard within this number of days (7).", minimum=1, maximum=90),
             "q": text("Part of the id.", max_length=200),
             "limit": integer("How many, 100 unless given.", minimum=1, maximum=_MOST_WORKERS),
         }
@@ -91,7 +91,7 @@ class EarlierWorkersView(PunctualView):
     def get(self, request: Request) -> Response:
         """List the workers of the last days by the hours that are over, the latest heard first.
 
-        Of workers that lease over the API the tenant's own.
+        Of workers that lease over the API only the tenant's own.
         """
         found = worker_history.earlier_workers(
             self.query["days"] or _DAYS,
@@ -103,7 +103,7 @@ class EarlierWorkersView(PunctualView):
 
 
 class WorkerHistoryView(PunctualView):
-    """What one worker did."""
+    """The work of one worker."""
 
     query_parameters = {
         "GET": {

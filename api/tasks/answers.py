@@ -25,7 +25,7 @@ __all__ = ["present_latest", "present_tasks", "task_answer"]
 def task_answer(
     task: Task, definition: Definition | None = None, *, status: int = 200, **extra: Any
 ) -> Response:
-    """Return the answer that shows a task; 201 says where it is."""
+    """Return the answer that shows a task; 201 carries its location."""
     if definition is None:
         # What cannot be opened may be paused, and a pause that is done is no failure.
         definition, is_whole = read_readable([task])[task.id]

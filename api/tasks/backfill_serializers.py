@@ -28,8 +28,9 @@ class BackfillBody(StrictSerializer):
         required=False,
         min_value=1,
         max_value=MAX_PARALLEL,
-        help_text="Run at most so many at a time. Unless given 10, or the task's `max_concurrent` "
-        "if that is lower, or 1 where the task's own `overlap_policy` is not `allow`.",
+        help_text="Run at most this many at a time. Unless given 10, or the task's "
+        "`max_concurrent` if that is lower, or 1 where the task's own `overlap_policy` is not "
+        "`allow`.",
     )
     overlap_policy = StrictChoiceField(
         required=False,
@@ -45,7 +46,7 @@ class BackfillBody(StrictSerializer):
         required=False,
         min_value=0,
         max_value=MAX_INSTANTS,
-        help_text="Refuse (409 `scope_changed`) unless there are exactly so many instants.",
+        help_text="Refuse (409 `scope_changed`) unless there is exactly this number of instants.",
     )
 
 
@@ -58,7 +59,7 @@ class BackfillInstant(Answer):
 
 
 class BackfillPlan(Answer):
-    """What a backfill would do."""
+    """The plan of a backfill."""
 
     count = serializers.IntegerField(min_value=1)
     first = StrictDateTimeField()

@@ -32,8 +32,8 @@ class BackfillView(PunctualView):
     def post(self, request: Request, task_id: UUID) -> Response:
         """Run every instant of the task's schedule from `start` to `end`, both included, again.
 
-        The answer is a bulk job; `dry_run` only plans (200). The schedule is the one that is in
-        force now, with its calendars; `max_occurrences` does not bound it. At most 100,000
+        The answer is a bulk job; `dry_run` only plans (200). The task's current schedule counts,
+        with its calendars; `max_occurrences` does not bound it. At most 100,000
         instants (400 `too_many`), at least one (400 `nothing_matches`). 409 `task_cancelled`, or
         `task_paused` while a standing pause holds the task.
         """

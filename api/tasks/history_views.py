@@ -92,7 +92,7 @@ class RollbackTaskView(PunctualView):
 
 
 class CloneTaskView(PunctualView):
-    """Make another task of one."""
+    """Make a copy of a task."""
 
     @extend_schema(
         operation_id="clone_task", request=TaskCloneSerializer, responses={201: TaskSerializer}
@@ -103,8 +103,8 @@ class CloneTaskView(PunctualView):
 
         The clone keeps secrets as an edit does: 400 `secret_required` where the target moves and
         a secret is not written anew. It has no history, fires on its own from now on, and is not
-        paused unless a standing pause covers it. Of a one-time task whose time has passed, give
-        `run_at` or `delay_seconds` (400 `in_the_past`).
+        paused unless a standing pause covers it. The clone of a one-time task whose time has
+        passed needs `run_at` or `delay_seconds` (400 `in_the_past`).
         """
         task, definition = clone_task(
             self.tenant_id, task_id, request.data, actor=self.actor, now=database_now()

@@ -23,7 +23,7 @@ Answer = serializers.Serializer[Any]
 
 
 class OccurrenceSerializer(Answer):
-    """One expected instant, and what became or will become of it."""
+    """One expected instant, and its outcome or its expected one."""
 
     scheduled_for = StrictDateTimeField()
     due_at = StrictDateTimeField(
@@ -37,7 +37,7 @@ class OccurrenceSerializer(Answer):
 
 
 class OccurrencesPagination(Answer):
-    """Where the list stands."""
+    """The position in the list."""
 
     limit = serializers.IntegerField()
     next_cursor = serializers.CharField(allow_null=True)
@@ -66,8 +66,8 @@ class OccurrencesView(PunctualView):
     def get(self, request: Request, task_id: UUID) -> Response:
         """List every expected instant of a task, past and future, with its outcome or the reason.
 
-        An instant without a row yet is EXPECTED. A cursor continues its own range; `from` and
-        `to` are not looked at then.
+        An instant without a row yet is EXPECTED. A cursor continues its own range and ignores
+        `from` and `to`.
         """
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
         query, now = self.query, database_now()

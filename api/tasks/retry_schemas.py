@@ -50,14 +50,14 @@ RETRY: Schema = with_defaults(
         "stop_on": statuses(0) | {"description": "Statuses that are never retried."},
         "stop_header": or_null(text(256))
         | {
-            "description": "A header of the answer that forbids a retry, whatever it says but "
+            "description": "A header of the answer that forbids a retry with any value but "
             "'false' or '0'."
         },
         "rules": {
             "type": "array",
             "items": _RULE,
             "maxItems": RULES,
-            "description": "What holds for some statuses; the first rule that fits counts.",
+            "description": "Exceptions for some statuses; the first rule that matches counts.",
         },
         "max_age_seconds": or_null(number(1, RUNTIME_SECONDS))
         | {"description": "No retry begins later than this after the nominal time."},
@@ -65,7 +65,7 @@ RETRY: Schema = with_defaults(
             "type": ["integer", "null"],
             "minimum": 1,
             "maximum": 10_000,
-            "description": "Pause the task after so many failures in a row.",
+            "description": "Pause the task after this number of failures in a row.",
         },
     },
     RETRY_DEFAULTS,

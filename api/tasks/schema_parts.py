@@ -1,4 +1,4 @@
-"""What the JSON Schemas of the API's bodies are put together from."""
+"""The parts of the JSON Schemas of the API's bodies."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def or_null(schema: Schema) -> Schema:
 
 
 def nullable(properties: Schema) -> Schema:
-    """Return the properties with null allowed for each: in an edit it takes away."""
+    """Return the properties with null allowed for each: in an edit null removes a value."""
     return {key: {"anyOf": [schema, NULL]} for key, schema in properties.items()}
 
 
@@ -78,7 +78,7 @@ def statuses(fewest: int = 1) -> Schema:
 
 
 def merged_in(schema: Schema) -> Schema:
-    """Return what may be merged into a value of the schema: any part of an object, or null.
+    """Return the schema of values that merge into this one: any part of an object, or null.
 
     Lists and plain values are replaced whole, so they stay as they are.
     """

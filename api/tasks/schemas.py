@@ -1,7 +1,7 @@
-"""JSON Schemas of task definitions for the OpenAPI document; they describe, they do not judge.
+"""JSON Schemas of task definitions for the OpenAPI document; they describe and do not validate.
 
-``tasks.validation`` is what refuses; tests hold the two against each other. What a schema cannot
-say (a cron expression, a forbidden address) stands in the descriptions.
+``tasks.validation`` validates; tests compare the two. Rules that a schema cannot express (a cron
+expression, a forbidden address) are in the descriptions.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ _COMMON: Schema = with_defaults(
             "items": {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH},
             "uniqueItems": True,
             "maxItems": CALENDARS,
-            "description": "Names of the tenant's calendars: what any of them excludes does not "
-            "run at that time.",
+            "description": "Names of the tenant's calendars; an instant that any of them excludes "
+            "does not run at that time.",
         },
         "calendar_policy": words(*choices.CALENDAR_POLICIES)
         | {
@@ -111,14 +111,14 @@ _RECURRING: Schema = with_defaults(
     RECURRING_SCHEDULE_DEFAULTS,
 )
 _SHORT_NAMES: Schema = {"start_date": INSTANT_OR_NULL, "end_date": INSTANT_OR_NULL}
-#: A one-time task takes a recurring one's fields only where they say nothing.
+#: A one-time task takes a recurring one's fields only with their default values.
 _RECURRING_UNUSED: Schema = {
     key: {"enum": [RECURRING_SCHEDULE_DEFAULTS[key]]} for key in _RECURRING
 }
 
 
 def _timing(key: str) -> Schema:
-    """Return the properties of a schedule that is said by this field."""
+    """Return the properties of a schedule that this field defines."""
     recurring = choices.TIMING_FIELDS[key] == TaskType.RECURRING
     unused: Schema = {other: NULL for other in _WHEN if other != key}
     return {key: _WHEN[key]} | unused | (_RECURRING if recurring else _RECURRING_UNUSED) | _COMMON
@@ -198,7 +198,7 @@ _TOP_EDIT: Schema = {
     },
 }
 TASK_EDIT: Schema = closed(_TOP_EDIT) | {
-    "description": "Merged into the task (RFC 7396): null takes away; fields of one form only."
+    "description": "Merged into the task (RFC 7396): null removes; fields of one form only."
 }
 TASK_CLONE: Schema = closed({key: part for key, part in _TOP_EDIT.items() if key != "status"}) | {
     "description": "Merged into the copy (RFC 7396); without a name it is that of the source with "
@@ -254,10 +254,10 @@ _ANSWERED: Schema = {
 }
 _MISSING: Schema = {
     "type": "string",
-    "description": "Only where something sealed cannot be opened: why.",
+    "description": "Only where a sealed value cannot be opened: why.",
 }
 TASK: Schema = closed(_ANSWERED | {"missing": _MISSING}, *_ANSWERED) | {
-    "description": "A task: its definition in the long form and where it stands.",
+    "description": "A task: its definition in the long form and its state.",
     # Single views and bulk answers add fields of their own.
     "additionalProperties": True,
 }
@@ -306,8 +306,8 @@ _MOVE: Schema = {
     "timezone": {"type": "string"},
     "from_release": {"type": "string", "examples": ["2026.6"]},
     "to_release": {"type": "string"},
-    "before": INSTANT_OR_NULL | {"description": "The first instant that is none any more."},
-    "after": INSTANT_OR_NULL | {"description": "The first instant that was none before."},
+    "before": INSTANT_OR_NULL | {"description": "The first instant that the move removes."},
+    "after": INSTANT_OR_NULL | {"description": "The first instant that the move adds."},
     "moved_count": {
         "type": "integer",
         "minimum": 0,

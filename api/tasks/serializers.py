@@ -23,7 +23,7 @@ from tasks.bulk import MAX_TASKS
 
 Answer = serializers.Serializer[Any]
 
-#: What becomes of the instants that fell into a pause.
+#: How the instants that fell into a pause run after it.
 ON_RESUME = ("skip", "run_once", "replay")
 _MAX_VERSION = 2**31 - 1
 
@@ -36,12 +36,12 @@ class PauseBody(StrictSerializer):
     on_resume = StrictChoiceField(
         choices=ON_RESUME,
         default="skip",
-        help_text="What becomes of the instants that fall into the pause.",
+        help_text="How the instants that fall into the pause run after it.",
     )
 
 
 class RunBody(StrictSerializer):
-    """What this run sends instead of the task's payload; null is a payload."""
+    """The payload of this run, in place of the task's; null is a payload."""
 
     payload = AnyJSONField(required=False, allow_null=True)
 
@@ -114,7 +114,7 @@ class RevisionSerializer(DocumentedSerializer):
 
 
 class BulkResultSerializer(DocumentedSerializer):
-    """What became of one definition."""
+    """The result of one definition."""
 
     json_schema = {
         "type": "object",
@@ -130,7 +130,7 @@ class BulkResultSerializer(DocumentedSerializer):
 
 
 class BulkAnswer(Answer):
-    """What became of each definition, in order."""
+    """The result of each definition, in order."""
 
     results = BulkResultSerializer(many=True)
     created = serializers.IntegerField()

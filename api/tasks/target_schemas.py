@@ -164,8 +164,8 @@ _TIMES: Schema = {
 }
 _PULLED: Schema = {
     "kind": words("pool"),
-    "pool": _POOL | {"description": "A pool that there is; its workers lease the work."},
-    "handler": text(limits.NAME_LENGTH, "What the worker is to run; its own word for it."),
+    "pool": _POOL | {"description": "An existing pool; its workers lease the work."},
+    "handler": text(limits.NAME_LENGTH, "The worker's own name for the work to run."),
     "requires": {
         "type": "object",
         "maxProperties": limits.LABELS,
@@ -199,7 +199,7 @@ _COMMAND: Schema = {
     },
     "pool": _POOL,
     **_TIMES,
-    "output_bytes": integer(*OUTPUT_BYTES) | {"description": "Kept of what the program prints."},
+    "output_bytes": integer(*OUTPUT_BYTES) | {"description": "Kept of the program's output."},
     "memory_bytes": or_null(integer(*MEMORY_BYTES)),
     "success_exit_codes": {
         "type": "array",
@@ -249,7 +249,7 @@ def _edited(fields: Schema) -> Schema:
     return closed(merged)
 
 
-#: An edit that says no kind is of the task's own, so that several may fit.
+#: An edit without a kind has the task's own kind, so several schemas may fit.
 TARGET_EDIT: Schema = {"anyOf": [*(_edited(fields) for fields in _KINDS), NULL]}
 TARGET_ANSWER: Schema = _one_of(
     [closed(fields, *fields) for fields in (_webhook(answered=True), *_KINDS[1:])]

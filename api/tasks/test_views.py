@@ -32,7 +32,7 @@ _QUERY = {
     "path": Parameter(
         read_path,
         {"type": "string", "maxLength": PATH_LENGTH, "pattern": "^/"},
-        "What the receiver does with it, such as `/status/503`; `/ok` unless given. Only with "
+        "The receiver's behaviour, such as `/status/503`; `/ok` unless given. Only with "
         "`to=receiver`.",
     ),
 }
@@ -53,11 +53,11 @@ class TestDefinitionView(PunctualView):
     )
     @idempotent_outside
     def post(self, request: Request) -> Response:
-        """Send what a task of this body would send, once, now, signed; no task is made.
+        """Send the request of a task of this body once, now, signed; no task is made.
 
         The request carries `X-Scheduler-Test: true`; the receiver has ten seconds at most. 429
         while several tests are under way. `to=receiver` sends it to your own address at the
-        built-in receiver instead and answers what arrived.
+        built-in receiver instead, and the answer shows the request as it arrived.
         """
         path = _receiver_path(self.query)
         result = send_test(self.tenant_id, request.data, actor=self.actor, receiver_path=path)
@@ -74,10 +74,10 @@ class TestTaskView(PunctualView):
     @extend_schema(operation_id="test_task", request=EmptyBody, responses=DeliveryTestAnswer)
     @idempotent_outside
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Send what the task sends, once, now, signed; nothing of it is in the task's history.
+        """Send the task's request once, now, signed; the task's history does not show it.
 
-        `to=receiver` sends it to your own address at the built-in receiver instead and answers
-        what arrived.
+        `to=receiver` sends it to your own address at the built-in receiver instead, and the answer
+        shows the request as it arrived.
         """
         self.read_body(EmptyBody)
         path = _receiver_path(self.query)
@@ -86,7 +86,7 @@ class TestTaskView(PunctualView):
 
 
 def _receiver_path(query: Mapping[str, Any]) -> str | None:
-    """Return where at the receiver the test goes; None for the target itself."""
+    """Return the path at the receiver that the test calls; None for the target itself."""
     path: str | None = query["path"]
     if query["to"] == "receiver":
         return path or DEFAULT_PATH

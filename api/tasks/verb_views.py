@@ -33,7 +33,7 @@ class PauseTaskView(PunctualView):
     @extend_schema(operation_id="pause_task", request=PauseBody, responses=TaskSerializer)
     @idempotent(required=False)
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Pause: nothing of the task starts until it is resumed; what runs goes on.
+        """Pause: no execution of the task starts until it resumes; running ones continue.
 
         409 when the task has ended.
         """
@@ -50,7 +50,7 @@ class ResumeTaskView(PunctualView):
     @extend_schema(operation_id="resume_task", request=EmptyBody, responses=TaskSerializer)
     @idempotent(required=False)
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Resume; `on_resume` of the pause decides what becomes of the instants within it.
+        """Resume; `on_resume` of the pause decides how the instants within it run.
 
         `Idempotency-Key` is required where that is `run_once` or `replay`: both make executions.
         """
@@ -67,7 +67,7 @@ class CancelTaskView(PunctualView):
     @extend_schema(operation_id="cancel_task", request=EmptyBody, responses=TaskSerializer)
     @idempotent(required=False)
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Stop future fires and cancel unstarted executions; what runs goes on.
+        """Stop future fires and cancel unstarted executions; running ones continue.
 
         409 when the task has ended by itself.
         """

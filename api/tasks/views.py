@@ -56,7 +56,7 @@ _ORDERS = {
 
 
 def _ask(tenant_id: UUID) -> list[Asked]:
-    # From here on no pause begins, and no calendar goes, until the tasks are there.
+    # From here on no pause begins and no calendar is deleted until the tasks are stored.
     return [standing_pauses.sharing(tenant_id), ("leases/database_time", {})]
 
 
@@ -144,9 +144,9 @@ class TaskView(PunctualView):
     def patch(self, request: Request, task_id: UUID) -> Response:
         """Merge an edit into a task (RFC 7396), or pause or resume it by its `status`.
 
-        From the answer on no occurrence of the old definition starts. `status` needs the scope
-        `operate` besides, and to resume a pause with `on_resume` `run_once` or `replay` an
-        `Idempotency-Key` is required.
+        From the answer on no occurrence of the old definition starts. `status` also needs the scope
+        `operate`. To resume a pause with `on_resume` `run_once` or `replay`, send an
+        `Idempotency-Key`.
         """
         if isinstance(request.data, dict) and "status" in request.data:
             self.require_scope("operate", "Pausing and resuming a task")
@@ -176,7 +176,7 @@ class TaskView(PunctualView):
     def delete(self, request: Request, task_id: UUID) -> Response:
         """Delete a task: no further fires; its executions stay readable.
 
-        `cancel_running` needs the scope `operate` besides.
+        `cancel_running` also needs the scope `operate`.
         """
         if self.query["cancel_running"]:
             self.require_scope("operate", "Cancelling what runs")

@@ -22,7 +22,7 @@ from tenants.suspension import TenantSuspended
 _REFUSED = "The key is not valid."
 _USE_NOTED_EVERY = timedelta(minutes=1)
 _MAX_KEY_LENGTH = 512
-#: What is read of a key, and of its tenant, in the order of the statement.
+#: The columns of a key, and of its tenant, in the order of the statement.
 _KEY = (
     "id",
     "prefix",
@@ -67,7 +67,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
 
 def credentials_of(key: ApiKey) -> Credentials:
-    """Return what the REST edge may know of a key."""
+    """Return the credentials that the REST edge sees of a key."""
     tenant = key.tenant
     return Credentials(
         tenant_id=tenant.id,

@@ -1,4 +1,4 @@
-"""What goes in and out of the calls about a tenant's keys and secrets."""
+"""Bodies and answers of the calls about a tenant's keys and secrets."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MadeApiKey(ApiKeySerializer):
 
 
 class Rotation(StrictSerializer):
-    """How long the old secret signs too."""
+    """How long the old secret keeps signing."""
 
     overlap_seconds = StrictIntegerField(min_value=0, max_value=7 * 24 * 3600, default=24 * 3600)
 
@@ -111,14 +111,14 @@ class KeyOfMe(serializers.Serializer[object]):
 
 
 class LimitsOfMe(serializers.Serializer[object]):
-    """What one call may carry, and how long its answer is kept."""
+    """The limits of one call, and how long its answer is kept."""
 
     payload_bytes = serializers.IntegerField()
     idempotency_seconds = serializers.IntegerField()
 
 
 class Me(serializers.Serializer[object]):
-    """Who asks, and what it may do."""
+    """The calling key, its tenant and its rights."""
 
     tenant = TenantOfMe()
     api_key = KeyOfMe()

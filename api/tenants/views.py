@@ -56,7 +56,7 @@ class _OwnersView(PunctualView):
 
 
 class MeView(PunctualView):
-    """Who asks, for which tenant, with which scopes, limits and settings."""
+    """The calling key, its tenant, scopes, limits and settings."""
 
     scopes = {"GET": None, "PATCH": "admin"}
     seen_with = "admin"
@@ -121,8 +121,8 @@ class ApiKeysView(PunctualView):
     def post(self, request: Request) -> Response:
         """Create a key; its text is shown this once, and not in an idempotent replay.
 
-        A key makes no other that may do more than itself: no further scopes, no owner's key, and
-        from a key that expires none that lasts longer.
+        A new key never has more rights than the calling key: no further scopes, no owner's rights
+        that it lacks, and no later expiry.
         """
         wanted = self.read_body(NewApiKey)
         self._refuse_more_than_own(wanted)

@@ -1,4 +1,4 @@
-"""Turns what is recorded of an attempt into the phases that its waterfall shows.
+"""Turns the recorded times of an attempt into the phases of its waterfall.
 
 Pure arithmetic in milliseconds since the origin of the picture; nothing is ever negative,
 though the clocks of a worker and of the database may differ.
@@ -73,8 +73,8 @@ def origin_of(attempts: list[AttemptFacts], now: datetime) -> datetime:
 def phases_of(attempt: AttemptFacts, origin: datetime, now: datetime) -> list[Phase]:
     """Return the phases of an attempt in their order, without gaps between them.
 
-    Those behind the queue wait add up to the attempt's duration: what its call did not take stands
-    behind it, as the time beside the call.
+    The phases after the queue wait add up to the attempt's duration. The last of them, the time
+    beside the call, is the part that the call did not take.
     """
     end = _since(origin, attempt.finished_at or now)
     due = None if attempt.due_at is None else _since(origin, attempt.due_at)

@@ -10,7 +10,7 @@ from dashboard.state_vocabulary import label_with_attempt, look_of
 
 
 def icon(name: str) -> SafeString:
-    """Return a symbol of static/icons.svg; the word beside it says what it means."""
+    """Return a symbol of static/icons.svg; the word beside it gives its meaning."""
     use = tag("use", {"href": f"{static('icons.svg')}#{name}"})
     return tag("svg", {"class": f"state-icon icon-{name}", "viewBox": "0 0 16 16", **_HIDDEN}, use)
 

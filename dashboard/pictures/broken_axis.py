@@ -1,7 +1,7 @@
-"""A time axis on which long idle stretches are cut short, so that what happened keeps its room.
+"""A time axis that cuts long idle stretches short, so that the busy ones keep their width.
 
-What happened is to one scale all along the axis; a wait that would take too much of it is drawn
-at a fixed width and said in words. Places are shares of the axis, 0 to 1.
+Busy stretches have one scale along the whole axis. A wait that would take too much of it has a
+fixed width and a label. Places are shares of the axis, 0 to 1.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _CUT_SHARE, _FIRST_CUT_SHARE, _MOST_CUT = 0.08, 0.17, 0.45
-#: A wait is cut when it is longer than this part of all that happened.
+#: A wait is cut when it is longer than this part of all busy stretches.
 _PATIENCE = 0.6
 
 
@@ -43,7 +43,7 @@ class BrokenAxis:
         self.pieces = _laid_out([(start, end) for start, end, _ in stretches], cuts)
 
     def place(self, moment: float) -> float:
-        """Return where a moment is drawn; what lies outside is put at the nearer end."""
+        """Return the place of a moment; a moment outside of the axis is put at the nearer end."""
         for piece in self.pieces:
             if moment <= piece.end:
                 length = piece.end - piece.start
@@ -58,7 +58,7 @@ class BrokenAxis:
 
     @property
     def milliseconds_per_axis(self) -> float:
-        """Return how long the axis would be without cuts: the scale of all that is not cut."""
+        """Return the length of the axis without cuts: the scale of all uncut stretches."""
         whole = [piece for piece in self.pieces if not piece.is_cut]
         width = sum(piece.right - piece.left for piece in whole)
         return sum(piece.end - piece.start for piece in whole) / width if width else 0.0
@@ -71,7 +71,7 @@ def _laid_out(stretches: Sequence[tuple[float, float]], cuts: Sequence[bool]) ->
     ]
     total = sum(lengths, 0.0)
     asked = sum(widths, 0.0)
-    # Where nothing but waits is known they share the whole axis.
+    # Where only waits are known, they share the whole axis.
     given = min(asked, _MOST_CUT) if total else float(asked > 0)
     pieces: list[Piece] = []
     left = 0.0

@@ -1,7 +1,7 @@
 """Draws start delays: a heat strip of minutes by buckets, and the histogram of all of them.
 
-Buckets are those of the stored minute statistics, given by their upper bounds; one more holds
-what is above all of them. The line at one second is the promise that delays are held against.
+Buckets are from the stored minute statistics, given by their upper bounds; one more holds longer
+delays. The line at one second is the promise for start delays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUANTILES = (50, 95, 99)
 
 @dataclass(frozen=True, slots=True)
 class MinuteDelays:
-    """The starts of one minute by bucket: one count per bound, and one for what is above."""
+    """The starts of one minute by bucket: one count per bound, and one for longer delays."""
 
     at: datetime
     counts: Sequence[int]
@@ -96,7 +96,7 @@ def delay_histogram(
 
 
 def _cell(frame: Frame, column: tuple[int, int], row: tuple[int, int], share: float) -> SafeString:
-    # The root brings single late starts to sight beside minutes with hundreds in time.
+    # The root makes single late starts visible beside minutes with hundreds in time.
     level = max(1, math.ceil(math.sqrt(share) * _HEAT_LEVELS))
     return tag(
         "rect",
@@ -127,7 +127,7 @@ def _bar(frame: Frame, place: int, columns: int, share: float, *, late: bool) ->
 def _quantile_marks(
     frame: Frame, known: Sequence[tuple[str, float]], bounds_ms: Sequence[int]
 ) -> list[SafeString]:
-    """Return a mark per quantile; those at one place share it, so that no label hides another."""
+    """Return a mark per quantile; quantiles at one place share it, so that no label is hidden."""
     places: dict[float, list[str]] = {}
     for name, value in known:
         near = round(_place(value, bounds_ms) * 12) / 12
@@ -147,7 +147,7 @@ def _quantile_marks(
 
 
 def _leans_left(place: float, promise: float) -> bool:
-    """Tell whether a label stands left of its line: away from the edge and the promise."""
+    """Return whether a label is left of its line: away from the edge and the promise."""
     return place > 0.85 or 0 <= promise - place < 0.12
 
 

@@ -17,7 +17,7 @@ _HEIGHT = 90
 
 @dataclass(frozen=True, slots=True)
 class FireMinute:
-    """How many starts the minute brings that begins at ``at``."""
+    """The number of starts in the minute that begins at ``at``."""
 
     at: datetime
     count: int
@@ -33,8 +33,8 @@ def fire_histogram(
 ) -> SafeString:
     """Return the coming minutes, nearest first; empty ones are no stop for the keyboard.
 
-    ``sign`` stands before counts that are no exact ones, like ``≈``; ``counted_at`` is given where
-    they are not of this moment.
+    ``sign`` precedes inexact counts, like ``≈``; ``counted_at`` is given for counts of an earlier
+    moment.
     """
     busy = [minute for minute in minutes if minute.count > 0]
     summary = _summary(minutes, busy, sign)

@@ -1,7 +1,7 @@
-"""Draws how much starts when: a week of hours by days, each cell a link to its minutes.
+"""Draws the number of starts by hour and day of a week, each cell a link to its minutes.
 
-Days stand in rows, hours of the day in columns, in the zone of whoever looks. A day on which
-the clocks change is marked: an hour that is skipped has no cell, one that comes twice has both.
+Days are rows, hours of the day are columns, in the visitor's zone. A day on which the clocks
+change is marked: a skipped hour has no cell, an hour that comes twice has two.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DayRow:
 
 
 def heat_map(rows: Sequence[DayRow], *, complete: bool = True) -> SafeString:
-    """Return the week, its legend and its table; counts are at least, where not complete."""
+    """Return the week, its legend and its table; counts that are not complete are lower bounds."""
     summary = _summary(rows, complete=complete)
     strongest = max((cell.count for row in rows for cell in row.cells), default=0)
     first = next((cell for row in rows for cell in row.cells), None)
@@ -123,7 +123,7 @@ def _cell(cell: HourCell, row: DayRow, y: float, strongest: int, *, in_order: bo
 
 
 def _level(count: int, strongest: int) -> int:
-    # The root brings quiet hours to sight beside a midnight of thousands.
+    # The root makes quiet hours visible beside a midnight of thousands.
     return max(1, math.ceil(math.sqrt(count / strongest) * _LEVELS))
 
 

@@ -17,7 +17,7 @@ Attributes = Mapping[str, str | int | float | None]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The twin of a picture: what it shows, as rows of text or of safe markup."""
+    """The table of a picture: its content as rows of text or of safe markup."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -50,7 +50,7 @@ def percent(share: float) -> str:
 
 
 def figure(kind: str, title: str, summary: str, *parts: str, table: Table) -> SafeString:
-    """Return a picture under its title, with the table that says the same.
+    """Return a picture under its title, with the table of the same content.
 
     The drawing names itself by the summary, so the visible summary is not read twice.
     """
@@ -66,7 +66,7 @@ def figure(kind: str, title: str, summary: str, *parts: str, table: Table) -> Sa
 
 
 def table_twin(title: str, table: Table) -> SafeString:
-    """Return the folded table of a picture; nothing where there is nothing to list."""
+    """Return the folded table of a picture; "" for an empty table."""
     if not table.rows:
         return joined(())
     head = joined(tag("th", {"scope": "col"}, text) for text in table.head)
@@ -90,7 +90,7 @@ def table_twin(title: str, table: Table) -> SafeString:
 
 
 def link(href: str | None, attributes: Attributes, *children: str) -> SafeString:
-    """Return a link, or a plain group where there is nothing to follow."""
+    """Return a link, or a plain group without an address."""
     if not href:
         return tag("g", attributes, *children)
     return tag("a", {"href": href, **attributes}, *children)

@@ -71,7 +71,7 @@ def _by_owner(cells: Sequence[PartitionCell]) -> _Owned:
     held: dict[str | None, list[PartitionCell]] = {}
     for cell in cells:
         held.setdefault(cell.owner or None, []).append(cell)
-    # What nobody holds needs attention and stands first.
+    # Partitions without an owner need attention, so they come first.
     return sorted(held.items(), key=lambda item: (item[0] is not None, item[0] or ""))
 
 

@@ -1,4 +1,4 @@
-"""Fill patterns, so that no picture tells things apart by colour alone.
+"""Fill patterns, so that no picture distinguishes things by colour alone.
 
 A pattern's ground and lines take their colours from classes of static/css/pictures.css. Ids are
 led by the picture's kind, because they share the page with those of other pictures.

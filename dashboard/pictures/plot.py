@@ -1,4 +1,4 @@
-"""Lays out charts that stretch: labels in pixels, what they measure in shares of the width.
+"""Lays out charts that stretch: labels in pixels, measured places in shares of the width.
 
 A chart's text keeps its size on a phone and on a wide screen, because only positions stretch;
 throughput, delays and coming fires are drawn on it.
@@ -31,7 +31,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around a drawing: its height in pixels, its scale and the labels below it."""
+    """The frame of a drawing: its height in pixels, its scale and the labels below it."""
 
     height: int
     scale: Sequence[Mark]
@@ -123,7 +123,7 @@ def _foot(frame: Frame) -> SafeString:
         tag(
             "text",
             {
-                # Every second label gives way where there is no room for all.
+                # Narrow screens leave every second label out.
                 "class": f"tick {_anchor(mark.place)}" + (" spare" if place % 2 else ""),
                 "x": percent(mark.place),
                 "y": y,

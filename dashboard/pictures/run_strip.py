@@ -51,7 +51,7 @@ def run_strip(bars: Sequence[RunBar], *, compact: bool = False) -> SafeString:
 
 
 def _drawing(bars: Sequence[RunBar], summary: str) -> SafeString:
-    # Bars stand at the right end, so that the newest runs of all rows are in one line.
+    # Bars end at the right, so that the newest runs of all rows are in one line.
     first = BARS - len(bars)
     width = number(BARS * _STEP)
     floor = tag("rect", {"class": "strip-floor", "width": width, "height": 1, "y": _HEIGHT - 1})

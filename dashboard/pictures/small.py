@@ -1,4 +1,4 @@
-"""Draws the small pictures that stand inside rows and cards: sparkline and gauge."""
+"""Draws the small pictures inside rows and cards: sparkline and gauge."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NEARLY_FULL = 0.9
 def sparkline(
     values: Sequence[int], *, label: str, name: str | None = None, summed: bool = True
 ) -> SafeString:
-    """Return a line of counts, oldest first; ``label`` says of what, like "Failures in 24 h".
+    """Return a line of counts, oldest first; ``label`` names them, like "Failures in 24 h".
 
-    ``name`` is that of its numbers on the page, by which a recount finds them. Levels, like what
-    is in flight, are not ``summed``.
+    ``name`` is the name of its numbers on the page, by which a recount finds them. Levels, like
+    requests in flight, are not ``summed``.
     """
     summary = _summary(values, label, summed=summed)
     points = _points(values)
@@ -49,9 +49,9 @@ def sparkline(
 def gauge(
     used: int, total: int, *, label: str, unit: str = "slots", name: str | None = None
 ) -> SafeString:
-    """Return a bar with its number; more used than there is fills it and is marked.
+    """Return a bar with its number; a use above the total fills it and is marked.
 
-    ``name`` is that of the number on its page, by which a recount finds it.
+    ``name`` is the name of the number on its page, by which a recount finds it.
     """
     used, total = max(used, 0), max(total, 0)
     share = used / total if total else float(used > 0)
@@ -88,7 +88,7 @@ def _points(values: Sequence[int]) -> list[tuple[float, float]]:
         return []
     highest = max(*values, 1)
     counts = [max(value, 0) for value in values]
-    # One value is a level line, not a dot that nobody sees.
+    # One value is a level line, because a single dot would be invisible.
     counts = counts * 2 if len(counts) == 1 else counts
     step = _WIDTH / (len(counts) - 1)
     reach = _HEIGHT - 3

@@ -1,4 +1,4 @@
-"""Where the state diagram puts its states and how it leads its edges.
+"""The places of the state diagram's states and the routes of its edges.
 
 Data for dashboard/pictures/state_path.py; a test holds both maps complete against the choices
 and the moves of the runtime. An edge that has no route here is a straight line.
@@ -30,7 +30,7 @@ PLACES: Mapping[str, tuple[int, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The line of an edge, where its label stands and to which side the label grows."""
+    """The line of an edge, the place of its label and the side to which the label grows."""
 
     line: str
     x: float

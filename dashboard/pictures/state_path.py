@@ -1,7 +1,7 @@
 """Draws the states of an execution with the path that it took, and how long each stay was.
 
-The edges are those of the table of moves in executions/states.py. The list below the diagram
-says the same in words.
+The edges come from the table of moves in executions/states.py. The list below the diagram gives
+the same path in words.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def state_path(visits: Sequence[Visit]) -> SafeString:
         *(_node(state, visits) for state in PLACES),
         *(_label(edge, stays) for edge, stays in taken.items()),
     )
-    # Its words would be too small to read on a phone, so there it is scrolled instead.
+    # On a phone its words would be too small to read, so it scrolls there.
     wide = tag("div", {"class": "picture-wide", **_SCROLLED}, drawing)
     rows = [_row(visit, visits[place - 1] if place else None) for place, visit in enumerate(visits)]
     table = Table(("State", "At", "After"), rows)

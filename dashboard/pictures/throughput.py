@@ -1,7 +1,7 @@
 """Draws how many attempts ended how in each minute: stacked bars, and the data for the browser.
 
-The bars work without JavaScript; static/js/charts.js puts an interactive chart in their place,
-from the numbers of the ``data-series`` attribute, which are those of the table.
+The bars work without JavaScript. static/js/charts.js puts an interactive chart in their place; its
+``data-series`` attribute has the same numbers as the table.
 """
 
 from __future__ import annotations

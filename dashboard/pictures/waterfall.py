@@ -1,7 +1,7 @@
 """Draws the attempts of an execution on one time axis: queue wait, connection, answer, retries.
 
-Long waits are cut short and said in words; each attempt's numbers are in its row, each phase's
-in the table.
+Long waits are cut short and labelled. Each attempt's numbers are in its row, each phase's in the
+table.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _RULER_SHARE = 0.3
 def waterfall(
     attempts: Sequence[AttemptFacts], *, now: datetime, duration_ms: float | None = None
 ) -> SafeString:
-    """Return the waterfall in the order of the attempts; one that runs is drawn up to ``now``.
+    """Return the waterfall in the order of the attempts; a running one is drawn up to ``now``.
 
-    ``duration_ms`` is that of an execution that has ended: from its first start to its end.
+    ``duration_ms`` is the time of an ended execution from its first start to its end.
     """
     shown = list(attempts)
     origin = origin_of(shown, now)
@@ -100,7 +100,7 @@ def _row(attempt: AttemptFacts, phases: list[Phase], axis: BrokenAxis, place: in
 
 
 def _label(attempt: AttemptFacts, phases: list[Phase]) -> tuple[SafeString | str, ...]:
-    """Return the number in plain, what came of it in the state's colour, and its duration."""
+    """Return the number in plain, the outcome in the state's colour, and the duration."""
     outcome = f"{look_of(attempt.state).label} {_answer(attempt)}".rstrip()
     return (
         tag("tspan", {"class": "attempt-number"}, f"Attempt {attempt.number}"),
@@ -112,7 +112,7 @@ def _label(attempt: AttemptFacts, phases: list[Phase]) -> tuple[SafeString | str
 def _answer(attempt: AttemptFacts) -> str:
     if attempt.response_status:
         return str(attempt.response_status)
-    # "timed out" says it already; which timeout it was is in the table.
+    # "timed out" is enough here; the table names the timeout.
     return "" if attempt.state == AttemptOutcome.TIMED_OUT else attempt.error_code
 
 
@@ -166,7 +166,7 @@ def _wait_label(phases: list[Phase], axis: BrokenAxis, top: int) -> SafeString:
 
 
 def _ruler(axis: BrokenAxis, height: int) -> SafeString:
-    """Return a measure of round length for what is not cut."""
+    """Return a measure of round length for the uncut stretches."""
     length = _round_below(axis.milliseconds_per_axis * _RULER_SHARE)
     if not length:
         return tag("g", {})
@@ -222,7 +222,7 @@ def _summary(rows: _Rows, duration_ms: float | None) -> str:
 
 
 def _duration(attempts: Sequence[list[Phase]]) -> float | None:
-    """Return the time from the first start to the last end; None where nothing started."""
+    """Return the time from the first start to the last end; None without a start."""
     spent = [phase for phases in attempts for phase in phases if phase.name != "queue"]
     if not spent:
         return None

@@ -1,7 +1,7 @@
-"""The selects of the task's form: each word of the API, and what it does in plain words.
+"""The selects of the task's form: each word of the API, and its effect in plain words.
 
-Also which fields stand together in a part of the form that unfolds, so that a part opens by itself
-where something in it is set or wrong.
+Also the parts of the form that unfold, with their fields. A part opens by itself where one of its
+fields is set or wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from dashboard.task_form.form import EMPTY
 
-#: The words of the selects, each with what it does in plain words.
+#: The words of the selects, each with its effect in plain words.
 CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
     "overlap_policy": (
         ("allow", "the next runs beside it"),
@@ -51,11 +51,11 @@ CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "body_format": (
         ("json", "as JSON"),
-        ("raw", "as the text that it is"),
+        ("raw", "as plain text"),
     ),
     "completion": (
         ("response", "when the answer has come"),
-        ("callback", "when the receiver says so, after answering 202"),
+        ("callback", "when the receiver reports the end, after answering 202"),
     ),
     "auth_type": (
         ("none", "nothing"),
@@ -70,7 +70,7 @@ CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "tls_verify": (
         ("yes", "must be valid"),
-        ("no", "may be any: nobody checks whom it talks to"),
+        ("no", "may be any: the receiver's identity is not checked"),
     ),
     "template": (
         ("no", "are sent as they are"),
@@ -129,7 +129,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "reference": ("payload_ref",),
     "retry": ("jitter", "retry_on", "stop_on", "stop_header", "max_age_seconds", "rule_"),
 }
-#: Names that a template may hold, each with what it becomes.
+#: Names that a template may hold, each with its value.
 TEMPLATE_NAMES = (
     ("scheduled_for", "the nominal time"),
     ("attempt", "the number of the attempt"),
@@ -140,7 +140,7 @@ TEMPLATE_NAMES = (
 
 
 def open_parts(fields: Mapping[str, str], errors: Mapping[str, str]) -> list[str]:
-    """Return the parts in which something is set or wrong."""
+    """Return the parts with a field that is set or wrong."""
     told = {name for name, value in fields.items() if value != EMPTY.get(name, "")} | set(errors)
     return [
         part

@@ -1,7 +1,7 @@
 """The form of a task: from its fields to the API's long form, and back.
 
-Pure: the rules are those of validation, so what the form accepts is what the API accepts. Parts
-of a definition that the form does not show are carried over unchanged from ``base``.
+Pure: validation has the rules, so the form accepts the same as the API. Parts of a definition that
+the form does not show are taken unchanged from ``base``.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ __all__ = [
 
 Parsed = TypeVar("Parsed")
 
-#: What a new form shows.
+#: The fields of a new form.
 EMPTY: Mapping[str, str] = {
     **schedules.EMPTY,
     **targets.EMPTY,
     **retries.EMPTY,
     "priority": "5",
 }
-#: Pointer of an error -> field of the form, whatever the target; the longest that fits counts.
+#: Pointer of an error -> field of the form, for every target; the longest match counts.
 _FIELD_OF = {
     "#/name": "name",
     "#/schedule/cron_expression": "cron_expression",
@@ -76,9 +76,9 @@ _NAMED_LINES = ("headers", "environment", "labels", "requires")
 
 
 def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[str, str]:
-    """Return the first message of each field; what belongs to none stands under ``form``.
+    """Return the first message of each field; messages without a field are under ``form``.
 
-    Of a field with a name in each line, every message.
+    A field with a name in each line has every message.
     """
     known = _fields_of(kind)
     found: dict[str, str] = {}
@@ -96,9 +96,9 @@ def field_errors(errors: Sequence[FieldError], kind: str = "webhook") -> dict[st
 def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the body that the fields describe; raise InvalidInput for text that is no value.
 
-    A field that still shows what ``base`` holds keeps that exactly: instants to the millisecond,
-    the second 02:30 of the night of the clock change. ``base`` has its secrets masked, and so has
-    what is returned: validation takes them from what is stored.
+    A field that still shows the value of ``base`` keeps it exactly: instants to the millisecond,
+    the second 02:30 of the night of the clock change. Secrets are masked in ``base`` and in the
+    returned body; validation takes them from the stored task.
     """
     return judge_form(fields, base, dict)
 
@@ -106,10 +106,10 @@ def read_form(fields: Mapping[str, str], base: Mapping[str, Any] | None = None) 
 def judge_form(
     fields: Mapping[str, str], base: Mapping[str, Any] | None, parse: Callable[[Any], Parsed]
 ) -> Parsed:
-    """Return what ``parse`` makes of the body that the fields describe.
+    """Return the result of ``parse`` for the body that the fields describe.
 
-    Raise InvalidInput with everything that is wrong: text that is no value, and what ``parse``
-    refuses of the other fields.
+    Raise InvalidInput with all errors: text that is no value, and the errors of ``parse`` in the
+    other fields.
     """
     form = _form(fields, base)
     body: dict[str, Any] = copy.deepcopy(dict(form.base))
@@ -140,7 +140,7 @@ def judge_schedule(
 
 
 def given_fields(definition: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields that a partial definition speaks of."""
+    """Return the fields that a partial definition sets."""
     shown = form_of(definition)
     found: dict[str, str] = {}
     for pointer, name in _fields_of(definition.get("target", {}).get("kind", "webhook")).items():

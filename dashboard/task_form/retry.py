@@ -1,7 +1,7 @@
-"""The retry policy in the task's form: how often, how long between, and what is not tried again.
+"""The retry policy in the task's form: attempts, waits between them, and failures without retry.
 
-``form`` reads and shows it with the other parts. Rules are rows of three fields;
-rows that are left empty are none, so a row is taken out by emptying it.
+``form`` reads and shows it with the other parts. Rules are rows of three fields. An empty row is no
+rule, so emptying a row removes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from dashboard.task_form.values import Form, exact_text, read_number, read_words, show_plain
 from tasks.definition import RETRY_DEFAULTS
 
-#: What a new form shows.
+#: The fields of a new form.
 EMPTY: Mapping[str, str] = {
     "max_attempts": "5",
     "backoff": "exponential",
@@ -36,7 +36,7 @@ PLAIN = (
     "pause_after_failures",
 )
 WORDS = ("retry_on", "stop_on")
-#: Rows that a form adds to those that there are.
+#: Empty rows that a form adds.
 _SPARE_ROWS = 2
 _ROW = re.compile(r"rule_([0-9]{1,2})_statuses")
 _PARTS = ("statuses", "max_attempts", "delay_seconds")
@@ -58,7 +58,7 @@ def show_retry(policy: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_retry(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy that the form describes; what is wrong is noted in the form."""
+    """Return the policy that the form describes; errors are noted in the form."""
     policy = {name: value for name, value in base.items() if name != "delays_seconds"}
     policy |= _number(form, "max_attempts")
     policy |= _number(form, "max_age_seconds", keep=True)

@@ -1,4 +1,4 @@
-"""The schedule in the task's form: when, in which zone, and what happens around it.
+"""The schedule in the task's form: times, zone, and policies around them.
 
 ``form`` reads and shows it with the other parts. Fields of the other type of task,
 which validation refuses, are left out.
@@ -22,7 +22,7 @@ from dashboard.task_form.values import (
 from tasks.choices import TIMING_FIELDS
 from tasks.definition import ONE_TIME_SCHEDULE_DEFAULTS, RECURRING_SCHEDULE_DEFAULTS
 
-#: What a new form shows.
+#: The fields of a new form.
 EMPTY: Mapping[str, str] = {
     "when": "cron",
     "timezone": "UTC",
@@ -78,7 +78,7 @@ def show_schedule(schedule: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_schedule(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schedule that the form describes; what is wrong is noted in the form."""
+    """Return the schedule that the form describes; errors are noted in the form."""
     when = form.text("when", "cron")
     dropped = {*TIMING_FIELDS} if when in _RECURRING else {*TIMING_FIELDS, *_RECURRING_ONLY}
     # Fields of the other type of task would be refused.
@@ -144,13 +144,13 @@ def _read_recurring(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fitting(form: Form, schedule: dict[str, Any], when: str) -> dict[str, Any]:
-    """Return the schedule with what its kind takes besides, and without what it does not."""
+    """Return the schedule with the other fields of its kind, and without fields of other kinds."""
     if when == "cron":
         words = {name: form.text(name) for name in ("dst_gap", "dst_overlap")}
         given = {name: word for name, word in words.items() if word}
         return schedule | given | read_number(form, "working_day", "#/schedule/working_day")
     fitting = {name: value for name, value in schedule.items() if name not in _CRON_ONLY}
     if fitting["start_at"] is None:
-        # Left out, the rate goes on from its own beginning.
+        # Without the field the rate keeps its own beginning.
         del fitting["start_at"]
     return fitting

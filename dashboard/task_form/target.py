@@ -1,7 +1,7 @@
-"""The target in the task's form: which kind, and the fields of each.
+"""The target in the task's form: its kind, and the fields of each kind.
 
-``form`` reads and shows it with the other parts. What belongs to another kind than
-the chosen one is left out, and a change of the kind keeps nothing of the old target.
+``form`` reads and shows it with the other parts. Fields of another kind than the chosen one are
+left out, and a change of the kind drops the old target.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shared.strict_json import read_json_or_word
 from tasks.choices import TARGET_KINDS
 from tasks.definition import COMMAND_TARGET_DEFAULTS, HANDLER_TARGET_DEFAULTS
 
-#: What a new form shows.
+#: The fields of a new form.
 EMPTY: Mapping[str, str] = {
     **webhooks.EMPTY,
     "kind": "webhook",
@@ -87,7 +87,7 @@ def show_target(target: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_target(form: Form, base: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the target that the form describes; what is wrong is noted in the form."""
+    """Return the target that the form describes; errors are noted in the form."""
     kind = form.text("kind", EMPTY["kind"])
     if kind not in TARGET_KINDS:
         form.refuse("#/target/kind", "invalid_choice", "Choose what it calls.")
@@ -168,7 +168,7 @@ def _show_arguments(arguments: Sequence[str]) -> str:
         if _split_arguments(text, "#") == list(arguments):
             return text
     except InvalidInput:
-        pass  # As lines it would be refused, so it is shown as JSON.
+        pass  # Validation would refuse it as lines, so it is shown as JSON.
     return orjson.dumps(arguments).decode()
 
 

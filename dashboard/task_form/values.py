@@ -1,7 +1,7 @@
 """The values of the task's form: text to numbers, instants, pairs and JSON, and back.
 
-``form`` reads with them. A value that cannot be read is noted at its pointer and
-left out; what still shows what the form showed at first keeps the exact value of the base.
+``form`` reads with them. A value that cannot be read is noted at its pointer and left out. An
+unchanged field keeps the exact value of the base.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BETWEEN_WORDS = re.compile(r"[,\s]+")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form being read: its fields, what they showed at first, of what, and what is wrong."""
+    """A form being read: its fields, their first contents, the base of these, and the errors."""
 
     fields: Mapping[str, str]
     shown: Mapping[str, str]
@@ -39,14 +39,14 @@ class Form:
         return self.fields.get(name, "").strip() or default
 
     def same(self, *names: str) -> bool:
-        """Return whether the fields still say what they showed of the base."""
+        """Return whether the fields still show the values of the base."""
         return all(
             name in self.shown and lines(self.fields.get(name, "")) == lines(self.shown[name])
             for name in names
         )
 
     def read(self, reader: Callable[[str, str], Any], text: str, pointer: str) -> Any:
-        """Return what a reader of JSON makes of a field's text; what it refuses is noted."""
+        """Return the value that a reader of JSON finds in a field's text; note its refusal."""
         try:
             return reader(text, pointer)
         except InvalidInput as refused:
@@ -54,15 +54,15 @@ class Form:
             return None
 
     def refuse(self, pointer: str, code: str, message: str) -> None:
-        """Note what is wrong with a field."""
+        """Note an error of a field."""
         self.errors.append(FieldError(pointer, code, message))
 
 
 def judged(form: Form, body: Any, parse: Callable[[Any], Parsed]) -> Parsed:
-    """Return what ``parse`` makes of the body that was read from the form.
+    """Return the result of ``parse`` for the body that was read from the form.
 
-    Raise InvalidInput with what is wrong in the form, and with what ``parse`` refuses elsewhere:
-    of a field that cannot be read, it only sees that it is missing.
+    Raise InvalidInput with the errors of the form, and with the errors of ``parse`` elsewhere:
+    ``parse`` only sees an unreadable field as a missing one.
     """
     try:
         parsed = parse(body)
@@ -188,7 +188,7 @@ def yes_or_no(value: Any) -> str:
 
 
 def zone_or_utc(name: str) -> tzinfo:
-    """Return the zone of a name; one that is no more shows its times in UTC."""
+    """Return the zone of a name; UTC for a name that the zone database no longer has."""
     try:
         return find_zone(name).info
     except UnknownZone:

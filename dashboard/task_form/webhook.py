@@ -1,8 +1,8 @@
-"""The webhook in the task's form: the request, what counts as success, who calls, by which way.
+"""The webhook in the task's form: the request, success, authentication, TLS and proxy.
 
 ``dashboard.task_form.target`` reads and shows it. A stored secret is a mask here, and its field is
-empty: left empty, it keeps the mask, which validation replaces, as long as the kind of
-authentication stays.
+empty. An empty field keeps the mask, which validation replaces, if the kind of authentication is
+unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from shared.redaction import MASK
 from shared.strict_json import read_json_or_word
 from tasks.masking import SECRET_FIELDS
 
-#: What a new form shows.
+#: The fields of a new form.
 EMPTY: Mapping[str, str] = {
     "method": "POST",
     "body_format": "json",
@@ -238,7 +238,7 @@ def _read_auth(form: Form, base: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _read_secret(form: Form, name: str, before: Any) -> str:
-    """Return what was typed, or what is stored while nothing is."""
+    """Return the typed text, or the stored value of an empty field."""
     typed = form.fields.get(name, "")
     return typed if typed or before is None else str(before)
 
@@ -265,5 +265,5 @@ def _read_proxy(form: Form, base: Mapping[str, Any]) -> dict[str, Any] | None:
     stored = before.get("password") if username else None
     password = _read_secret(form, "proxy_password", stored) or None
     if not username and password == before.get("password"):
-        password = None  # It belongs to the name that was taken away.
+        password = None  # It belongs to the removed name.
     return {"url": url, "username": username, "password": password}

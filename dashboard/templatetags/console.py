@@ -37,7 +37,7 @@ def clock(
 ) -> SafeString:
     """Show a moment on the visitor's clock, and on that of ``zone`` where it differs.
 
-    The ISO form stands on hover and for copying.
+    The ISO form appears on hover and for copying.
     """
     if not moment:
         return _NONE
@@ -70,7 +70,7 @@ def ago(moment: datetime | str | None) -> SafeString:
 
 @register.simple_tag
 def countdown(moment: datetime | str) -> SafeString:
-    """Show how far ahead a moment is; one that has come is now, and never so long ago."""
+    """Show how far ahead a moment is; a past moment is "now", never "ago"."""
     when = _moment(moment)
     seconds = max(0.0, (when - timezone.now()).total_seconds())
     return format_html(
@@ -135,9 +135,9 @@ def icon(name: str, label: str = "") -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def form_key(context: Mapping[str, Any]) -> SafeString:
-    """Put into a form the key that makes a second sending harmless, and whose form it is.
+    """Put into a form the key that makes a second sending harmless, and the form's tenant.
 
-    Another tenant may be chosen in another tab while the form stands open.
+    The visitor may choose another tenant in another tab while the form is open.
     """
     visitor = context.get("visitor")
     return format_html(

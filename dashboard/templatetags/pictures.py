@@ -1,6 +1,6 @@
 """Template tags that draw: each passes ready values on to dashboard/pictures.
 
-Templates decide where a picture stands, never what it shows.
+Templates decide the place of a picture, never its content.
 """
 
 from __future__ import annotations

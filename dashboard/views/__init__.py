@@ -1,1 +1,1 @@
-"""One module per page; each view reads, and hands ready values to its template."""
+"""One module per page; each view reads, and passes ready values to its template."""

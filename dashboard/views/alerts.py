@@ -1,4 +1,4 @@
-"""Alerts: what failed, how often, and who was told of it by which channel."""
+"""Alerts: the failures, their count, and the notices to each member by channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tenants.choices import Role
 
 _PARAMETERS = {"kind": choice(*AlertKind.values)}
 MUTES = (("60", "1 hour"), ("480", "8 hours"), ("1440", "a day"), ("0", "no longer"))
-#: Toasts that a page asks for after it was away; the alerts' page has all.
+#: Missed toasts that a page asks for after a gap; the alerts' page has all.
 _RECENT = 4
 _RECENT_WINDOW = timedelta(minutes=5)
 
@@ -65,17 +65,17 @@ def alert(request: ConsoleRequest, alert_id: UUID) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def mute(request: ConsoleRequest, alert_id: UUID) -> Done:
-    """Tell nobody of this alert for a while; it goes on counting."""
+    """Mute the alert for a while; it keeps counting."""
     minutes = request.POST.get("minutes", "")
     if minutes not in {value for value, _ in MUTES}:
         raise InvalidInput([FieldError("#/minutes", "invalid", "Choose one of the times.")])
     visitor = request.visitor
     mute_alert(visitor.tenant.pk, alert_id, minutes=int(minutes), actor=visitor.actor)
-    return Done("Muted; it goes on counting." if minutes != "0" else "No longer muted.")
+    return Done("Muted. The alert keeps counting." if minutes != "0" else "No longer muted.")
 
 
 def recent(request: HttpRequest) -> HttpResponse:
-    """Answer what a page that was away has missed, as toasts; strangers get nothing."""
+    """Answer the toasts that a page has missed; a visitor without access gets an empty list."""
     answer: HttpResponse = page(Role.VIEWER)(_recent)(request)
     return answer if answer.status_code == 200 else JsonResponse({"alerts": []})
 

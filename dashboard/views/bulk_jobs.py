@@ -31,7 +31,7 @@ from tasks.limits import current_limits
 from tasks.redirection import read_into
 from tenants.choices import Role
 
-#: From here on, and for what cannot be undone, the count has to be typed.
+#: From this count on, and for actions that cannot be undone, the visitor has to type the count.
 TYPED_FROM = 1000
 _IRREVERSIBLE = ("purge", "delete")
 #: Filters of which several values may be given.
@@ -52,7 +52,7 @@ _ITEM_PAGES = {
 
 @page(Role.OPERATOR)
 def bulk_new(request: ConsoleRequest) -> HttpResponse:
-    """Show exactly what a job would be about, and ask what its danger demands."""
+    """Show the exact scope of a job, and ask for the confirmation that its danger demands."""
     kind, verb = _asked(request, request.GET)
     filters = _filters(kind, request.GET)
     into = _into(request, verb, request.GET)
@@ -82,7 +82,7 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def bulk_create(request: ConsoleRequest) -> Done:
-    """Begin the job, if the scope is still what was shown."""
+    """Begin the job if its scope is still the shown one."""
     kind, verb = _asked(request, request.POST)
     count = require_typed(request, verb)
     filters = _shown_filters(kind, request.POST.get("filters", ""))
@@ -105,7 +105,7 @@ def require_typed(request: ConsoleRequest, verb: str) -> int:
     """Return the count that the page has shown; raise InvalidInput if it had to be typed."""
     count = int(_number(request, "expected_count", whole=True) or 0)
     if is_typed(verb, count) and request.POST.get("typed", "").strip() != str(count):
-        message = f"Type {count} to go on; nothing was changed."
+        message = f"Type {count} to continue. Nothing was changed."
         raise InvalidInput([FieldError("#/typed", "mismatch", message)])
     return count
 
@@ -121,7 +121,7 @@ def bulk_jobs(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.VIEWER)
 def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
-    """Show a job's progress, and what it skipped or failed, with the reason."""
+    """Show a job's progress, and the rows that it skipped or failed, with the reason."""
     query = read_filters(request, {})
     job = services.get_bulk_job(request.visitor.tenant.pk, job_id)
     listed = read_page(
@@ -162,9 +162,9 @@ def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def cancel(request: ConsoleRequest, job_id: UUID) -> Done:
-    """Stop the job; what it has done stays done, the rest counts as skipped."""
+    """Stop the job; finished rows stay done, the rest counts as skipped."""
     services.cancel_bulk_job(request.visitor.tenant.pk, job_id, actor=request.visitor.actor)
-    return Done("Cancelled. What was done stays done.")
+    return Done("Cancelled. Finished rows stay done.")
 
 
 def _ended(made: dict[str, int]) -> int:
@@ -193,7 +193,7 @@ def _asked(request: ConsoleRequest, given: Any) -> tuple[str, str]:
 
 
 def is_typed(verb: str, count: int) -> bool:
-    """Return whether the count has to be typed: of very many, and of what cannot be undone."""
+    """Return whether the count has to be typed: for many rows, and for irreversible actions."""
     return count > TYPED_FROM or verb in _IRREVERSIBLE
 
 
@@ -244,7 +244,7 @@ def _options(request: ConsoleRequest) -> dict[str, Any]:
 
 
 def _into(request: ConsoleRequest, verb: str, given: QueryDict) -> dict[str, str] | None:
-    """Return the other place that a replay shall go into, None without one."""
+    """Return the other URL or pool of a replay; None without one."""
     into = {key: text for key in ("url", "pool") if (text := given.get(f"into_{key}", "").strip())}
     if verb != "replay" or not into:
         return None
@@ -254,7 +254,7 @@ def _into(request: ConsoleRequest, verb: str, given: QueryDict) -> dict[str, str
 
 
 def _patch(text: str) -> Any:
-    """Return the fields to set; the service judges what they say."""
+    """Return the fields to set; the service validates them."""
     return read_field(text, "#/set", "Fields to set")
 
 

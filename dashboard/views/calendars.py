@@ -44,7 +44,7 @@ def calendars(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.VIEWER)
 def calendar(request: ConsoleRequest, calendar_id: UUID) -> HttpResponse:
-    """Show a calendar: its days and windows, and which tasks name it."""
+    """Show a calendar: its days and windows, and the tasks that name it."""
     return _calendar_page(request, _get(request, calendar_id))
 
 
@@ -82,7 +82,7 @@ def calendar_edit(request: ConsoleRequest, calendar_id: UUID) -> HttpResponse:
 
 @page(Role.ADMIN)
 def calendar_import(request: ConsoleRequest, calendar_id: UUID) -> HttpResponse:
-    """Take days from an iCalendar file or pasted text, or show what that would do."""
+    """Import days from an iCalendar file or pasted text, or show the import without doing it."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     tenant_id, actor = request.visitor.tenant.pk, request.visitor.actor
@@ -119,7 +119,7 @@ def _form(
     save: Callable[[dict[str, Any]], Calendar],
     done: str,
 ) -> HttpResponse:
-    """Show the form; when it is sent, save it, or show it again with what is wrong."""
+    """Show the form; when it is sent, save it, or show it again with its errors."""
     if request.method not in ("GET", "POST"):
         return HttpResponseNotAllowed(["GET", "POST"])
     if request.method == "GET":
@@ -205,7 +205,7 @@ def _mode(request: ConsoleRequest) -> Mode:
 
 
 def _uploaded(request: ConsoleRequest) -> bytes:
-    """Return the bytes of the file, or what was pasted where no file was chosen."""
+    """Return the bytes of the file, or the pasted text where no file was chosen."""
     file = request.FILES.get("file")
     if file is None:
         text = request.POST.get("ical", "")

@@ -117,15 +117,15 @@ def _url(host: str) -> str:
 def _given(request: ConsoleRequest, name: str) -> str:
     text = request.GET.get(name, "").strip()
     if len(text) > _LONGEST or not text.isprintable():
-        message = "This is no part of a host."
+        message = "This text cannot be part of a host."
         raise InvalidInput([FieldError(f"?{name}", "invalid", message)], message)
     return text
 
 
 def _in_flight(tenant_id: UUID, host: str) -> list[Any]:
-    """Return the executions whose request is under way, the longest first: what the number counts.
+    """Return the executions whose request is under way, the longest first, as the number counts.
 
-    One whose receiver goes on after a 202 is under way no more.
+    A request that its receiver answered with 202 is not counted; its execution continues.
     """
     # In the words of the index open_executions_leased_idx.
     found = Execution.objects.for_tenant(tenant_id).filter(
@@ -137,7 +137,7 @@ def _in_flight(tenant_id: UUID, host: str) -> list[Any]:
 
 
 def _waiting(tenant_id: UUID, host: str) -> list[Any]:
-    """Return the executions that wait for the host to have room, the oldest first."""
+    """Return the executions that wait for capacity of the host, the oldest first."""
     # In the words of the index open_executions_parked_idx.
     found = Execution.objects.for_tenant(tenant_id).filter(
         destination=host,

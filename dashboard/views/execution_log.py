@@ -1,4 +1,4 @@
-"""The whole captured log of a handler or a command, as the plain text that it is."""
+"""The whole captured log of a handler or a command, as plain text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATTEMPT_DIGITS = 3
 
 @page(Role.VIEWER)
 def execution_log(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
-    """Show what an attempt wrote, the latest with a log unless the query names one."""
+    """Show an attempt's captured log: of the named attempt, or the latest with a log."""
     found = Execution.objects.get_for_tenant(request.visitor.tenant.pk, execution_id)
     given = request.GET.get("attempt", "")
     if given and not (given.isascii() and given.isdecimal() and len(given) <= _ATTEMPT_DIGITS):

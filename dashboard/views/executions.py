@@ -45,7 +45,7 @@ WINDOWS = {
     "30d": ("last 30 days", timedelta(days=30)),
     "any": ("any time", None),
 }
-#: Lists that the overview's numbers open, and what their heading says.
+#: Lists that the overview's numbers open, and their headings.
 _MOMENTS = {
     ("due", "now"): "due now",
     ("due", "late"): "late by over 1 s",
@@ -78,7 +78,7 @@ def executions(request: ConsoleRequest) -> HttpResponse:
     order: tuple[str, ...] = ("-id",)
     found = Execution.objects.for_tenant(tenant)
     if query["series"] is not None:
-        # All that a backfill made, whenever that was, in the order of what they stand for.
+        # All executions of a backfill, without a window, in the order of their nominal times.
         found, order = executions_made_by(tenant, query["series"]), ("-scheduled_for", "-id")
     wanted = with_bounds({**query, "since": since}, now)
     listed = read_page(
@@ -107,7 +107,7 @@ def executions(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.VIEWER)
 def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
-    """Show one execution: states, attempts, what was sent and what came back."""
+    """Show one execution: states, attempts, requests and answers."""
     found = Execution.objects.get_for_tenant(request.visitor.tenant.pk, execution_id)
     now = database_now()
     shown = present_execution_detail(found, now=now)
@@ -140,7 +140,7 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def cancel(request: ConsoleRequest, execution_id: UUID) -> Done:
-    """Cancel: what has not started never starts, a request in flight is aborted."""
+    """Cancel: unstarted work never starts, a request in flight is aborted."""
     visitor = request.visitor
     cancelled = cancel_execution(visitor.tenant.pk, execution_id, actor=visitor.actor)
     stopping = cancelled.status == Status.RUNNING
@@ -159,7 +159,7 @@ def retry(request: ConsoleRequest, execution_id: UUID) -> Done:
 
 
 def _payload(found: Execution, shown: dict[str, Any]) -> Any:
-    """Return what the execution carries; nothing where its method sends none."""
+    """Return the execution's payload as text; "" where its method sends none."""
     return (
         shown["request"]["body"]
         if shown["request"]
@@ -210,13 +210,13 @@ def _task_of(request: ConsoleRequest, task_id: UUID | None) -> Task | None:
 
 
 def _since(query: dict[str, Any], now: datetime) -> datetime | None:
-    """Return where the window of the list begins; None for any time."""
+    """Return the beginning of the list's window; None for any time."""
     span = WINDOWS[query["window"]][1]
     return query["since"] or (None if span is None else now - span)
 
 
 def _is_open_work(query: dict[str, Any]) -> bool:
-    """Return whether the list is of open work at any time, which is little and counted."""
+    """Return whether the list shows open work of any time, which is little, so it is counted."""
     return query["window"] == "any" and bool(query["status"]) and not FINAL & {*query["status"]}
 
 
@@ -224,6 +224,6 @@ def _as_call(query: dict[str, Any], since: datetime | None) -> str:
     asked = [("since", format_instant(since))] if since else []
     asked += [("status", status) for status in query["status"] or []]
     asked += [(name, str(query[name])) for name in _FILTERS if name != "status" and query[name]]
-    # Quoted as one word: what somebody put into a link must not run in the shell it is pasted to.
+    # Quoted as one word: text from a link must not run in the shell that it is pasted into.
     url = shlex.quote(f"{conf().public_url.rstrip('/')}/v1/executions?{urlencode(asked)}")
     return f"curl -H 'Authorization: Bearer …' {url}"

@@ -1,4 +1,4 @@
-"""Explain and occurrences: why something ran or did not, and every expected instant of a task."""
+"""Explain and occurrences: why an instant ran or did not, and every expected one of a task."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from tasks.models import Task
 from tenants.choices import Role
 
 _LONGEST = 1000
-#: How a verdict is coloured; others are a warning.
+#: The colour of a verdict by its state; others are a warning.
 _TONES = {"ran": "success", "runs": "info", "will_run": "info", "not_expected": "info"}
-#: What a check's mark says; '' for one that was not reached or does not apply.
+#: The words of a check's mark; '' for a check that was not reached or does not apply.
 _MARKS = {True: "passed", False: "did not pass", None: ""}
 
 
@@ -46,7 +46,7 @@ def execution_explain(request: ConsoleRequest, execution_id: UUID) -> HttpRespon
 
 @page(Role.VIEWER)
 def task_explain(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
-    """Explain an instant of a task; without one, what matters most now."""
+    """Explain an instant of a task; without one, the most urgent one."""
     task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
     with beside(_zone(task)):
         found = explain_task(task, _instant(request, "at"), database_now())
@@ -132,7 +132,7 @@ def _check(check: Check, *, first: bool) -> dict[str, Any]:
 
 
 def _url(fix: Fix) -> str:
-    """Return the page on which something can be done; '' where there is none."""
+    """Return the page for the remedy; '' without one."""
     if not fix.page:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""The calendar of the load: how much starts when, which minutes stand out, and spreading them."""
+"""The calendar of the load: starts by hour and minute, the hot spots, and spreading them."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def calendar(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.ADMIN)
 def spread(request: ConsoleRequest) -> HttpResponse:
-    """Say how many tasks would get which jitter, and ask."""
+    """Show how many tasks would get which jitter, and ask for a confirmation."""
     at = _moment(request.GET.get("at", ""))
     found = plan_spread(request.visitor.tenant.pk, at)
     context = {"found": found, "count": len(found.task_ids), "most": MAX_JITTER_SECONDS}
@@ -69,7 +69,7 @@ def spread(request: ConsoleRequest) -> HttpResponse:
 
 @action(Role.ADMIN)
 def spread_create(request: ConsoleRequest) -> Done:
-    """Begin the job that spreads the minute, if it is still what was shown."""
+    """Begin the job that spreads the minute, if its tasks are still the shown ones."""
     visitor = request.visitor
     job = spread_minute(
         visitor.tenant.pk,
@@ -113,7 +113,7 @@ def _local_hour(moment: datetime) -> tuple[date, int]:
 
 
 def _change_of(day: date) -> str:
-    """Say how the clocks of the visitor's zone change on a day; nothing where they do not."""
+    """Return the change of the clocks in the visitor's zone on a day, in words; else ""."""
     zone = timezone.get_current_timezone()
     first = datetime(day.year, day.month, day.day, tzinfo=zone)
     after = day + timedelta(days=1)

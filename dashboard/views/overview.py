@@ -1,4 +1,4 @@
-"""The overview: what is due, runs, failed and fires next; and the way to a first working task."""
+"""The overview: due and running work, failures, next fires, and the way to a first working task."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GROUPS = 5
 
 @page(Role.VIEWER)
 def overview(request: ConsoleRequest) -> HttpResponse:
-    """Show how the tenant does at this moment and did in the last hour."""
+    """Show the tenant's work at this moment and in the last hour."""
     tenant = request.visitor.tenant.pk
     now = read_overview(tenant)
     points = throughput(tenant)
@@ -71,7 +71,7 @@ def _outcomes(point: MinutePoint) -> MinuteOutcomes:
 
 
 def _coming(tenant: UUID, now: datetime) -> dict[str, Any]:
-    """Return the starts of the coming hour, and what is to be said of how they were counted."""
+    """Return the starts of the coming hour, and the words about their accuracy."""
     found = hour_ahead(tenant, now)
     moments = [found.start + number * MINUTE for number in range(MINUTES)]
     return {
@@ -82,7 +82,7 @@ def _coming(tenant: UUID, now: datetime) -> dict[str, Any]:
 
 
 def _first_steps(request: ConsoleRequest) -> list[dict[str, Any]]:
-    """Return the steps to a first working task, each with whether it is done; none once all are."""
+    """Return the steps to a first working task and whether each is done; [] once all are."""
     tenant = request.visitor.tenant.pk
     has_task = Task.objects.for_tenant(tenant).exists()
     ran = has_task and Execution.objects.for_tenant(tenant).filter(status="SUCCEEDED").exists()

@@ -1,4 +1,4 @@
-"""Standing pauses: those that are open with what each holds, a new one, and their end."""
+"""Standing pauses: the open ones with the tasks that they hold, a new one, and their end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FORM = ("scope", "value", "hours", "note", "on_resume")
 
 @page(Role.VIEWER)
 def pauses(request: ConsoleRequest) -> HttpResponse:
-    """List open pauses, newest first; count what the one in the form would hold."""
+    """List open pauses, newest first; count the tasks that the one in the form would hold."""
     tenant = request.visitor.tenant.pk
     query = read_filters(request, {})
     found = services.list_pauses(tenant, is_open=True)
@@ -68,7 +68,7 @@ def pauses(request: ConsoleRequest) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def create(request: ConsoleRequest) -> Done:
-    """Pause all that is covered, and what comes under it later."""
+    """Pause every task that it covers, later ones too."""
     wanted = _wanted(
         request.POST,
         note=read_text(request, "note", longest=1000),
@@ -79,19 +79,19 @@ def create(request: ConsoleRequest) -> Done:
     what = describe(pause.scope, pause.value)
     plural = "" if count == 1 else "s"
     url = reverse("dashboard:pauses")
-    return Done(f"Paused {count} task{plural} of {what}. What runs goes on.", url)
+    return Done(f"Paused {count} task{plural} of {what}. Running executions continue.", url)
 
 
 @action(Role.OPERATOR)
 def end(request: ConsoleRequest, pause_id: UUID) -> Done:
-    """End the pause; its tasks resume, or go under another pause that covers them."""
+    """End the pause; its tasks resume, unless another pause covers them."""
     tenant, actor = request.visitor.tenant.pk, request.visitor.actor
     _, count = services.end_pause(tenant, pause_id, actor=actor)
     return Done(f"Ended. It held {count} task{'' if count == 1 else 's'}.")
 
 
 def _asked(request: ConsoleRequest) -> dict[str, Any]:
-    """Return the form as it was sent, and what the pause would hold or why it cannot be."""
+    """Return the form as it was sent, and the tasks that the pause would hold, or its error."""
     form = {name: request.GET.get(name, "") for name in _FORM}
     asked: dict[str, Any] = {"form": form, "reach": None, "problem": ""}
     if not form["scope"]:

@@ -1,4 +1,4 @@
-"""Pools: groups of workers that lease work over the API, how they stand, how to join one."""
+"""Pools: groups of workers that lease work over the API, their state, and how to join one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAME_LENGTH = 50
 
 @page(Role.VIEWER)
 def pools(request: ConsoleRequest) -> HttpResponse:
-    """List the pools by name, with what waits in each."""
+    """List the pools by name, with the waiting work of each."""
     found = services.list_pools(request.visitor.tenant.pk)
     away = any(one.workers is None for one in found)
     return render(request, "dashboard/pools.html", {"pools": found, "redis_away": away})
@@ -32,7 +32,7 @@ def pools(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.VIEWER)
 def pool(request: ConsoleRequest, name: str) -> HttpResponse:
-    """Show one pool: its workers, the tasks that name it, and how a worker is started."""
+    """Show one pool: its workers, the tasks that name it, and how to start a worker."""
     tenant = request.visitor.tenant.pk
     shown = _found(request, name)
     tasks = Task.objects.for_tenant(tenant).filter(pool=PULL_PREFIX + shown.name)
@@ -52,21 +52,21 @@ def pool(request: ConsoleRequest, name: str) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def create(request: ConsoleRequest) -> Done:
-    """Make a pool before its first worker does, so that tasks may name it."""
+    """Create a pool before its first worker does, so that tasks may name it."""
     tenant, actor = request.visitor.tenant.pk, request.visitor.actor
     name = read_text(request, "name", longest=_NAME_LENGTH)
     limit = read_limit(request, "max_in_flight", whole=True)
     if _is_there(request, name):
         raise Conflict(f"There is a pool {name!r} already.", code="pool_exists")
     made = services.change_pool(tenant, name, {"max_in_flight": limit}, actor=actor)
-    return Done("Made. Tasks may name it now.", _url(made.name))
+    return Done("Created. Tasks may name it now.", _url(made.name))
 
 
 @action(Role.OPERATOR)
 def pause(request: ConsoleRequest, name: str) -> Done:
-    """Lease nothing from the pool any more; what is leased goes on."""
+    """Stop leasing from the pool; leased executions continue."""
     _change(request, name, {"paused": True})
-    return Done("Paused. What is leased goes on; nothing else is.")
+    return Done("Paused. Leased executions continue. No further leases.")
 
 
 @action(Role.OPERATOR)
@@ -81,7 +81,7 @@ def limit(request: ConsoleRequest, name: str) -> Done:
     """Set how many leases of the pool may be under way at a time."""
     most = read_limit(request, "max_in_flight", whole=True)
     _change(request, name, {"max_in_flight": most}, read_version(request))
-    return Done("Saved. It holds from the next lease on.")
+    return Done("Saved. The limit applies from the next lease on.")
 
 
 @action(Role.OPERATOR)
@@ -95,7 +95,7 @@ def delete(request: ConsoleRequest, name: str) -> Done:
 def _change(
     request: ConsoleRequest, name: str, changes: dict[str, object], version: int | None = None
 ) -> None:
-    """Change a pool that is there: a form never makes one by the way."""
+    """Change an existing pool; a form never creates one as a side effect."""
     tenant, actor = request.visitor.tenant.pk, request.visitor.actor
     _found(request, name)
     services.change_pool(tenant, name, changes, actor=actor, expected_version=version)
@@ -110,7 +110,7 @@ def _is_there(request: ConsoleRequest, name: str) -> bool:
 
 
 def _found(request: ConsoleRequest, name: str) -> services.PoolView:
-    """Return the pool of the path; raise NotFound, also for what no database can look for."""
+    """Return the pool of the path; raise NotFound, also for text that a database cannot hold."""
     if not is_pool_name(name):
         raise NotFound(f"There is no pool {name[:60]!r}.")
     return services.get_pool(request.visitor.tenant.pk, name)
@@ -121,7 +121,7 @@ def _url(name: str) -> str:
 
 
 def _calls(name: str) -> list[tuple[str, str]]:
-    """Return the calls that make a worker, each with what it is for."""
+    """Return the calls of a worker, each with its purpose."""
     base = conf().public_url.rstrip("/")
     lease = shlex.quote(f"{base}/v1/pools/{name}/lease")
     job = f"{base}/v1/executions/$EXECUTION"
@@ -139,16 +139,16 @@ def _calls(name: str) -> list[tuple[str, str]]:
             '  -d \'{"worker": "worker-1", "max": 1, "lease_seconds": 60, "wait_seconds": 20}\'',
         ),
         (
-            "Keep the lease while it works, and say how far it is",
+            "Renew the lease while it works, and report progress",
             f'curl -X POST "{job}/heartbeat" {holder} \\\n'
             '  -d \'{"progress": {"done": 3, "of": 10}, "extend_seconds": 60}\'',
         ),
         (
-            "Say that it is done",
+            "Report success",
             f'curl -X POST "{job}/complete" {holder} -d \'{{"result": {{"rows": 42}}}}\'',
         ),
         (
-            "Say that it failed",
+            "Report a failure",
             f'curl -X POST "{job}/fail" {holder} -d \'{{"error": "no disk", "retry": true}}\'',
         ),
     ]

@@ -21,7 +21,7 @@ _MAX_QUERY = 200
 
 @page(Role.VIEWER)
 def search(request: ConsoleRequest) -> HttpResponse:
-    """Jump to what an id names, else list what the words find; a fragment for the field itself."""
+    """Open the page of an id, else list the matches; a fragment for the field itself."""
     query = request.GET.get("q", "").replace("\0", "").strip()[:_MAX_QUERY]
     as_you_type = request.headers.get("HX-Request") == "true"
     target = _place_of_id(request, query)

@@ -1,4 +1,4 @@
-"""Signing in and out, and which tenant to look at."""
+"""Signing in and out, and the choice of the tenant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        """Refuse unseen what has failed too often."""
+        """Refuse a login that has failed too often without checking it."""
         if is_refused(*self._subject()):
             form = self.get_form()
             context = self.get_context_data(form=form, refused=True)
@@ -60,16 +60,16 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @action(Role.VIEWER)
 def choose_tenant(request: ConsoleRequest) -> Done:
-    """Look at another of the visitor's tenants from now on."""
+    """Show another of the visitor's tenants from now on."""
     wanted = request.POST.get("tenant", "")
     chosen = [one for one in request.visitor.memberships if str(one.tenant_id) == wanted]
     if not chosen:
         raise NotFound("You are not a member of that tenant.")
     request.session["tenant_id"] = wanted
-    return Done(f"You now look at {chosen[0].tenant.name}.", reverse("dashboard:overview"))
+    return Done(f"You now see {chosen[0].tenant.name}.", reverse("dashboard:overview"))
 
 
 @page(Role.VIEWER)
 def pulse(request: ConsoleRequest) -> HttpResponse:
-    """Answer a page that asks whether server, database and session are there (204)."""
+    """Answer 204 to a page that checks whether server, database and session work."""
     return HttpResponse(status=204)

@@ -1,6 +1,6 @@
-"""A member's own settings: which failures reach them, how, when not, and in which browsers.
+"""A member's own settings: alerts, channels, quiet hours and browsers.
 
-Below them stand the settings of the tenant, which its admins may change.
+The page also has the settings of the tenant, which its admins may change.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def settings(request: ConsoleRequest) -> HttpResponse:
     has_chosen = hasattr(membership, "notification_preference")
     chosen = present_preference(preference_of(membership))
     if not has_chosen:
-        # Nothing is chosen yet: what the page's clock shows is the best guess.
+        # The member has chosen none yet: the zone of the page's clock is the best guess.
         chosen["timezone"] = get_current_timezone_name()
     browsers = PushSubscription.objects.filter(membership=membership).order_by("-created_at")
     log = Delivery.objects.filter(membership=membership).select_related("membership__user", "alert")
@@ -88,7 +88,7 @@ def settings(request: ConsoleRequest) -> HttpResponse:
 
 @action(Role.VIEWER)
 def save(request: ConsoleRequest) -> Done:
-    """Keep what the form says; each member changes only their own."""
+    """Save the form; each member changes only their own preferences."""
     visitor, form = request.visitor, request.POST
     changes: dict[str, Any] = {name: form.getlist(name) for name, _ in _CHANNELS}
     changes |= {
@@ -120,7 +120,7 @@ def save_tenant(request: ConsoleRequest) -> Done:
 
 @action(Role.ADMIN)
 def save_idempotency(request: ConsoleRequest) -> Done:
-    """Change which calls of the API need an Idempotency-Key, and how long answers are kept."""
+    """Change the need of an Idempotency-Key for API calls, and the retention of answers."""
     name = "idempotency_seconds"
     text = request.POST.get(name, "").strip()
     if not re.fullmatch("[0-9]{1,9}", text):
@@ -147,7 +147,7 @@ def _time(request: ConsoleRequest, name: str) -> time | None:
 
 @page(Role.VIEWER)
 def try_channel(request: ConsoleRequest) -> HttpResponse:
-    """Send the visitor a real test message; no transaction is held open while it goes out."""
+    """Send the visitor a real test message, outside of any transaction."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     channel = request.POST.get("channel", "")
@@ -166,11 +166,11 @@ def confirm_address(request: ConsoleRequest) -> HttpResponse:
 
 
 def _sent(request: ConsoleRequest, send: Callable[[], str]) -> HttpResponse:
-    """Send, and lead back to the settings with a message that says what came of it."""
+    """Send, and return to the settings with a message about the result."""
     try:
         messages.success(request, f"Sent to {send()}.")
     except TransportError as error:
-        messages.error(request, f"It did not get through: {error}")
+        messages.error(request, f"The message could not be sent: {error}")
     except PunctualError as error:
         messages.error(request, error.message)
     return redirect("dashboard:settings")
@@ -178,7 +178,7 @@ def _sent(request: ConsoleRequest, send: Callable[[], str]) -> HttpResponse:
 
 @action(Role.VIEWER)
 def push_subscribe(request: ConsoleRequest) -> Done:
-    """Let this browser be pushed to."""
+    """Subscribe this browser to pushes."""
     visitor, form = request.visitor, request.POST
     subscribe(
         visitor.tenant.pk,
@@ -204,7 +204,7 @@ def push_unsubscribe(request: ConsoleRequest, subscription_id: UUID) -> Done:
 
 
 def push_worker(request: HttpRequest) -> HttpResponse:
-    """Serve the service worker from the root, so that it may stand for every page."""
+    """Serve the service worker from the root, so that its scope covers every page."""
     path = finders.find(_WORKER_FILE)
     if not isinstance(path, str):
         raise Http404

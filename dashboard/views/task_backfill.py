@@ -38,7 +38,7 @@ _A_DAY = timedelta(days=1)
 
 @page(Role.OPERATOR)
 def task_backfill(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
-    """Ask for a range; with one, show exactly what would run before anything does."""
+    """Ask for a range; with one, show the exact plan before anything runs."""
     tenant = request.visitor.tenant.pk
     task: Task = Task.objects.get_for_tenant(tenant, task_id)
     zone = find_zone(task.schedule["timezone"]).info
@@ -78,7 +78,7 @@ def task_backfill(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def begin(request: ConsoleRequest, task_id: UUID) -> Done:
-    """Begin the backfill, if its instants are still those that were shown."""
+    """Begin the backfill, if its instants are still the shown ones."""
     visitor = request.visitor
     count = require_typed(request, ACTION)
     zone = find_zone("UTC").info
@@ -95,7 +95,7 @@ def begin(request: ConsoleRequest, task_id: UUID) -> Done:
     return Done("Requested. Progress below.", url, settled=False)
 
 
-#: What the form offers; nothing chosen leaves it to the task.
+#: The choices of the form; without a choice the task's own policy applies.
 _POLICIES = (
     ("", "as the task says"),
     ("allow", "beside each other"),

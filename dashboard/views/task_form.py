@@ -81,7 +81,7 @@ def task_new(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.ADMIN)
 def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
-    """Show a task in the form; save it as its next version, unless somebody else did first."""
+    """Show a task in the form; save it as its next version, unless it has changed meanwhile."""
     found: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
     current = to_long(read_definition(found))
     if request.method == "GET":
@@ -119,7 +119,7 @@ def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
 @require_POST
 @page(Role.ADMIN)
 def task_test(request: ConsoleRequest) -> HttpResponse:
-    """Send the form's call once, now, and show what came of it; a fragment."""
+    """Send the form's call once, now, and show its result; a fragment."""
     visitor = request.visitor
     shown: dict[str, Any]
     try:
@@ -136,7 +136,7 @@ def task_test(request: ConsoleRequest) -> HttpResponse:
 
 
 def _testable(request: ConsoleRequest, source: Definition | None) -> dict[str, Any]:
-    """Return the form's body; where a field is no value, raise all that is wrong."""
+    """Return the form's body; where a field has no valid value, raise all errors."""
     fields, base = form_fields(request), _base(source)
     try:
         return read_form(fields, base)
@@ -151,8 +151,8 @@ def _now() -> datetime:
 
 def _stale(refused: VersionMismatch) -> FieldError:
     message = (
-        "Somebody has saved another version in between. Your text is kept below; saving again "
-        f"takes the place of theirs. {refused.message}"
+        "Another version was saved in the meantime. Your text is kept below. If you save again, "
+        f"it replaces that version. {refused.message}"
     )
     return FieldError("#", "version_mismatch", message)
 
@@ -165,7 +165,7 @@ def _errors_of(refused: PunctualError) -> list[FieldError]:
 
 
 def _source(request: ConsoleRequest) -> Definition | None:
-    """Return the definition that the form was filled from; its secrets are known only to it."""
+    """Return the definition that the form was filled from; only it has the secrets."""
     try:
         wanted = UUID(request.POST.get("base_of", ""))
     except ValueError:
@@ -184,7 +184,7 @@ def _parser(
 
 
 def _base(source: Definition | None) -> dict[str, Any] | None:
-    """Return the source as it was shown: what the form does not show comes from it."""
+    """Return the source as it was shown; it supplies the parts that the form does not show."""
     return None if source is None else to_long(source)
 
 
@@ -268,7 +268,7 @@ def _form(
 
 
 def _stored(request: ConsoleRequest, task: Task | None, fields: dict[str, str]) -> list[str]:
-    """Return the fields whose secret the task has, or the one that it is copied from."""
+    """Return the fields whose secret is stored in the task, or in the source of the copy."""
     if task is None and fields.get("base_of"):
         tasks = Task.objects.for_tenant(request.visitor.tenant.pk)
         try:
@@ -279,7 +279,7 @@ def _stored(request: ConsoleRequest, task: Task | None, fields: dict[str, str]) 
 
 
 def _called(request: ConsoleRequest, fields: dict[str, str]) -> dict[str, Any]:
-    """Return what a target may name; what the task names already stays among it."""
+    """Return the pools and commands that a target may name; the task's own stay among them."""
     limits = limits_of(request.visitor.tenant.pk)
     chosen = {name: {fields[name]} - {""} for name in ("pool_name", "command") if name in fields}
     return {
@@ -293,7 +293,7 @@ def _called(request: ConsoleRequest, fields: dict[str, str]) -> dict[str, Any]:
 
 
 def _rules(fields: dict[str, str], errors: dict[str, str]) -> list[dict[str, Any]]:
-    """Return the rows of the rules, each with what is wrong in it."""
+    """Return the rows of the rules, each with its errors."""
     return [
         {
             **row,

@@ -1,7 +1,7 @@
-"""The live preview beside the task's form: the schedule in words, its next fires, what changes.
+"""The live preview beside the task's form: the schedule in words, its next fires, the changes.
 
-Of a new task the next ten; of a task that is edited also what the edit keeps, adds and removes
-of its next hundred. Fragments, asked for while somebody types; nothing is changed.
+A new task shows its next ten fires. An edited task also shows how many of its next hundred the
+edit keeps, adds and removes. The page asks for these fragments during typing; they change nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REMOVED = 5
 @require_POST
 @page(Role.VIEWER)
 def schedule_preview(request: ConsoleRequest) -> HttpResponse:
-    """Say the form's schedule in words, with its next ten fires and what an edit changes."""
+    """Show the form's schedule in words, with its next ten fires and the changes of an edit."""
     fields = form_fields(request)
     now = database_now()
     shown: dict[str, Any]
@@ -45,7 +45,7 @@ def schedule_preview(request: ConsoleRequest) -> HttpResponse:
         edited = _edited(request, fields)
         shown = _changed(edited, fields, now) if edited else _new(request, fields, now)
     except InvalidInput as refused:
-        # A form that nobody has typed into yet is not wrong.
+        # An untouched form is not wrong.
         untouched = not (fields.get("version") or fields.get("cron_expression", "").strip())
         is_empty = untouched and fields.get("when") == "cron"
         shown = {"is_empty": is_empty, "errors": [error.message for error in refused.errors]}
@@ -54,7 +54,7 @@ def schedule_preview(request: ConsoleRequest) -> HttpResponse:
 
 
 def form_fields(request: ConsoleRequest) -> dict[str, str]:
-    """Return the fields of the form; calendars stand one in each line."""
+    """Return the fields of the form; ``calendars`` has one name per line."""
     fields = {name: cast(str, value) for name, value in request.POST.items()}
     calendars = cast(list[str], request.POST.getlist("calendars"))
     return fields | ({"calendars": "\n".join(calendars)} if calendars else {})
@@ -90,7 +90,7 @@ def _changed(task: Task, fields: Mapping[str, str], now: datetime) -> dict[str, 
 
     def judge(body: Any) -> Definition:
         whole = {**current, **body}
-        # The kind of schedule says it, and may be another now.
+        # The kind of schedule decides the type, and the edit may have changed it.
         del whole["type"]
         return parse_replace(whole, now=now, limits=limits, current=before)
 
@@ -121,7 +121,7 @@ def _fire(occurrence: Mapping[str, Any]) -> dict[str, Any]:
         "at": parse_instant(occurrence["utc"]),
         "local_day": occurrence["local"][:10],
         "local_time": occurrence["local"][11:19],
-        # Of a task that is there the time, of a new one the end of the range.
+        # An existing task has an exact time, a new one only a range.
         "due_at": parse_instant(occurrence.get("due_at", occurrence["utc"])),
         "due_until": parse_instant(occurrence.get("due_until", occurrence["utc"])),
         "notes": [NOTE_TEXTS.get(note, note) for note in occurrence["notes"]],
@@ -129,7 +129,7 @@ def _fire(occurrence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _per_day(fires: Sequence[Mapping[str, Any]]) -> str:
-    """Return how often it runs a day at the pace of the shown fires, or nothing for few of them."""
+    """Return the runs per day at the pace of the shown fires; "" for too few of them."""
     if len(fires) < _FIRES:
         return ""
     seconds = (fires[-1]["at"] - fires[0]["at"]).total_seconds()

@@ -1,4 +1,4 @@
-"""Tasks: the list with each task's latest runs, one task, and what can be done with it."""
+"""Tasks: the list with each task's latest runs, one task, and its actions."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ def tasks(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.VIEWER)
 def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
-    """Show one task: when it fires next, how its runs went, its versions."""
+    """Show one task: its next fires, its last runs, its versions."""
     tenant = request.visitor.tenant.pk
     found = Task.objects.get_for_tenant(tenant, task_id)
     [shown] = present_tasks([found])
-    # What is prepared for the next seconds stands under the next fires.
+    # Prepared executions of the next seconds are listed under the next fires.
     due = first_id_at(database_now() + timedelta(seconds=1))
     resumes_at = end_of_pause(found, standing_pause_of(found))
     runs = Execution.objects.for_tenant(tenant).filter(task_id=task_id, id__lt=due).order_by("-id")
@@ -129,7 +129,7 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
 
 @action(Role.OPERATOR)
 def pause(request: ConsoleRequest, task_id: UUID) -> Done:
-    """Pause: nothing of the task starts until it is resumed, by itself where a time is given."""
+    """Pause: no execution of the task starts until it resumes, by itself at a given time."""
     visitor = request.visitor
     hours = request.POST.get("hours", "")
     until = None
@@ -143,12 +143,12 @@ def pause(request: ConsoleRequest, task_id: UUID) -> Done:
         on_resume=_one_of(request.POST.get("on_resume", "skip"), ("skip", "run_once", "replay")),
     )
     changing.pause_task(visitor.tenant.pk, task_id, wanted, actor=visitor.actor)
-    return Done("Paused. Nothing of this task starts until it is resumed.")
+    return Done("Paused. No execution of this task starts until it is resumed.")
 
 
 @action(Role.OPERATOR)
 def resume(request: ConsoleRequest, task_id: UUID) -> Done:
-    """Resume; what fell into the pause is decided by how it was paused."""
+    """Resume; the pause's own policy decides on the instants within it."""
     visitor = request.visitor
     resumed = changing.resume_task(visitor.tenant.pk, task_id, actor=visitor.actor)
     if resumed.status == TaskStatus.PAUSED:
@@ -167,7 +167,7 @@ def run(request: ConsoleRequest, task_id: UUID) -> Done:
 
 @action(Role.OPERATOR)
 def cancel(request: ConsoleRequest, task_id: UUID) -> Done:
-    """Stop future fires and cancel what has not started."""
+    """Stop future fires and cancel unstarted executions."""
     changing.cancel_task(request.visitor.tenant.pk, task_id, actor=request.visitor.actor)
     return Done("Cancelled. No further runs. Executions already running continue.")
 
@@ -198,7 +198,7 @@ def rollback(request: ConsoleRequest, task_id: UUID) -> Done:
 
 
 def _paused_pool(tenant: UUID, target: Mapping[str, Any]) -> str:
-    """Return the pool of the target if it is paused, which hands out nothing."""
+    """Return the pool of the target if it is paused."""
     pools = Pool.objects.filter(tenant_id=tenant, name=target.get("pool") or "", paused=True)
     return pools.values_list("name", flat=True).first() or ""
 

@@ -1,4 +1,4 @@
-"""Workers and schedulers: who lives, what each can take and has done, who owns which partition."""
+"""Workers and schedulers: live ones, their capacity and work, and the owner of each partition."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SPANS = {
 
 @page(Role.VIEWER)
 def workers(request: ConsoleRequest) -> HttpResponse:
-    """Show the processes that say that they live; workers and recorders speak through Redis."""
+    """Show the live processes; workers and recorders report through Redis."""
     try:
         found = fleet.workers(request.visitor.tenant.pk)
         recorders, redis_away = fleet.recorders(), False
@@ -55,7 +55,7 @@ def workers(request: ConsoleRequest) -> HttpResponse:
         for one in fleet.partition_map()
     ]
     unowned = sum(cell.owner is None for cell in cells)
-    # A lost worker's last word says nothing of this moment, and a pull worker has no slots here.
+    # A lost worker's last report is out of date, and a pull worker has no slots here.
     serving = [one for one in found if one.state != "lost" and not one.leases]
     return render(
         request,
@@ -89,7 +89,7 @@ def earlier_workers(request: ConsoleRequest) -> HttpResponse:
 
 @page(Role.VIEWER)
 def worker(request: ConsoleRequest, worker_id: str) -> HttpResponse:
-    """Show one worker, also one that is gone, and its work and load by minute or hour."""
+    """Show one worker, ended ones too, and its work and load by minute or hour."""
     if len(worker_id) > _LONGEST_ID or not worker_id.isprintable():
         raise NotFound("There is no such worker.")
     span = SPANS[read_filters(request, {"span": choice(*SPANS, default="6h")})["span"]]
@@ -126,7 +126,7 @@ def worker(request: ConsoleRequest, worker_id: str) -> HttpResponse:
 
 
 def _lines(rows: Sequence[Any], unit: str) -> list[dict[str, Any]]:
-    """Return what is drawn of the rows, each with the figure of the last one."""
+    """Return the pictures of the rows, each with the figure of the last row."""
     if not rows:
         return []
     last = rows[-1]

@@ -1,4 +1,4 @@
-"""The zone database: its release, and the tenant's tasks whose future it has moved."""
+"""The zone database: its release, and the zone moves of the tenant's tasks."""
 
 from __future__ import annotations
 

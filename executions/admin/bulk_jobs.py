@@ -1,4 +1,4 @@
-"""Bulk jobs in the admin: how far each has come, and what it could not do."""
+"""Bulk jobs in the admin: their progress, and the items that were skipped or failed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BulkJobAdmin(ProductAdmin):
 
     @admin.display(description="Bulk job")
     def name_or_action(self, job: BulkJob) -> str:
-        """Return the name that it was given, or what it does."""
+        """Return the job's name, else its action and kind."""
         return job.name or f"{job.action} {job.kind.replace('_', ' ')}"
 
     @admin.display(description="Not done")
@@ -45,5 +45,5 @@ class BulkJobAdmin(ProductAdmin):
         return format_html_join("", "<div>{} {} {}</div>", rows) or "-"
 
     def get_fields(self, request: Any, obj: Any = None) -> list[Any]:
-        """Show the job's columns, and what it could not do."""
+        """Show the job's columns, and the items that were skipped or failed."""
         return [*super().get_fields(request, obj), "not_done"]

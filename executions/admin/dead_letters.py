@@ -80,7 +80,7 @@ ARCHIVE = Verb(
 
 @admin.register(DeadLetter)
 class DeadLetterAdmin(ProductAdmin):
-    """What failed for good, newest first."""
+    """Dead letters, newest first."""
 
     list_display = (
         "short_id", "task_name", "error_signature", "attempt_count", "created_at", "resolved",
@@ -107,5 +107,5 @@ class DeadLetterAdmin(ProductAdmin):
         return (found_by_task(queryset, text, "pk", "execution_id") if text else queryset), False
 
     def describe(self, row: Any) -> str:
-        """Return its task, when it failed, and of what."""
+        """Return its task, and the time and cause of the failure."""
         return f"{task_name(row)}, {row.created_at:%Y-%m-%d %H:%M:%S} UTC: {row.error_signature}"

@@ -1,4 +1,4 @@
-"""The internal housekeeping of django-celery-beat in the admin, without what does no work here.
+"""The internal housekeeping of django-celery-beat in the admin, without its unused parts.
 
 No user's task ever goes through it. Clocked and solar schedules have no use for housekeeping,
 and the page's own script would not run under the content security policy.

@@ -25,8 +25,8 @@ CANCEL = Verb(
     "cancelled",
     lambda row, actor, options: cancel_execution(row.tenant_id, row.id, actor=actor),
     skip=lambda row: f"already {row.status.lower()}" if row.status in FINAL else "",
-    warning="What has not started never starts; what runs is aborted, "
-    "and its receiver may have done the work already.",
+    warning="Executions that have not started never start. Running ones are aborted, "
+    "and their receivers may have done the work already.",
 )
 RETRY = Verb(
     "retry",
@@ -35,7 +35,7 @@ RETRY = Verb(
     lambda row, actor, options: retry_execution(row.tenant_id, row.id, None, actor=actor),
     skip=lambda row: "" if row.status in FINAL else f"still {row.status.lower()}",
     warning="Each of these runs again as a new execution, with its own payload and the task's "
-    "current target. Those that had succeeded are called a second time too.",
+    "current target. Executions that had succeeded call their target a second time too.",
 )
 
 
@@ -82,7 +82,7 @@ class ExecutionAdmin(ProductAdmin):
 
 @admin.register(Attempt)
 class AttemptAdmin(ProductAdmin):
-    """Every try with its outcome; what was answered is sealed."""
+    """Every attempt with its outcome; the answer is sealed."""
 
     list_display = (
         "short_id", "execution_id", "number", "outcome", "response_status", "error_code", "worker",
@@ -98,7 +98,7 @@ class AttemptAdmin(ProductAdmin):
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Attempt | None:
-        """Find by id within its millisecond: no index begins with it."""
+        """Find by id within its millisecond: no index begins with the id."""
         key = uuid_or_none(object_id)
         return None if key is None else of_id(self.get_queryset(request), key).first()
 

@@ -1,4 +1,4 @@
-"""What the lists of the runtime share: search that an index answers, names of tasks, filters."""
+"""Shared parts of the runtime's lists: search that an index answers, names of tasks, filters."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _USUAL = (
     "tls_failed",
     "worker_lost",
 )
-#: Tasks whose name begins with the text looked for; more would be no answer.
+#: Maximum number of tasks whose name begins with the searched text; more would be no answer.
 _NAMED = 50
 
 
 def found_by_task(rows: QuerySet[Any], text: str, *keys: str) -> QuerySet[Any]:
-    """Return the rows with this id, else of this task, else of tasks whose name begins so."""
+    """Return the rows with this id, else of this task, else of tasks whose name begins with it."""
     key = uuid_or_none(text)
     if key is None:
         return rows.filter(task_id__in=tasks_named(text))
@@ -47,7 +47,7 @@ def tasks_named(text: str) -> list[UUID]:
 
 
 def task_name(row: Any) -> str:
-    """Return the name of the row's task, which was read with the page; its id if it is gone."""
+    """Return the name of the row's task, which the page has read; its id if the task is gone."""
     task = row._state.fields_cache.get("task")
     return str(task.name if task else row.task_id)
 
@@ -58,7 +58,7 @@ def task_link(row: Any) -> str:
 
 
 class ResolutionFilter(admin.SimpleListFilter):
-    """Dead letters by the word that says how they were settled."""
+    """Dead letters by the word for the way they were settled."""
 
     title = "resolution"
     parameter_name = "resolution"
@@ -70,13 +70,13 @@ class ResolutionFilter(admin.SimpleListFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the letters that were resolved so."""
+        """Return the letters with the chosen resolution."""
         chosen = self.value()
         return queryset if chosen is None else queryset.filter(resolved=True, resolution=chosen)
 
 
 class ErrorCodeFilter(admin.SimpleListFilter):
-    """Failures by their code; the codes that workers and receivers make most."""
+    """Failures by their code; offers the codes that workers and receivers cause most."""
 
     title = "error code"
     parameter_name = "error_code"
@@ -86,6 +86,6 @@ class ErrorCodeFilter(admin.SimpleListFilter):
         return [(code, code) for code in _USUAL]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of the code."""
+        """Return the rows with the chosen code."""
         chosen = self.value()
         return queryset if chosen is None else queryset.filter(error_code=chosen)

@@ -1,4 +1,4 @@
-"""Schedulers, leases and workers' load in the admin: only to look at."""
+"""Schedulers, leases and workers' load in the admin, read-only."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ END = Verb(
     "ended",
     lambda pause, actor, options: end_pause(pause.tenant_id, pause.id, actor=actor),
     skip=_why_not_ended,
-    warning="What these pauses hold resumes, unless another pause covers it.",
+    warning="Tasks that these pauses hold resume, unless another pause covers them.",
 )
 
 
@@ -64,7 +64,7 @@ class PauseAdmin(ProductAdmin):
 
     @admin.display(description="Pause of")
     def covers(self, pause: Pause) -> str:
-        """Return what it covers in words."""
+        """Return the scope of the pause in words."""
         return describe(pause.scope, pause.value)
 
     @admin.display(description="Tasks that it holds")

@@ -46,8 +46,8 @@ CANCEL = Verb(
     "cancelled",
     lambda task, actor, options: changing.cancel_task(task.tenant_id, task.id, actor=actor),
     skip=lambda task: "already cancelled" if task.status == TaskStatus.CANCELLED else "",
-    warning="These tasks end: no further fires, and what has not started never starts. "
-    "A cancelled task cannot be resumed; what runs goes on.",
+    warning="These tasks end: no further runs, and executions that have not started never start. "
+    "A cancelled task cannot be resumed. Executions already running continue.",
 )
 
 
@@ -108,12 +108,12 @@ class TaskAdmin(ProductAdmin):
 
     @admin.display(description="Status")
     def state(self, task: Task) -> str:
-        """Return the task's state; a deleted one is deleted, whatever it was before."""
+        """Return the task's state; a deleted task shows ``Deleted`` instead of its last state."""
         return "Deleted" if task.deleted_at else task.status.capitalize()
 
     @admin.display(description="Next run", ordering="cursor__next_run_at", empty_value="-")
     def next_run(self, task: Task) -> datetime | None:
-        """Return when the task runs next; nothing of a paused or deleted one."""
+        """Return when the task runs next; None for a paused or deleted task."""
         return None if task.deleted_at else next_moment(task, task.next_run_at)
 
     @admin.display(description="Executions")

@@ -1,10 +1,10 @@
-"""Applying a bulk job's action to its items.
+"""Apply a bulk job's action to its items.
 
 Pausing, resuming, cancelling, deleting and setting fields take a batch of items in a few statements
-(``verbs``, ``setting``), a backfill a thousand instants. Retries, runs and dead letters
-go through many items in one transaction, each in a savepoint, by the services that act on a single
-one, with one audit write at the end: the audit chain is held for a moment, not for the whole step.
-Setting what belongs to a schedule goes item by item, each in a transaction of its own.
+(``verbs``, ``setting``), a backfill a thousand instants. Retries, runs and dead letters take many
+items in one transaction, each in a savepoint, by the services for a single item. One audit write at
+the end locks the audit chain for a moment, not for the whole step. Setting parts of a schedule goes
+item by item, each in a transaction of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ log = logging.getLogger("executions.services.bulk_actions")
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """An effect: the execution that it made, if any, and what is still to be audited."""
+    """An effect: the execution that it made, if any, and the change that is not audited yet."""
 
     result_id: UUID | None = None
     change: audit.Change | None = None
@@ -50,8 +50,8 @@ class Applied:
 class Action:
     """How one action is applied.
 
-    With ``hold`` many items share a transaction: it locks their rows in a safe order, and what
-    it returns of an item is what ``apply`` acts on. Without, ``apply`` is given the item's id.
+    With ``hold`` many items share a transaction: it locks their rows in a safe order, and ``apply``
+    gets the value that it returns for an item. Without ``hold``, ``apply`` gets the item's id.
     """
 
     apply: Callable[[Order, Any], Applied]
@@ -60,7 +60,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class SetAction:
-    """How an action is applied that takes ``chunk`` items in a few statements."""
+    """How to apply an action that takes ``chunk`` items in a few statements."""
 
     apply: Callable[[BulkJob, Sequence[backfill_steps.Item]], list[Result]]
     chunk: int
@@ -68,10 +68,10 @@ class SetAction:
 
 @dataclass(frozen=True, slots=True)
 class BatchAction:
-    """How an action is applied to a batch of items by a fixed number of statements.
+    """How to apply an action to a batch of items in a fixed number of statements.
 
-    ``apply`` may be given any number of items, and leaves auditing to the caller. ``alone`` applies
-    it to one item, audited: for a batch that breaks on one that cannot be read.
+    ``apply`` takes any number of items and leaves auditing to the caller. ``alone`` applies the
+    action to one item and audits it, for a batch that breaks on an unreadable item.
     """
 
     apply: Callable[[Order, Batch], None]
@@ -88,7 +88,7 @@ def action_of(job: BulkJob) -> Action | SetAction | BatchAction:
 
 
 def order_of(job: BulkJob, now: datetime) -> Order:
-    """Return what the job's steps are to do, in the name of who made it.
+    """Return the order for the job's steps, in the name of the job's creator.
 
     Raise DecryptionFailed where no key opens its payload.
     """
@@ -109,8 +109,8 @@ def apply_to(
 ) -> list[Result]:
     """Apply the action to the items in turn, at least to one, until the deadline.
 
-    Runs in the caller's transaction. Database errors and Unavailable go on to the caller, who
-    rolls everything back; any other error is that item's result.
+    Runs in the caller's transaction. Raise database errors and Unavailable, on which the caller
+    rolls everything back; any other error becomes that item's result.
     """
     held = action.hold(order.tenant_id, item_ids) if action.hold else None
     results: list[Result] = []
@@ -133,7 +133,7 @@ def apply_to(
 def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) -> list[Result]:
     """Apply the action to all items, or to the first alone where that breaks; return the results.
 
-    Runs in the caller's transaction. Database errors and Unavailable go on to the caller, who
+    Runs in the caller's transaction. Raise database errors and Unavailable, on which the caller
     rolls everything back.
     """
     batch = Batch(item_ids)
@@ -143,7 +143,7 @@ def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) 
     except (DatabaseError, Unavailable):
         raise
     except Exception:
-        # The item that broke it is found by taking them one by one, each by the single verb.
+        # Find the item that broke it: take the items one by one, each by the single verb.
         log.exception("bulk_batch_failed", extra={"job": str(order.job_id)})
         return apply_to(Action(action.alone), order, item_ids[:1], 0.0)
     audit.record_many(order.tenant_id, order.actor, batch.changes)
@@ -152,13 +152,13 @@ def apply_together(action: BatchAction, order: Order, item_ids: Sequence[UUID]) 
 
 def _apply_one(action: Action, order: Order, target: Any) -> tuple[Result, audit.Change | None]:
     if target is None:
-        return Result(ItemOutcome.SKIPPED, NotFound.code, "It is not there any more."), None
+        return Result(ItemOutcome.SKIPPED, NotFound.code, "It no longer exists."), None
     try:
         with transaction.atomic():
             applied = action.apply(order, target)
     except (DatabaseError, Unavailable):
         raise
-    except Exception as error:  # noqa: BLE001 - told as the item's result
+    except Exception as error:  # noqa: BLE001 - reported as the item's result
         return refused(target, error), None
     return Result(ItemOutcome.DONE, result_id=applied.result_id), applied.change
 
@@ -170,7 +170,7 @@ def _payload_context(job_id: UUID) -> bytes:
 def _hold_tasks(tenant_id: UUID, item_ids: Sequence[UUID]) -> Mapping[UUID, Task]:
     there = Task.objects.for_tenant(tenant_id).filter(pk__in=item_ids)
     locked = triggers.lock_tasks(there.values_list("id", flat=True))
-    # One may have been deleted while its lock was waited for.
+    # A task may have been deleted while this waited for its lock.
     return {task.id: task for task in locked.values() if task.deleted_at is None}
 
 

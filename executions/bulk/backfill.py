@@ -1,8 +1,8 @@
-"""Backfill: run a task's past instants of a range again, as a bulk job that can be cancelled (A10).
+"""Backfill: run a task's past instants of a range again, as a bulk job that can be cancelled.
 
 Every door plans with :func:`plan_backfill`, which changes nothing, and begins with
-:func:`create_backfill`. The instants are those of the task's schedule as it is now, with its
-calendars; ``max_occurrences`` does not bound them.
+:func:`create_backfill`. The task's current schedule gives the instants, with its calendars;
+``max_occurrences`` does not bound them.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from tasks.schedules.base import MICROSECOND, Occurrence
 from tasks.services import spec_of
 from tenants.suspension import require_active
 
-#: No backfill has more instants; a longer range is run in parts.
+#: Maximum number of instants of a backfill; a longer range is run in parts.
 MAX_INSTANTS = 100_000
 MAX_PARALLEL = 1000
 #: How instants of a backfill may overlap: beside each other, or one after the other.
 OVERLAP_POLICIES = ("allow", "queue_all")
 SAMPLE = 5
-#: Executions run at a time unless told, where the task itself sets no limit.
+#: Executions that run at a time by default; a lower limit of the task takes its place.
 DEFAULT_PARALLEL = 10
-#: Instants that a calendar excludes are passed by; after so many the range is too long.
+#: Maximum number of instants read, with the ones that calendars exclude; more: range too long.
 _MAX_WALKED = 10 * MAX_INSTANTS
-#: So many of the task's latest runs say how long one takes.
+#: Number of the task's latest runs whose average duration gives the estimate.
 _RUNS_JUDGED = 20
-#: What the engine makes of instants at least, a second (A10).
+#: Instants per second for which the engine makes executions at least.
 _RATE_PER_SECOND = 1000
 _BEGINNING = datetime.min.replace(tzinfo=UTC) + MICROSECOND
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked for: instants from ``start`` to ``end``, both included, and how fast."""
+    """The request: instants from ``start`` to ``end``, both included, and how fast."""
 
     start: datetime
     end: datetime
@@ -62,10 +62,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a backfill would do.
+    """The instants and limits of a backfill.
 
-    ``excluded`` instants are left out by calendars. ``estimated_seconds`` follows from the
-    latest runs; None while there is none.
+    Calendars leave ``excluded`` instants out. ``estimated_seconds`` follows from the latest runs;
+    None while there is none.
     """
 
     task: Task
@@ -87,10 +87,10 @@ class Plan:
 
 
 def plan_backfill(tenant_id: UUID, task_id: UUID, wanted: Wanted) -> Plan:
-    """Return what a backfill of the task would do; change nothing.
+    """Return the plan for a backfill of the task; change nothing.
 
     Raise NotFound, TenantSuspended, Conflict for a task that was cancelled or that a standing
-    pause holds, InvalidInput (``nothing_matches``, ``too_many``, or for what is wanted).
+    pause holds, InvalidInput (``nothing_matches``, ``too_many``, or for a wrong request).
     """
     return _plan(Task.objects.get_for_tenant(tenant_id, task_id), wanted, database_now())
 
@@ -107,11 +107,11 @@ def create_backfill(
 ) -> BulkJob:
     """Fix the instants of a backfill and hand it to a worker after the commit.
 
-    Raise what planning raises, and Conflict ``scope_changed`` when there are not exactly
-    ``expected_count`` instants.
+    Raise the errors of :func:`plan_backfill`, and Conflict ``scope_changed`` when there are not
+    exactly ``expected_count`` instants.
     """
     standing_pauses.share_active(tenant_id)
-    # The race: an edit in this moment changes either what is fixed here, or nothing of it.
+    # The race: a concurrent edit is read here, or waits until the instants are fixed.
     task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
     job = new_job(tenant_id, KIND, ACTION, name or f"Backfill of {task.name}", actor)
     plan = _plan(task, wanted, job.created_at)
@@ -153,7 +153,7 @@ def _require_range(wanted: Wanted, now: datetime) -> None:
     if wanted.end < wanted.start:
         _refuse("#/end", "end_before_start", "'end' is before 'start'.")
     if wanted.end > now:
-        _refuse("#/end", "in_the_future", "Only what has passed can be run again; end by now.")
+        _refuse("#/end", "in_the_future", "Only past instants can be run again: end by now.")
 
 
 def _limits(task: Task, wanted: Wanted) -> tuple[int, str]:

@@ -1,7 +1,7 @@
-"""What a backfill does with its instants: makes their executions, counts and cancels them.
+"""The work of a backfill on its instants: make their executions, count and cancel them.
 
-Called by the steps of its bulk job, by whoever cancels or shows the job. Every statement is set
-based and stays within the job's own day of the ledger.
+The steps of its bulk job call this, and the services that cancel or show the job. Every statement
+is set based and stays within the job's own day of the ledger.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tasks.choices import TaskStatus
 from tasks.models import Task
 from wire import start_guard
 
-#: The kind of a bulk job whose items are instants, and the only thing that is done with them.
+#: The kind of a bulk job whose items are instants, and its only action.
 KIND = "occurrences"
 ACTION = "backfill"
 #: Executions of one step's transaction.
 CHUNK = 1000
 _MILLISECOND = timedelta(milliseconds=1)
 _MICROSECOND = timedelta(microseconds=1)
-#: How the states of executions are told of a job.
+#: The names under which a job shows the states of its executions.
 SHOWN_STATES: Mapping[str, str] = {
     Status.PENDING: "pending",
     Status.QUEUED: "pending",
@@ -48,12 +48,12 @@ REFUSALS = {
     "task_cancelled": "The task has been cancelled.",
 }
 
-#: Position, id of the execution, and the instant that it stands for.
+#: Position, id of the execution, and its instant.
 Item = tuple[int, UUID, datetime]
 
 
 class _TaskChanged(Exception):
-    """Somebody changed the task while executions of it were made."""
+    """The task changed while its executions were made."""
 
 
 def is_backfill(job: BulkJob) -> bool:
@@ -72,10 +72,10 @@ def execution_of(job: BulkJob, task_id: UUID, at: datetime) -> UUID:
 
 
 def make_executions(job: BulkJob, items: Sequence[Item]) -> str:
-    """Insert the executions of a step's items, gated; a repeat changes nothing (A10).
+    """Insert the executions of a step's items, gated; a repeat changes nothing.
 
-    Runs in the step's transaction. Return why none was made instead, as a code of
-    :data:`REFUSALS`: nothing of a task that was deleted or cancelled meanwhile runs.
+    Runs in the step's transaction. Return '', or a code of :data:`REFUSALS` when it made none: a
+    task that was deleted or cancelled meanwhile runs nothing.
     """
     seen = Task.objects.get(pk=task_of(job))
     refusal = _refusal(seen)
@@ -83,9 +83,9 @@ def make_executions(job: BulkJob, items: Sequence[Item]) -> str:
         return refusal
     _keep_the_day(job)
     try:
-        # The race: an edit, cancel or delete of the task either waits for its row, which is
-        # locked last and for a moment, and then finds the executions; or it came first, and
-        # they are made anew. Locked from the beginning, the row would keep the scheduler out.
+        # The race: an edit, cancel or delete of the task waits for the task's row and then finds
+        # the executions, or it came first, and this makes them anew. The row is locked last:
+        # locked from the beginning, it would keep the scheduler out.
         with transaction.atomic():
             _insert(job, seen.version, items)
             task = triggers.lock_tasks([seen.id])[seen.id]
@@ -102,10 +102,10 @@ def make_executions(job: BulkJob, items: Sequence[Item]) -> str:
 
 
 def cancel_waiting(job: BulkJob) -> int:
-    """Cancel what the job has made and what waits; return how many. What runs goes on.
+    """Cancel the job's executions that have not started; return how many. Running ones continue.
 
-    All of it in the caller's transaction: from the answer on nothing of it starts. Raise
-    Unavailable, changing nothing, when released work exists and Redis cannot be asked.
+    Runs in the caller's transaction: after the answer none of them starts. Raise Unavailable,
+    changing nothing, when released work exists and Redis cannot be asked.
     """
     found = rows("backfill/lock_waiting", _of_job(job))
     waiting = [(execution_id, token) for execution_id, _, token in found]
@@ -144,7 +144,7 @@ def executions_made_by(tenant_id: UUID, job_id: UUID) -> ExecutionQuerySet:
 def id_range(job: BulkJob) -> tuple[UUID, UUID]:
     """Return the bounds of the ids of the job's executions, the upper one excluded."""
     low = first_id_at(job.created_at)
-    # The millisecond of the id is rounded down; one more holds whatever it is.
+    # An id holds its millisecond rounded down; the next millisecond is above all ids of the job.
     return low, first_id_at(job.created_at + _MILLISECOND)
 
 
@@ -175,7 +175,7 @@ def _of_job(job: BulkJob) -> dict[str, object]:
 
 
 def _keep_the_day(job: BulkJob) -> None:
-    """Make the day of a job that waited for so long that it has left; open work keeps it."""
+    """Make the job's day again if it left the ledger while the job waited; open work keeps it."""
     low, _ = id_range(job)
     if days.is_old(low, database_now()):
         days.make_days(days.missing_days([job.created_at]))

@@ -1,4 +1,4 @@
-"""Whether a bulk job may go on: its first results, and later the latest ones, judged (D4)."""
+"""Decide whether a bulk job may go on, by its first results and later by the latest ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from executions.bulk.circuit import meets_open_circuit
 from executions.choices import FINAL, ItemOutcome, Status
 from executions.models import BulkJob, BulkJobItem, Execution
 
-#: How many of the latest results say whether to stop, and how many of them must be final.
+#: Number of latest results that decide whether to stop, and how many of them must be final.
 _WINDOW = 1000
 _ENOUGH = 20
 
@@ -27,9 +27,9 @@ class Verdict(StrEnum):
 def judge(job: BulkJob) -> Verdict:
     """Return whether the job may take its next items.
 
-    After the canary's items it waits until all that they made is final; then, and as soon as it
-    is certain, a greater share of failures than allowed stops it. An item that failed counts. So
-    does an open circuit of a destination that it goes to.
+    After the canary's items it waits until every execution that they made is final. It stops for a
+    greater share of failures than allowed, in the canary as soon as that is certain; failed items
+    count. It also stops for an open circuit of a destination that it calls.
     """
     verdict = _judge_results(job)
     return Verdict.CIRCUIT if verdict is not Verdict.STOP and meets_open_circuit(job) else verdict
@@ -57,7 +57,7 @@ def _judge_canary(job: BulkJob) -> Verdict:
 def _results(job: BulkJob, start: int) -> tuple[int, int, int]:
     """Return how many results from that position on failed, how many are final, and of how many.
 
-    A made execution that is past its retention is final; what became of it does not count.
+    An execution past its retention counts as final, and not as failed.
     """
     items = BulkJobItem.objects.filter(
         job_id=job.id, position__gte=start, position__lt=job.position

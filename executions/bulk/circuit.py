@@ -1,7 +1,7 @@
-"""Whether a guarded bulk job runs into a destination that is down: its circuit is open (D4, D5).
+"""Decide whether a guarded bulk job calls a destination that is down: its circuit is open.
 
-Work for an open circuit waits without using up attempts, so that its results would never judge
-the job; what the job has not reached is better left alone.
+Work for an open circuit waits without using up attempts, so its results would never stop the job.
+The job stops before it adds its other items to that work.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tasks.destination_names import name_of_url
 from tasks.models import Task
 from wire.destination_key import key_of
 
-#: So many items are looked at: the next ones, and the latest of those that are done.
+#: Number of items checked: the next ones, and the latest ones that are done.
 _AHEAD = 200
 _BEHIND = 1000
 _GUARDS = ("canary", "stop_on_failure_rate")
 
 
 def meets_open_circuit(job: BulkJob) -> bool:
-    """Return whether the next items, or what the latest ones made, go to an open circuit.
+    """Return whether the next items, or executions of the latest ones, call an open circuit.
 
-    Only of a job with a canary or a limit of failures; False while Redis cannot be asked.
+    False for a job without canary and limit of failures, and while Redis cannot be asked.
     """
     if all(job.options.get(name) is None for name in _GUARDS):
         return False
@@ -63,7 +63,7 @@ def _tasks_of(kind: str, ids: list[UUID]) -> Collection[UUID]:
 
 
 def _waiting_hosts(job: BulkJob) -> set[str]:
-    """Return the hosts of what the job has made and what is not final yet."""
+    """Return the hosts of the executions that the job made and that are not final yet."""
     behind = BulkJobItem.objects.filter(
         job_id=job.id,
         position__gte=max(0, job.position - _BEHIND),

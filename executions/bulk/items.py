@@ -1,4 +1,4 @@
-"""What a bulk job's step is to do, and what came of each of its items."""
+"""The order for a bulk job's step, and the result of each of its items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("executions.services.bulk_items")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a step is to do, opened from its job once."""
+    """The order for a step, opened once from its job."""
 
     job_id: UUID
     tenant_id: UUID
@@ -32,7 +32,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one item."""
+    """The result of one item."""
 
     outcome: str
     code: str = ""
@@ -41,7 +41,7 @@ class Result:
 
 
 def refused(item: Any, error: Exception) -> Result:
-    """Return the result of an item whose action raised; what went on is the item's alone."""
+    """Return the result of an item whose action raised this error."""
     if isinstance(error, Conflict | NotFound):
         return Result(ItemOutcome.SKIPPED, error.code, error.message[:200])
     if isinstance(error, InvalidInput):
@@ -49,13 +49,13 @@ def refused(item: Any, error: Exception) -> Result:
         return Result(ItemOutcome.FAILED, error.code, message[:200])
     if isinstance(error, PunctualError):
         return Result(ItemOutcome.FAILED, error.code, error.message[:200])
-    # One item that cannot be read must not keep all others from their turn for ever.
+    # One unreadable item must not block all others for ever.
     log.error("bulk_item_failed", extra={"item": str(item)}, exc_info=error)
     return Result(ItemOutcome.FAILED, "internal", "See the log.")
 
 
 class Batch:
-    """Results and audit entries of items that are worked on together, in the items' order."""
+    """Results and audit entries of the items of one batch, in the items' order."""
 
     def __init__(self, item_ids: Sequence[UUID]) -> None:
         self._changes: dict[UUID, list[audit.Change]] = {item_id: [] for item_id in item_ids}
@@ -63,11 +63,11 @@ class Batch:
 
     @property
     def open(self) -> list[UUID]:
-        """Return the items that nothing has refused so far, in order of their ids."""
+        """Return the items that were not refused so far, in order of their ids."""
         return sorted(self._changes.keys() - self._refused.keys())
 
     def refuse(self, item_id: UUID, error: Exception) -> None:
-        """Note why nothing is done to an item."""
+        """Note the error for which an item is left as it is."""
         self._refused[item_id] = refused(item_id, error)
 
     def require(self, there: Iterable[UUID], missing: str) -> None:
@@ -76,16 +76,16 @@ class Batch:
             self.refuse(item_id, NotFound(f"There is no such {missing}."))
 
     def note(self, change: audit.Change) -> None:
-        """Note what the audit log is to say of the item that is the change's object."""
+        """Note the audit entry of the item that is the change's object."""
         self._changes[UUID(str(change.object_id))].append(change)
 
     @property
     def results(self) -> list[Result]:
-        """Return what became of each item."""
+        """Return the result of each item."""
         done = Result(ItemOutcome.DONE)
         return [self._refused.get(item_id, done) for item_id in self._changes]
 
     @property
     def changes(self) -> list[audit.Change]:
-        """Return what is to be audited, item by item."""
+        """Return the changes to audit, item by item."""
         return [change for changes in self._changes.values() for change in changes]

@@ -1,8 +1,8 @@
-"""Bulk jobs: one action over many rows, durable, resumable, cancellable, exact (D4, G5).
+"""Bulk jobs: one action over many rows, durable, resumable, cancellable, exact.
 
-The rows are fixed when a job is made. :func:`run_some` takes the job's row, does a bounded step
-and writes each item's outcome in the transaction of its effect: whatever dies, no item is done
-twice and none is lost. A lost message is healed by :func:`wake_waiting`.
+The rows are fixed when a job is made. :func:`run_some` locks the job's row, does a bounded step
+and writes each item's outcome in the transaction of its effect: when a process dies, no item is
+done twice or lost. :func:`wake_waiting` replaces a lost message.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def create_bulk_job(  # noqa: PLR0913 - every door names each of them; none belo
 ) -> BulkJob:
     """Make a job over the rows that match now, and hand it to a worker after the commit.
 
-    Raise InvalidInput (``nothing_matches``, ``too_many``, or for what is given), TooLarge for
+    Raise InvalidInput (``nothing_matches``, ``too_many``, or for a wrong value), TooLarge for
     the payload, Conflict ``scope_changed`` when not exactly ``expected_count`` rows match.
     """
     require_action(kind, action)
@@ -99,7 +99,7 @@ def create_bulk_job(  # noqa: PLR0913 - every door names each of them; none belo
     job = new_job(tenant_id, kind, action, name, actor)
     job.filters = stored_filters(wanted)
     job.total = _fix_items(job.id, matching(tenant_id, kind, wanted, action))
-    # Others may have come in between counting and fixing; what is fixed is what is promised.
+    # Rows may have changed between counting and fixing; the fixed rows must have the count, too.
     _require_count(job.total, expected_count)
     if "payload" in given:
         job.sealed_payload = seal_job_payload(given.pop("payload"), job.id)
@@ -129,11 +129,11 @@ def begin_job(job: BulkJob, actor: Actor) -> None:
 
 @transaction.atomic
 def cancel_bulk_job(tenant_id: UUID, job_id: UUID, *, actor: Actor) -> BulkJob:
-    """Cancel a job once its step under way has ended: the items left are skipped.
+    """Cancel a job once its step under way has ended; skip the items left.
 
-    What it has done stays done, except that what a backfill has made and what waits is cancelled
-    too, also when the job itself is COMPLETED. Raise NotFound, Conflict ``already_final``, and
-    for a backfill Unavailable when Redis cannot be asked about released work.
+    Its effects stay, except that this also cancels a backfill's executions that have not started,
+    even when the job itself is COMPLETED. Raise NotFound, Conflict ``already_final``, and for a
+    backfill Unavailable when Redis cannot be asked about released work.
     """
     job: BulkJob = BulkJob.objects.get_for_tenant(tenant_id, job_id, lock=True)
     cancelled = backfill_steps.cancel_waiting(job) if backfill_steps.is_backfill(job) else 0
@@ -145,7 +145,7 @@ def cancel_bulk_job(tenant_id: UUID, job_id: UUID, *, actor: Actor) -> BulkJob:
 
 
 def new_job(tenant_id: UUID, kind: str, action: str, name: str, actor: Actor) -> BulkJob:
-    """Return a job that is not stored yet, due at once; its items are still to be fixed."""
+    """Return a job that is not stored yet, due at once and still without items."""
     now = database_now()
     return BulkJob(
         id=new_id(),
@@ -183,14 +183,14 @@ def _require_count(count: int, expected: int | None) -> None:
 def _require_fitting(scope: Scope) -> None:
     if scope.unfit == scope.count:
         message = (
-            "No execution that matches can go there: url is for webhooks, pool for all other "
-            "targets, and workers of yours lease from a pool of the tenant."
+            "No matching execution can go there: url is for webhooks, pool for all other "
+            "targets, and your own workers lease from a pool of the tenant."
         )
         raise InvalidInput([FieldError("#/into", "nothing_fits", message)], message)
 
 
 def _fix_items(job_id: UUID, rows: Any) -> int:
-    """Write down the rows that match, in one statement; return how many."""
+    """Store the rows that match, in one statement; return how many."""
     found = query_of(rows)
     if found is None:
         return 0

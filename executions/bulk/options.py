@@ -1,4 +1,4 @@
-"""How a bulk job goes about it: the options of each action, judged before anything is written."""
+"""The options of each bulk action, checked before anything is written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.payloads import check_payload_size, json_problem
 from tasks.redirection import read_into
 
 _MAKING = ("rate_per_second", "canary", "stop_on_failure_rate", "payload")
-#: Option names by (kind, action); every other action can only be slowed down.
+#: Option names by (kind, action); every other action takes only a rate.
 _OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("dead_letters", "retry"): _MAKING,
     ("executions", "retry"): _MAKING,
@@ -25,7 +25,7 @@ _OPTIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("tasks", "pause"): ("rate_per_second", "note"),
     ("tasks", "set"): ("rate_per_second", "set"),
 }
-#: Executions replayed per second unless told, so that a range does not fire in one burst.
+#: Executions replayed per second by default, so that a range does not fire in one burst.
 REPLAY_RATE = 10.0
 _ONLY_RATE = ("rate_per_second",)
 #: Lowest and highest value of the numbers.
@@ -48,8 +48,8 @@ def require_action(kind: str, action: str) -> None:
 def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that are given, ``payload`` also when it is null.
 
-    Raise InvalidInput for one that the action does not have or whose value is wrong, TooLarge
-    for a payload over the limit.
+    Raise InvalidInput for an option that the action does not have or whose value is wrong,
+    TooLarge for a payload over the limit.
     """
     allowed = _OPTIONS.get((kind, action), _ONLY_RATE)
     given = {
@@ -75,7 +75,7 @@ def read_options(kind: str, action: str, options: Mapping[str, Any]) -> dict[str
 
 def _judge(name: str, value: Any) -> None:
     if name == "set":
-        return  # read_options judges it, also when it is left out
+        return  # read_options checks it, also when it is left out
     if name == "into":
         read_into(value, current_limits())
     elif name == "payload":

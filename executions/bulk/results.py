@@ -1,7 +1,7 @@
-"""What came of the executions that a bulk job made: a retry or a run is done when one is made.
+"""Results of a bulk job's executions: a retry or a run is done when its execution is made.
 
-Read by the job's page, the API and the command. Bounded: of a large job the latest executions are
-looked at.
+The job's page, the API and the command read this. Of a large job only the latest executions are
+counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from executions.choices import FINAL, JobStatus, Status
 from executions.models import BulkJob, BulkJobItem, Execution
 from shared.sql import rows
 
-#: Executions of a job that are looked at, the latest ones.
+#: Maximum number of executions of a job that are counted, the latest ones.
 MOST_LOOKED_AT = 10_000
 _MAKING = frozenset({"retry", "replay", "run"})
 _OPEN = [str(status) for status in Status if status not in FINAL]
@@ -28,9 +28,9 @@ def makes_executions(job: BulkJob) -> bool:
 
 
 def count_results(job: BulkJob) -> dict[str, int] | None:
-    """Return how many of the executions that the job made are in which state; None: it makes none.
+    """Return the number of the job's executions by state; None where its action makes none.
 
-    ``gone`` are past their retention; what came of them is not known.
+    ``gone`` are past their retention; their outcome is not known.
     """
     if is_backfill(job):
         return {**count_executions(job), "gone": 0}
@@ -51,7 +51,7 @@ def count_results(job: BulkJob) -> dict[str, int] | None:
 def with_open_executions(jobs: Iterable[BulkJob]) -> set[UUID]:
     """Return which of these backfills have made all their executions, of which some have not ended.
 
-    Index executions_of_series_idx, a look for each.
+    Index executions_of_series_idx, one probe for each.
     """
     made = [job for job in jobs if is_backfill(job) and job.status == JobStatus.COMPLETED]
     if not made:

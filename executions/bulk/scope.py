@@ -1,7 +1,7 @@
-"""What a bulk job is about: which kinds, actions and filters there are, and the rows they leave.
+"""The scope of a bulk job: kinds, actions and filters, and the rows that match.
 
-The REST lists read the same filters (``querysets``), so that a count, a list and a job never
-disagree about what matches.
+The REST lists read the same filters (``querysets``), so that a count, a list and a job always
+match the same rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shared.instants import InstantError, format_instant, parse_instant
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task
 
-#: No job has more rows; a wider filter is refused.
+#: Maximum number of rows of a job; a wider filter is refused.
 MAX_ITEMS = 1_000_000
 MAX_IDS = 10_000
 SAMPLE = 5
@@ -33,7 +33,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "tasks": ("pause", "resume", "cancel", "run", "delete", "set"),
     "executions": ("cancel", "retry", "replay"),
 }
-#: Every kind of job: those that filters choose the rows of, and the instants of a backfill.
+#: Every kind of job: the kinds whose rows filters choose, and the instants of a backfill.
 KINDS = (*ACTIONS, "occurrences")
 FILTERS: Mapping[str, tuple[str, ...]] = {
     "dead_letters": ("task", "error_signature", "q", "ids", "resolved", "resolution"),
@@ -48,8 +48,8 @@ _TIMES = {"dead_letters": "created_at", "tasks": "created_at", "executions": "sc
 class Scope:
     """How many rows match, from when to when, and of how many tasks.
 
-    ``unfit`` is how many of them cannot go into the place that a replay names, which skips them;
-    None where it names none.
+    ``unfit`` counts the rows that cannot go into the place that a replay names; the replay skips
+    them. None where it names none.
     """
 
     count: int
@@ -84,11 +84,11 @@ def matching(
 ) -> Any:
     """Return the rows that match; ``filters`` come from :func:`read_filters`.
 
-    The action leaves out what it can never do: cancelling takes unfinished executions only,
-    retrying finished ones, which are the FAILED ones unless a state or ids are named. Dead
-    letters are the open ones unless the filter says otherwise, by ``resolved`` or ``resolution``.
-    Replaying wants ids or a range of time, and takes what ran in it: no retries and replays, so
-    that a range which is replayed twice does not double, unless ids name them. Raise InvalidInput
+    The action leaves out rows that it can never apply to. Cancelling takes unfinished executions.
+    Retrying takes finished ones: the FAILED ones unless a state or ids are named. Dead letters are
+    the open ones unless ``resolved`` or ``resolution`` is given. Replaying requires ids or a range
+    of time, and takes the executions that ran in the range. It leaves out retries and replays
+    unless ids name them, so that replaying a range twice does not double it. Raise InvalidInput
     for a replay without a range.
     """
     if kind == "tasks":
@@ -128,10 +128,10 @@ def count_matching(
     action: str | None = None,
     into: Mapping[str, str] | None = None,
 ) -> Scope:
-    """Count what a job of the kind would be about; up to one row more than a job may have.
+    """Count the rows of such a job, up to one more than a job may have.
 
-    ``into`` is the place that a replay names, which ``options`` has judged. Raise InvalidInput
-    for unknown filters or values.
+    ``into`` is the place that a replay names, as ``options`` has read it. Raise InvalidInput for
+    unknown filters or values.
     """
     rows = matching(tenant_id, kind, read_filters(kind, filters), action).order_by()
     time = _TIMES[kind]

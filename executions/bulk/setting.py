@@ -1,7 +1,7 @@
-"""Setting fields of many tasks: one merge patch, judged when the job is made, applied to each task.
+"""Set fields of many tasks: one merge patch, checked when the job is made, applied to each task.
 
-The patch may hold a payload and secret headers, so it is sealed with the job; what the job shows
-of it is masked.
+The patch may hold a payload and secret headers, so it is sealed with the job, and the job shows it
+masked.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _SCHEDULES: tuple[dict[str, Any], ...] = (
     {"type": "RECURRING", "schedule": {"every": "PT1H"}},
     {"type": "ONE_TIME", "schedule": {"run_at": "2199-01-01T00:00:00.000Z"}},
 )
-#: One task of each kind; what none of them could take, no task can.
+#: One task of each kind; a patch that none of them can take, no task can take.
 _KINDS: tuple[dict[str, Any], ...] = tuple(
     {**schedule, "target": target} for target in _TARGETS for schedule in _SCHEDULES
 )
-#: Depends on the tenant, or is the samples' own: judged with each task.
+#: Errors that depend on the tenant, or on the samples themselves: checked with each task.
 _JUDGED_LATER = (
     "calendar_unknown",
     "pool_unknown",
@@ -57,7 +57,7 @@ _JUDGED_LATER = (
 )
 
 
-#: Parts of a definition that say nothing of when a task fires.
+#: Parts of a definition that do not change when a task fires.
 _TOGETHER = {
     "name",
     "labels",
@@ -73,8 +73,8 @@ _TOGETHER = {
 def require_patch(patch: Any) -> None:
     """Raise InvalidInput for a patch that no task can take: unknown fields, impossible values.
 
-    What only some tasks refuse is found when it is applied to them. ``status`` is refused, since
-    pausing and resuming are actions of their own.
+    Applying the patch finds the errors of single tasks. ``status`` is refused, because pausing and
+    resuming are actions of their own.
     """
     if not isinstance(patch, Mapping) or not patch:
         _refuse("#/set", "required", "Give the fields to set, as for editing one task.")
@@ -104,17 +104,17 @@ def masked(patch: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def goes_together(patch: Mapping[str, Any]) -> bool:
-    """Return whether the patch leaves the instants of a task alone, so that many take it at once.
+    """Return whether the patch keeps the instants of a task, so that many tasks take it at once.
 
-    Another schedule decides anew which of a task's prepared instants stay, task by task.
+    A changed schedule decides task by task which prepared instants stay.
     """
     return patch.keys() <= _TOGETHER
 
 
 def set_fields(tenant_id: UUID, task_id: UUID, patch: Mapping[str, Any], actor: Actor) -> None:
-    """Merge the patch into one task; no occurrence of its old version starts afterwards (A11).
+    """Merge the patch into one task; no occurrence of its old version starts afterwards.
 
-    Raise Conflict ``unchanged`` where the task has these values already, and what editing raises.
+    Raise Conflict ``unchanged`` where the task has these values already, and the errors of an edit.
     """
     changing.edit_task(
         tenant_id, task_id, partial(_edited, patch, limits_of(tenant_id)), actor=actor
@@ -122,7 +122,7 @@ def set_fields(tenant_id: UUID, task_id: UUID, patch: Mapping[str, Any], actor: 
 
 
 def set_together(order: Order, batch: Batch) -> None:
-    """Merge the patch, which goes together, into each task, as :func:`set_fields` into one.
+    """Merge a patch that :func:`goes_together` into each task, as :func:`set_fields` into one.
 
     Locks executions by id, then tasks by id. Raise Unavailable, changing nothing, when Redis cannot
     be asked about released work.
@@ -133,10 +133,10 @@ def set_together(order: Order, batch: Batch) -> None:
     definitions = _edit_each(batch, seen, edit, now)
     bulk_pause.take_back(batch.open, now)
     tasks = verbs.lock_tasks(batch)
-    # Somebody else's edit came in between: these apply to what is there now.
+    # Another edit came in between: apply the patch to the current definitions.
     stale = {one: task for one, task in tasks.items() if task.version != seen[one].version}
     definitions |= _edit_each(batch, stale, edit, now)
-    # What materialize, dispatch and people added before the tasks were locked.
+    # Work that materialize, dispatch and people added before the tasks were locked.
     bulk_pause.take_back(batch.open, now)
     revised = [(tasks[task_id], definitions[task_id]) for task_id in batch.open]
     for change in task_services.revise_tasks(revised, actor=order.actor, now=now):
@@ -146,7 +146,7 @@ def set_together(order: Order, batch: Batch) -> None:
 
 
 def patch_of(order: Order) -> Mapping[str, Any]:
-    """Return the patch of a job's order; it is what is sealed with a job of this action."""
+    """Return the patch of a job's order; a job of this action seals it as its payload."""
     return order.override.payload if order.override else {}
 
 
@@ -164,7 +164,7 @@ def _edit_each(
             batch.refuse(task_id, error)
             continue
         if (task.type, task.schedule) != (found[task_id].type, found[task_id].schedule):
-            # Read by newer rules than it was stored by: this batch goes task by task.
+            # Newer rules read the stored schedule differently: this batch goes task by task.
             raise ValueError(f"the schedule of task {task_id} would change")
     return found
 
@@ -178,7 +178,7 @@ def _whole(readable: Readable | None) -> Definition:
 
 
 def _follow_pauses(order: Order, batch: Batch, tasks: Sequence[Task], now: datetime) -> None:
-    """Let edited tasks be held by the open pauses that cover them now, or by none."""
+    """Put edited tasks under the open pauses that cover them now; resume the uncovered ones."""
     own = TaskStatus.PAUSED, None
     found = [
         task
@@ -210,7 +210,7 @@ def _edited(
             refused.code = REFUSED_CODE
         raise
     if definition == current:
-        raise Conflict("It has these values already.", code="unchanged")
+        raise Conflict("Nothing to change: the task already has these values.", code="unchanged")
     return definition, change
 
 

@@ -1,7 +1,7 @@
-"""Spread what meets in a minute: one bulk job gives its tasks a jitter (A16).
+"""Spread the tasks that start in one minute: one bulk job gives them a jitter.
 
-Every door calls it. Which tasks those are is decided by ``tasks.hot_minutes``; each is changed
-as by an edit of its own, so that nothing of its old version starts afterwards.
+Every door calls this. ``tasks.hot_minutes`` chooses the tasks. Each changes as by an edit of its
+own, so that no execution of its old version starts afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def spread_minute(
     jitter_seconds: float | None = None,
     expected_count: int | None = None,
 ) -> BulkJob:
-    """Make the bulk job that gives the tasks of a minute a jitter, the proposed one unless told.
+    """Make the bulk job that gives the tasks of a minute a jitter, by default the proposed one.
 
     Raise InvalidInput, ``nothing_matches`` where no task can be spread, and Conflict
     ``scope_changed`` when not exactly ``expected_count`` can.
@@ -62,7 +62,7 @@ def spread_minute(
 
 
 def present_meeting(found: Meeting, jitter_seconds: float | None = None) -> dict[str, Any]:
-    """Return what a spread would change; ``limited`` says that one job takes no more tasks."""
+    """Return the effect of a spread; ``limited``: there are more tasks than one job spreads."""
     return {
         "at": format_instant(found.at),
         "tasks": len(found.task_ids),

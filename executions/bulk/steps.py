@@ -1,8 +1,8 @@
-"""The steps of a bulk job: take it, apply the action to some items, note what came of each.
+"""The steps of a bulk job: lock it, apply the action to some items, note the result of each.
 
-Called by the Celery task of the system worker, and woken by the recorder. A step holds the
-job's row, so that no two workers take the same items; its effects, their outcomes and the job's
-place commit together or not at all.
+The Celery task of the system worker calls them, and the news thread of a recorder wakes them. A
+step locks the job's row, so that no two workers take the same items. Its effects, their outcomes
+and the job's position commit together or not at all.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ from tenants.suspension import is_suspended, suspended_tenants
 
 log = logging.getLogger("executions.services.bulk_steps")
 
-#: The name of the event that says that a job has moved.
+#: The name of the event that reports that a job has moved.
 CHANGED = "bulk_job.changed"
 _CHUNK = 200
 _CHUNK_SECONDS = 1.0
-#: Items that go together by a fixed number of statements. Their work is locked meanwhile.
+#: Items that one batch takes in a fixed number of statements. Their work is locked meanwhile.
 _BATCH = 500
-#: A job that nobody took for so long has lost its message.
+#: A job that no worker took for this long has lost its message.
 _LOST_AFTER = timedelta(seconds=5)
 _LOOK_AGAIN = timedelta(seconds=2)
 _REDIS_AWAY = timedelta(seconds=5)
-#: What a slow wake-up may make up for, so that a rate is kept on average and in short.
+#: Delay that a job catches up after a slow wake-up: keeps its rate on average, without a burst.
 _CATCH_UP = timedelta(seconds=2)
 _WAKE_AT_ONCE = 100
 _SHORTEST, _LONGEST = 0.2, 3.0
-#: Why a job stops by itself.
+#: Reasons for which a job stops by itself.
 _STOPS = {Verdict.STOP: "too_many_failures", Verdict.CIRCUIT: "circuit_open"}
 
 
@@ -67,7 +67,7 @@ def run_some(job_id: UUID) -> bool:
     """Do a bounded part of a job, in transactions of its own; return whether more is left now.
 
     False also when another worker has the job, when it waits for its rate or its canary, and
-    when it has ended. Raise database errors: what had not committed was not done.
+    when it has ended. Raise database errors: uncommitted work was not done.
     """
     deadline = time.monotonic() + _CHUNK_SECONDS
     left = _CHUNK
@@ -84,9 +84,9 @@ def run_some(job_id: UUID) -> bool:
 
 
 def wake_waiting() -> float:
-    """Hand every job that is due and that nobody has to a worker; return seconds to the next look.
+    """Hand every due job without a worker to one; return the seconds to the next look.
 
-    The message is only a wake-up: one that is lost is sent again some seconds later.
+    The message is only a wake-up: a lost one is sent again some seconds later.
     """
     with transaction.atomic(durable=True):
         now = database_now()
@@ -110,7 +110,7 @@ def _runnable() -> BulkJobQuerySet:
 
 
 def hand_on(job_id: UUID) -> None:
-    """Ask the system worker to go on with a job; a broker that is away is only logged."""
+    """Ask the system worker to continue a job; only log when the broker is away."""
     try:
         publish_system_job(RUN_BULK_JOB, str(job_id))
     except redis.RedisError as error:
@@ -123,9 +123,9 @@ def wake_on_commit(job_id: UUID) -> None:
 
 
 def end_job(job: BulkJob, status: JobStatus, actor: Actor, reason: str = "") -> None:
-    """End a locked job: what it has not reached is skipped with the reason, and it is audited.
+    """End a locked job and audit it; skip the items that it has not reached, with the reason.
 
-    From here on total is the sum of done, skipped and failed.
+    Afterwards total is the sum of done, skipped and failed.
     """
     if job.position < job.total:
         run("bulk/take_time")
@@ -170,7 +170,7 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
         try:
             order = order_of(job, now)
         except DecryptionFailed as error:
-            # What every item was to send; it would be tried in vain for ever.
+            # No key opens the payload that every item sends: a retry would fail for ever.
             end_job(job, JobStatus.STOPPED, SYSTEM, error.code)
             return 0, False
         action = action_of(job)
@@ -192,9 +192,9 @@ def _step(job_id: UUID, most: int, deadline: float) -> tuple[int, bool]:
 
 
 def _share_active(job_id: UUID) -> bool:
-    """Share the pauses of the job's tenant, for all that the step makes; False while suspended.
+    """Share the pauses of the job's tenant for the step's work; False while it is suspended.
 
-    The job stays as it is, and goes on when the tenant is resumed.
+    The job of a suspended tenant stays as it is, and continues when the tenant is resumed.
     """
     tenant_id = BulkJob.objects.filter(pk=job_id).values_list("tenant_id", flat=True).first()
     if tenant_id is None:
@@ -204,7 +204,7 @@ def _share_active(job_id: UUID) -> bool:
 
 
 def _take(job_id: UUID) -> BulkJob | None:
-    # The race: two messages of one job; the one that comes second leaves it to the first.
+    # The race: two messages of one job. The second one skips the locked row.
     found = BulkJob.objects.active().filter(pk=job_id)
     return found.select_for_update(skip_locked=True, no_key=True).first()
 
@@ -218,7 +218,7 @@ def _apply(job: BulkJob, action: Action, order: Order, size: int, deadline: floa
 
 def _apply_batch(job: BulkJob, action: BatchAction, order: Order) -> list[Result]:
     positions, item_ids = _next_items(job, _size(job, _BATCH))
-    # One statement may touch much: of each task all the work that it has.
+    # One statement may touch many rows: all unfinished work of each task.
     run("bulk/take_time")
     results = apply_together(action, order, item_ids)
     _settle(job, positions[: len(results)], results)
@@ -269,7 +269,7 @@ def _move(job: BulkJob, now: datetime, *, next_at: datetime, now_due: bool) -> N
         failed_count=job.failed_count,
         started_at=job.started_at,
         next_at=next_at,
-        # Null lets wake_waiting take it up the moment that it is due.
+        # With null, wake_waiting hands the job to a worker as soon as it is due.
         woken_at=now if now_due else None,
     )
 

@@ -1,9 +1,9 @@
 """Pause, resume, cancel and delete a batch of tasks, and cancel a batch of executions.
 
-Each does to every item what the verb of ``changing`` and ``cancellation`` does to one, by the same
-rules, with a number of statements that does not depend on how many items there are. Locks are
-taken in the recorder's order: executions by id, then tasks by id. When Redis cannot be asked about
-released work, Unavailable is raised and nothing has changed.
+Each applies the verb of ``changing`` or ``cancellation`` to every item, by the same rules, in a
+number of statements that does not depend on the number of items. All lock in the recorder's order:
+executions by id, then tasks by id. They raise Unavailable, changing nothing, when Redis cannot be
+asked about released work.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Require = Callable[[Task], None]
 
 
 def pause_tasks(order: Order, batch: Batch) -> None:
-    """Pause tasks: nothing of them starts until they are resumed; what runs goes on."""
+    """Pause tasks: no execution starts until they are resumed; running ones continue."""
     pause = Pause(note=order.options.get("note", ""))
     now = database_now()
     tasks = _lock(order, batch, task_services.require_pausable, now)
@@ -46,12 +46,12 @@ def pause_tasks(order: Order, batch: Batch) -> None:
 
 
 def resume_tasks(order: Order, batch: Batch) -> None:
-    """Resume tasks, or let them go under an open standing pause that covers them.
+    """Resume tasks, or put them under an open standing pause that covers them.
 
     The caller shares the tenant's pauses.
     """
     read(order, batch)
-    # Released work (run by hand during the pause) stays released; only the order of locks counts.
+    # Released work (run by hand during the pause) stays released; this only keeps the lock order.
     bulk_pause.lock_work(batch.open)
     locked = lock_tasks(batch)
     now = database_now()
@@ -67,7 +67,7 @@ def resume_tasks(order: Order, batch: Batch) -> None:
 
 
 def put_under(batch: Batch, covering: Mapping[UUID, StandingPause], now: datetime) -> None:
-    """Let locked tasks go under the standing pauses given."""
+    """Put locked tasks under the standing pauses given."""
     for pause in {pause.id: pause for pause in covering.values()}.values():
         under = [task_id for task_id, by in covering.items() if by.id == pause.id]
         bulk_pause.pause_tasks(under, now, pause)
@@ -84,7 +84,7 @@ def let_go(batch: Batch, task_ids: list[UUID], now: datetime) -> None:
 
 
 def cancel_tasks(order: Order, batch: Batch) -> None:
-    """Stop future fires and cancel unstarted executions; what runs goes on."""
+    """Stop future fires and cancel unstarted executions; running ones continue."""
     now = database_now()
     tasks = _lock(order, batch, task_services.require_cancellable, now)
     going = [task.id for task in tasks.values() if task.status != TaskStatus.CANCELLED]
@@ -108,7 +108,7 @@ def delete_tasks(order: Order, batch: Batch) -> None:
 
 
 def cancel_executions(order: Order, batch: Batch) -> None:
-    """Cancel executions: what has not started never starts, what runs is aborted."""
+    """Cancel executions: unstarted ones never start, running ones are aborted."""
     locked = Execution.objects.for_tenant(order.tenant_id).held(batch.open)
     batch.require((row.id for row in locked), ExecutionQuerySet.called)
     for row in locked:
@@ -120,21 +120,21 @@ def cancel_executions(order: Order, batch: Batch) -> None:
 
 
 def _lock(order: Order, batch: Batch, require: _Require, now: datetime) -> Mapping[UUID, Task]:
-    """Take back the tasks' unfinished work and lock them; return those that nothing refuses.
+    """Take back the tasks' unfinished work and lock them; return the tasks that were not refused.
 
-    What can be refused is refused first: a voided token stays void when the transaction rolls
-    back, and its execution would come again late.
+    Refuses first: a voided token stays void when the transaction rolls back, and its execution
+    would be late.
     """
     _allowed(batch, read(order, batch), require)
     bulk_pause.take_back(batch.open, now)
     tasks = _allowed(batch, lock_tasks(batch), require)
-    # What materialize, dispatch and people added before the tasks were locked.
+    # Work that materialize, dispatch and people added before the tasks were locked.
     bulk_pause.take_back(batch.open, now)
     return tasks
 
 
 def read(order: Order, batch: Batch) -> dict[UUID, Task]:
-    """Return the tasks that are there, unlocked; refuse the others."""
+    """Return the tasks that exist, unlocked; refuse the others."""
     found = {
         task.id: task for task in Task.objects.for_tenant(order.tenant_id).filter(pk__in=batch.open)
     }
@@ -143,16 +143,16 @@ def read(order: Order, batch: Batch) -> dict[UUID, Task]:
 
 
 def lock_tasks(batch: Batch) -> dict[UUID, Task]:
-    """Lock the tasks that nothing refuses, in order of ids; refuse those that have gone."""
+    """Lock the tasks that were not refused, in order of ids; refuse the deleted ones."""
     locked = triggers.lock_tasks(batch.open)
-    # One may have been deleted while its lock was waited for.
+    # A task may have been deleted while this waited for its lock.
     there = {task.id: task for task in locked.values() if task.deleted_at is None}
     batch.require(there, TaskQuerySet.called)
     return there
 
 
 def _allowed(batch: Batch, tasks: Mapping[UUID, Task], require: _Require) -> dict[UUID, Task]:
-    """Refuse what the rule refuses; return the others, in order of their ids."""
+    """Refuse the tasks that the rule refuses; return the others, in order of their ids."""
     for task in tasks.values():
         _judge(batch, task.id, partial(require, task))
     return {task_id: tasks[task_id] for task_id in batch.open}

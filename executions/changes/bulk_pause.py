@@ -1,8 +1,8 @@
-"""Standing pauses at work: many tasks paused at once, and let go when the pause has ended (A10).
+"""Apply standing pauses: pause many tasks at once, and resume them when the pause has ended.
 
-``changes.pauses`` begins and ends them for people; the scheduler ends those whose time has come,
-a bounded number of tasks a pass. However many tasks there are, the statements are few. Locks are
-taken in the recorder's order: executions by id, then tasks by id.
+``changes.pauses`` begins and ends them for people; the scheduler ends expired ones, a bounded
+number of tasks per pass. The statements are few for any number of tasks. All lock in the recorder's
+order: executions by id, then tasks by id.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tasks.choices import OnResume
 from tasks.models import Pause, Task
 from wire import start_guard
 
-#: The name of the event that says that a pause has begun, ended or let tasks go.
+#: The name of the event that reports that a pause has begun, ended or freed tasks.
 CHANGED = "pause.changed"
-#: Tokens that one question to the start guard takes back.
+#: Tokens that one call to the start guard voids.
 _VOIDED_AT_ONCE = 5000
-#: Tasks that the scheduler lets go in one transaction: its other stages must not wait long.
+#: Tasks that the scheduler frees in one transaction: its other stages must not wait long.
 _LET_GO_AT_ONCE = 500
 _PAUSES = 20
 #: More tasks than any tenant has.
@@ -41,17 +41,17 @@ ALL = 2**31 - 1
 
 
 def hold(pause: Pause, task_ids: Sequence[UUID], now: datetime) -> int:
-    """Let a pause hold these tasks; return how many it really holds.
+    """Put these tasks under a pause; return how many it really holds.
 
-    From the commit on nothing of them starts (A11), what runs goes on, and what was planned from
-    now on is for ``on_resume`` to decide. The caller owns the tenant's pauses. Raise Unavailable,
-    changing nothing, when released work exists and Redis cannot be asked.
+    From the commit on none of their executions starts; running ones continue. ``on_resume``
+    decides about instants planned from now on. The caller owns the tenant's pauses. Raise
+    Unavailable, changing nothing, when released work exists and Redis cannot be asked.
     """
     if not task_ids:
         return 0
     take_back(task_ids, now)
     held = _ids("pausing/lock_pausable", tasks=list(task_ids))
-    # What materialize, dispatch and people added before the tasks were locked.
+    # Work that materialize, dispatch and people added before the tasks were locked.
     take_back(held, now)
     stop(held, now)
     pause_tasks(held, now, pause)
@@ -59,9 +59,9 @@ def hold(pause: Pause, task_ids: Sequence[UUID], now: datetime) -> int:
 
 
 def stop(task_ids: Sequence[UUID], now: datetime) -> None:
-    """Hold what locked tasks have, and leave to ``on_resume`` what was planned from now on.
+    """Put the work of locked tasks on hold, and leave instants from now on to ``on_resume``.
 
-    Their work is taken back.
+    The caller has taken their released work back.
     """
     run("pausing/unplan", {"tasks": list(task_ids), "ahead": first_id_at(now), "now": now})
     withdrawal.hold_many(task_ids, held=True)
@@ -70,13 +70,13 @@ def stop(task_ids: Sequence[UUID], now: datetime) -> None:
 def pause_tasks(
     task_ids: Sequence[UUID], now: datetime, pause: Pause | None, note: str = ""
 ) -> None:
-    """Let locked tasks go under a pause, or into one of their own for which the note says why."""
+    """Put locked tasks under a pause, or pause each by itself with the note as its reason."""
     terms = _terms(pause) if pause else {"pause": None, "note": note, "on_resume": OnResume.SKIP}
     run("pausing/pause_tasks", {"tasks": list(task_ids), "now": now, **terms})
 
 
 def resume_tasks(task_ids: Sequence[UUID], now: datetime) -> None:
-    """Let locked tasks go on; what fell into their pause is decided by ``on_resume``."""
+    """Resume locked tasks; ``on_resume`` decides about instants that fell into their pause."""
     if task_ids:
         run("pausing/resume_tasks", {"tasks": list(task_ids), "now": now})
         withdrawal.hold_many(task_ids, held=False)
@@ -84,23 +84,23 @@ def resume_tasks(task_ids: Sequence[UUID], now: datetime) -> None:
 
 
 def end(pause: Pause, *, actor: Actor, now: datetime) -> bool:
-    """Mark a pause as ended; return False when somebody else did. Its tasks are not let go yet."""
+    """Mark a pause as ended; return False when it had ended already. It still holds its tasks."""
     still_open = Pause.objects.open().filter(pk=pause.pk)
     return bool(still_open.update(ended_at=now, ended_by=actor.name[:200]))
 
 
 def record_end(pause: Pause, count: int, actor: Actor) -> None:
-    """Audit the end of a pause that held so many tasks; the last thing of its transaction."""
+    """Audit the end of a pause that held ``count`` tasks; call it last in the transaction."""
     facts = {"scope": pause.scope, "value": pause.value, "tasks": count}
     audit.record(pause.tenant_id, actor, "pause.ended", "pause", pause.id, after=facts)
 
 
 @transaction.atomic
 def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
-    """Let up to so many tasks of an ended pause go; return how many it held.
+    """Free up to ``limit`` tasks of an ended pause; return how many.
 
-    Another open pause that covers a task takes it over, the oldest first; the others resume. The
-    caller shares or owns the tenant's pauses.
+    The oldest other open pause that covers a task takes it over; uncovered tasks resume. The caller
+    shares or owns the tenant's pauses.
     """
     found = _ids("pausing/held_tasks", pause=pause.id, limit=limit)
     if not found:
@@ -113,9 +113,9 @@ def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
 
 
 def end_due(partitions: Partitions) -> tuple[int, bool]:
-    """End pauses whose time has come, and let a bounded number of tasks go, for the scheduler.
+    """End expired pauses, and free a bounded number of tasks, for the scheduler.
 
-    Return how many tasks were let go, and whether more wait.
+    Return how many tasks it freed, and whether more wait.
     """
     limit = {"limit": _PAUSES}
     to_end, to_let_go = together(("pausing/to_end", limit), ("pausing/to_let_go", limit))
@@ -124,7 +124,7 @@ def end_due(partitions: Partitions) -> tuple[int, bool]:
             if end(pause, actor=SYSTEM, now=database_now()):
                 held = Task.objects.filter(pause_id=pause.id).count()
                 record_end(pause, held, SYSTEM)
-    # What has just been ended is let go at once.
+    # Pauses that this pass ended free their tasks at once.
     ended = rows("pausing/to_let_go", limit) if to_end.rows else to_let_go.rows
     done = 0
     for pause in _mine(ended, partitions):
@@ -137,7 +137,7 @@ def end_due(partitions: Partitions) -> tuple[int, bool]:
 
 
 def _hand_over(pause: Pause, held: list[UUID], now: datetime) -> list[UUID]:
-    """Let other open pauses take over what they cover; return the tasks that none does."""
+    """Put the tasks under other open pauses that cover them; return the uncovered tasks."""
     free = set(held)
     for other in Pause.objects.for_tenant(pause.tenant_id).open().order_by("created_at", "id"):
         under = Task.objects.filter(pause_id=pause.id)
@@ -150,22 +150,22 @@ def _hand_over(pause: Pause, held: list[UUID], now: datetime) -> list[UUID]:
 
 
 def _mine(found: list[tuple[Any, ...]], partitions: Partitions) -> list[Pause]:
-    # Several schedulers would only wait for each other.
+    # Pauses of the owned partitions: several schedulers would only wait for each other.
     count = conf().partition_count
     ids = [row[0] for row in found if partition_of(row[0], count) in partitions.held]
     return list(Pause.objects.filter(pk__in=ids).order_by("id"))
 
 
 def take_back(task_ids: Sequence[UUID], now: datetime) -> None:
-    """Lock the tasks' work; withdraw what is released, and note as running what has started.
+    """Lock the tasks' work; withdraw released executions, and mark started ones as running.
 
-    Raise Unavailable, changing nothing, when Redis cannot be asked about what is released.
+    Raise Unavailable, changing nothing, when Redis cannot be asked about released work.
     """
     withdraw_released(lock_work(task_ids), now)
 
 
 def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> None:
-    """Withdraw locked (execution, token) that are released; note as running what has started."""
+    """Withdraw locked, released (execution, token) pairs; mark started ones as running."""
     for start in range(0, len(released), _VOIDED_AT_ONCE):
         batch = released[start : start + _VOIDED_AT_ONCE]
         holders = start_guard.void([token for _, token in batch])
@@ -173,12 +173,12 @@ def withdraw_released(released: Sequence[tuple[UUID, int]], now: datetime) -> No
         transitions.withdraw([row for row, by in pairs if not by])
         transitions.mark_running([(*row, by, now) for row, by in pairs if by])
     if released:
-        # Whether it stays or not, the scheduler's picture of what is due has changed.
+        # Withdrawn or started, the set of due work has changed.
         wake_schedulers_in(0.0)
 
 
 def lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
-    """Lock the tasks' unfinished work in order of ids; return (execution, token) of released."""
+    """Lock the tasks' unfinished work by id; return (execution, token) of the released part."""
     parameters = {"tasks": list(task_ids)}
     return [(row[0], row[1]) for row in rows("pausing/lock_work", parameters)]
 

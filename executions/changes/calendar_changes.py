@@ -1,9 +1,9 @@
-"""Changing a calendar, and what the tasks that name it have prepared by the old one.
+"""Change a calendar, and the work that the tasks which name it have prepared by the old one.
 
-Every door calls these. From the answer on, no prepared or released instant that the calendar now
-excludes starts (A11): for the first hundred tasks within the call, for the rest as soon as the
-system worker has come to them. Rows are locked in the order of every other change: executions of
-all these tasks first, then the tasks.
+Every door calls these. No prepared or released instant that the calendar now excludes starts: for
+the first hundred tasks from the answer on, for the rest once the system worker has processed them.
+They lock rows in the order of every other change: executions of all these tasks first, then the
+tasks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger("executions.services.calendar_changes")
 AT_ONCE = 100
 _LIVE = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 
-#: From what a calendar says to what it shall say.
+#: From the content of a calendar to its next content.
 Edit = Callable[[Content], Content]
 
 
@@ -63,10 +63,10 @@ def update_calendar(
 
 
 def read_days(tenant_id: UUID, calendar_id: UUID, raw: bytes, charset: str = "") -> Found:
-    """Return what an iCalendar file says, for :func:`import_days`.
+    """Return the content of an iCalendar file, for :func:`import_days`.
 
-    Outside of any transaction: reading takes as long as the file makes it take. Raise NotFound for
-    a calendar that the tenant does not have, and what :func:`read_ical` raises.
+    Call it outside of any transaction: a file can take long to read. Raise NotFound for a calendar
+    that the tenant does not have, and the errors of :func:`read_ical`.
     """
     Calendar.objects.get_for_tenant(tenant_id, calendar_id)
     return read_ical(raw, now=database_now(), charset=charset)
@@ -119,7 +119,7 @@ def delete_calendar(
 
 @transaction.atomic
 def follow_some(calendar_id: UUID, after: UUID) -> None:
-    """Let the next tasks, in the order of their ids, follow a calendar as it is now."""
+    """Make the next tasks, in the order of their ids, follow a calendar as it is now."""
     calendar = Calendar.objects.filter(pk=calendar_id).first()
     if calendar is not None:
         _follow(calendar, after)
@@ -139,7 +139,7 @@ def _hand_on(calendar_id: UUID, after: UUID) -> None:
     try:
         publish_system_job(FOLLOW_CALENDAR, str(calendar_id), str(after))
     except redis.RedisError as error:
-        # What is prepared by the old days stays; the scheduler goes by the new ones anyway.
+        # Work prepared by the old days stays; the scheduler plans by the new days anyway.
         log.warning(
             "calendar_not_followed", extra={"calendar": str(calendar_id), "reason": str(error)}
         )
@@ -161,11 +161,11 @@ def _recompute(ids: Sequence[UUID]) -> None:
 
 def _recompute_task(task: Task, spec: Spec, now: datetime) -> None:
     found = withdrawal.take_back(task.id, now)
-    # Work that turned out to have started has moved the task's state.
+    # Executions found to have started have changed the task's state.
     task.refresh_from_db()
     past = [row for row in found if row.planned and row.scheduled_for < now]
     late = [row for row in past if not replanning.has(spec, row)]
-    # The only instant of a one-time task is not met again once it is late and excluded.
+    # A one-time task has no other instant once its only one is late and excluded.
     over = task.type == TaskType.ONE_TIME and late and spec.next_from(now) is None
     if task.status != TaskStatus.PAUSED and _keeps_up(task, now) and not over:
         removed, standing = replanning.follow_calendars(task, spec, found, now)

@@ -1,4 +1,4 @@
-"""Cancel executions, at whatever stage they are."""
+"""Cancel executions at any stage."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wire import start_guard
 
 @transaction.atomic
 def cancel_execution(tenant_id: UUID, execution_id: UUID, *, actor: Actor) -> Execution:
-    """Cancel an execution: one that has not started never starts, a running one is aborted.
+    """Cancel an execution: an unstarted one never starts, a running one is aborted.
 
     Raise NotFound, Conflict when it is final, Unavailable when Redis cannot be asked about
     released work.
@@ -62,5 +62,5 @@ def cancel_locked(locked: Sequence[Execution]) -> None:
 
 
 def cancelled(execution_id: UUID) -> audit.Change:
-    """Return what the audit log says of an execution that was cancelled."""
+    """Return the audit entry of a cancelled execution."""
     return audit.Change("execution.cancelled", "execution", execution_id)

@@ -1,9 +1,8 @@
-"""Edit, pause, resume, cancel and delete a task, and take back what was prepared for it.
+"""Edit, pause, resume, cancel and delete a task, and take back its prepared work.
 
-Every door calls these. Each runs in one transaction: what can be refused is refused first,
-then prepared and released work is locked (in the recorder's order), then the task's row. When
-released work cannot be taken back because Redis is away, the answer is Unavailable and nothing
-has changed.
+Every door calls these. Each runs in one transaction: it refuses first, then locks prepared and
+released work (in the recorder's order), then the task's row. When Redis is away, so that released
+work cannot be taken back, it raises Unavailable and changes nothing.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def edit_task(
     _refuse_early(seen, change, unchanged=definition == current)
     task, found, now = _lock(tenant_id, task_id)
     if task.version != seen.version:
-        # Somebody else's edit came in between: this one applies to what is there now.
+        # Another edit came in between: apply this one to the current definition.
         _require_version(task, expected_version)
         current = read_definition(task)
         definition, change = edit(current, now)
@@ -79,7 +78,7 @@ def edit_task(
 
 @transaction.atomic
 def pause_task(tenant_id: UUID, task_id: UUID, pause: Pause, *, actor: Actor) -> Task:
-    """Pause a task: nothing of it starts until it is resumed; what runs goes on."""
+    """Pause a task: none of its executions starts until it is resumed; running ones continue."""
     task_services.require_pausable(_read(tenant_id, task_id))
     task, found, now = _lock(tenant_id, task_id)
     _pause(task, pause, found, actor, now)
@@ -88,14 +87,14 @@ def pause_task(tenant_id: UUID, task_id: UUID, pause: Pause, *, actor: Actor) ->
 
 @transaction.atomic
 def resume_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
-    """Resume a task; its ``on_resume`` decides what fell into the pause.
+    """Resume a task; its ``on_resume`` decides about the instants that fell into the pause.
 
-    One that an open standing pause covers goes under that instead. Raise NotFound, or Conflict:
-    ``paused_by_pause`` for a task that a standing pause holds.
+    A task that an open standing pause covers goes under that pause instead. Raise NotFound, or
+    Conflict: ``paused_by_pause`` for a task that a standing pause holds.
     """
     standing_pauses.share_active(tenant_id)
     _read(tenant_id, task_id)
-    # Released work (run by hand during the pause) stays released; only the order of locks counts.
+    # Released work (run by hand during the pause) stays released; this only keeps the lock order.
     withdrawal.lock(task_id)
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
     _resume(task, actor, database_now())
@@ -104,7 +103,7 @@ def resume_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
 
 @transaction.atomic
 def cancel_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
-    """Stop future fires and cancel unstarted executions; what runs goes on."""
+    """Stop future fires and cancel unstarted executions; running ones continue."""
     task_services.require_cancellable(_read(tenant_id, task_id))
     task, found, now = _lock(tenant_id, task_id)
     task_services.cancel_task(task, actor=actor, now=now)
@@ -122,7 +121,7 @@ def delete_task(
     cancel_running: bool = False,
     expected_version: int | None = None,
 ) -> None:
-    """Delete a task: no further fires, history stays; optionally abort what runs."""
+    """Delete a task: no further fires, history stays; optionally abort its running executions."""
     _read(tenant_id, task_id, expected_version)
     task, found, now = _lock(tenant_id, task_id)
     _require_version(task, expected_version)
@@ -135,10 +134,10 @@ def delete_task(
 
 
 def _read(tenant_id: UUID, task_id: UUID, expected_version: int | None = None) -> Task:
-    """Return the task unlocked, to refuse what can be refused before anything is taken back.
+    """Return the task unlocked, so that a refusal comes before any work is taken back.
 
-    A voided token stays void when the transaction rolls back: its execution would only come
-    again when the lease ends, late. Whatever was read is judged again under the lock.
+    A voided token stays void when the transaction rolls back: its execution would return only
+    when the lease ends, late. The caller checks again under the lock.
     """
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id)
     _require_version(task, expected_version)
@@ -162,7 +161,7 @@ def _refuse_early(task: Task, change: StatusChange | None, *, unchanged: bool) -
 
 
 def _lock(tenant_id: UUID, task_id: UUID) -> tuple[Task, list[Open], datetime]:
-    """Take back a task's unfinished work, lock its row, then what materialize added in between.
+    """Take back a task's unfinished work, lock its row, then take back work added in between.
 
     The recorder locks executions before tasks; the same order here keeps them from a deadlock.
     """
@@ -170,7 +169,7 @@ def _lock(tenant_id: UUID, task_id: UUID) -> tuple[Task, list[Open], datetime]:
     withdrawal.take_back(task_id, now)
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
     found = withdrawal.take_back(task_id, now)
-    # Work that turned out to have started has moved the task's state.
+    # Executions found to have started have changed the task's state.
     task.refresh_from_db()
     return task, found, now
 
@@ -201,7 +200,7 @@ def _paused_by_itself(task: Task) -> bool:
 
 
 def _follow_pauses(task: Task, found: list[Open], actor: Actor, now: datetime) -> None:
-    """Let an edited task be held by the open pause that covers it now, or by none."""
+    """Put an edited task under the open pause that covers it now; resume it where none does."""
     if _paused_by_itself(task) or task.status not in task_services.PAUSABLE:
         return
     holder = standing_pauses.holder_of(task)

@@ -1,7 +1,6 @@
-"""Ends pauses whose time is over, of one task and of many, and mends suspensions; a stage of the
-scheduler.
+"""End expired pauses, of one task and of many, and mend suspensions; a stage of the scheduler.
 
-Each pass is bounded, for the scheduler's other stages wait for it.
+Each pass is bounded, because the scheduler's other stages wait for it.
 """
 
 from __future__ import annotations

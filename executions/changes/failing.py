@@ -1,7 +1,7 @@
-"""Pauses tasks that have failed so often in a row as their retry policy allows (A10).
+"""Pause tasks that have failed as often in a row as their retry policy allows.
 
-A stage of the scheduler, which looks every second. The recorder counts the failures; whoever
-resumes the task lets them count anew.
+A stage of the scheduler that runs every second. The recorder counts the failures; resuming the
+task starts the count anew.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LOOK_SECONDS = 1.0
 
 
 def run_once(partitions: Partitions) -> Counts:
-    """Pause one batch of the failing tasks in the held partitions.
+    """Pause one batch of the failing tasks in the owned partitions.
 
-    A task whose released work cannot be taken back, since Redis is away, waits for the next look.
+    While Redis is away, a task whose released work cannot be taken back waits for the next pass.
     """
     held = list(partitions.held)
     if not held:
@@ -50,7 +50,7 @@ def run_once(partitions: Partitions) -> Counts:
 
 @transaction.atomic
 def _pause(tenant_id: UUID, task_id: UUID) -> bool:
-    """Pause one task unless it succeeded, or somebody paused or edited it, meanwhile."""
+    """Pause one task unless it succeeded, or was paused or edited, meanwhile."""
     # Executions before the task: the order in which the recorder locks them.
     withdrawal.lock(task_id)
     try:

@@ -1,4 +1,4 @@
-"""Take over the jobs of a crontab as paused tasks; a second import makes nothing twice."""
+"""Import the jobs of a crontab as paused tasks; a second import makes no task twice."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BY_LINE = "import_line"
 
 
 class Action(StrEnum):
-    """What an import does with a line."""
+    """The action of an import for one line."""
 
     NEW = "new"
     UNCHANGED = "unchanged"
@@ -46,7 +46,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a crontab comes from, what its tasks call, and the limits that hold for them."""
+    """The file of a crontab, the URL that its tasks call, and the limits for them."""
 
     path: str
     url: str
@@ -54,7 +54,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Return the file's name, by which its tasks are found again."""
+        """Return the file's name, by which a later import finds its tasks."""
         return PurePath(self.path).name
 
 
@@ -81,10 +81,10 @@ def import_crontab(
     actor: Actor,
     now: datetime,
 ) -> list[Planned]:
-    """Make a paused task of every job that has none yet; return what was done with each line.
+    """Make a paused task for every job that has none yet; return the action for each line.
 
-    Tasks are never visible unpaused. Raise InvalidInput where the target is wrong, which holds
-    for all lines; a job that is wrong by itself is refused in the plan.
+    Tasks are never visible unpaused. Raise InvalidInput for a wrong target, which all lines share;
+    the plan refuses a job that is wrong by itself.
     """
     # One import of a tenant at a time: two would each miss the other's tasks.
     Tenant.objects.select_for_update(no_key=True).get(pk=tenant_id)

@@ -1,7 +1,7 @@
-"""Standing pauses for people: create one, end it, count beforehand what it would hold (A10).
+"""Standing pauses for people: create one, end it, count the tasks that it would hold.
 
-A pause holds what it covers at its answer (A11) and whatever comes under it later, until it is
-ended or its ``until`` comes. Each runs in one transaction.
+A pause holds the tasks that it covers at its answer, and tasks that come under it later, until a
+person ends it or its ``until`` comes. Each function runs in one transaction.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SAMPLE = 5
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a pause is to cover, until when (None: until it is ended), why, and what then."""
+    """A pause to create: its scope, its end (None: no planned end), its note and ``on_resume``."""
 
     scope: str
     value: str = ""
@@ -42,7 +42,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a pause would hold now: how many tasks, the first of them, and its value as read."""
+    """The tasks that a pause would hold now: their number, the first ones; its value as read."""
 
     value: str
     task_count: int
@@ -50,7 +50,7 @@ class Reach:
 
 
 def list_pauses(tenant_id: UUID, *, is_open: bool | None = None) -> PauseQuerySet:
-    """Return the tenant's pauses for lists, or only those that are open, or that have ended."""
+    """Return the tenant's pauses for lists: all, only the open ones, or only the ended ones."""
     found = Pause.objects.asked_for(tenant_id)
     return found if is_open is None else found.filter(ended_at__isnull=is_open)
 
@@ -69,7 +69,7 @@ def task_counts(pauses: Sequence[Pause]) -> dict[UUID, int]:
 
 
 def reach_of(tenant_id: UUID, wanted: Wanted) -> Reach:
-    """Return what a pause would hold; raise InvalidInput and Conflict as creating it would."""
+    """Return the reach of a pause; raise InvalidInput and Conflict as :func:`create_pause`."""
     value = _judge(wanted)
     _refuse_second(tenant_id, wanted.scope, value)
     found = _matching(tenant_id, wanted.scope, value)
@@ -80,10 +80,10 @@ def reach_of(tenant_id: UUID, wanted: Wanted) -> Reach:
 def create_pause(tenant_id: UUID, wanted: Wanted, *, actor: Actor) -> tuple[Pause, int]:
     """Create a pause; return it and how many tasks it holds.
 
-    From the answer on nothing of them starts; what runs goes on. Tasks that are paused by
-    themselves, or by another pause, stay as they are. Raise InvalidInput, Conflict
-    ``already_paused`` for an open pause of the same scope and value, Unavailable when Redis
-    cannot be asked about released work: then nothing has changed.
+    From the answer on none of their executions starts; running ones continue. Tasks that are paused
+    by themselves, or by another pause, stay as they are. Raise InvalidInput, Conflict
+    ``already_paused`` for an open pause of the same scope and value, and Unavailable, changing
+    nothing, when Redis cannot be asked about released work.
     """
     value = _judge(wanted)
     standing_pauses.own(tenant_id)
@@ -120,7 +120,7 @@ def create_pause(tenant_id: UUID, wanted: Wanted, *, actor: Actor) -> tuple[Paus
 def end_pause(tenant_id: UUID, pause_id: UUID, *, actor: Actor) -> tuple[Pause, int]:
     """End a pause now; return it and how many tasks it held.
 
-    Those go under another open pause that covers them, or else resume by ``on_resume``. Raise
+    The tasks go under another open pause that covers them, or else resume by ``on_resume``. Raise
     NotFound, or Conflict ``already_ended``.
     """
     standing_pauses.share(tenant_id)

@@ -1,7 +1,7 @@
-"""What an edit means for the ledger: which prepared instants stay, which leave, what counts.
+"""Compute the effect of an edit on the ledger: the prepared instants that stay or leave, counts.
 
-``changes.changing`` asks before it writes; nothing is changed here. The scheduler meets the
-instants from now on again, and derived ids keep it from writing one twice.
+``changes.changing`` calls this before it writes; this module changes nothing. The scheduler meets
+the instants from now on again, and derived ids keep it from writing one twice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tasks.services import Standing, spec_of
 _JUST_BEFORE = timedelta(microseconds=1)
 #: More instants than any horizon holds.
 _MANY = 100_000
-#: What a one-time task is, once the execution of its instant stands like this.
+#: The state of a one-time task by the state of the execution of its instant.
 _STATE_LEFT = {
     Status.SUCCEEDED: TaskStatus.COMPLETED,
     Status.SKIPPED: TaskStatus.COMPLETED,
@@ -35,9 +35,9 @@ _STATE_LEFT = {
 def replan(
     task: Task, definition: Definition, found: Sequence[Open], now: datetime
 ) -> tuple[list[Open], Standing]:
-    """Return the planned rows that leave the ledger, and how the task stands without them.
+    """Return the planned rows that leave the ledger, and the status of the task without them.
 
-    ``found`` is all unfinished work of the locked task, released work taken back.
+    ``found`` is all unfinished work of the locked task, with released work taken back.
     """
     if (task.type, task.schedule) == (definition.type, definition.schedule):
         return [], Standing()
@@ -65,10 +65,10 @@ def replan(
 def follow_calendars(
     task: Task, spec: Spec, found: Sequence[Open], now: datetime
 ) -> tuple[list[Open], Standing]:
-    """Return the planned rows ahead that leave the ledger now that the calendars say otherwise.
+    """Return the planned rows ahead that leave the ledger after a change of calendar days.
 
-    The schedule is what it was; ``spec`` is it under the new days. Only for a task whose cursor
-    has not fallen behind.
+    The schedule is unchanged; ``spec`` has it with the new days. Only for a task whose cursor has
+    not fallen behind.
     """
     planned = [row for row in found if row.planned and row.scheduled_for >= now]
     taken_back = count_from(task, now)
@@ -98,7 +98,7 @@ def count_from(task: Task, moment: datetime) -> int:
 def _passed_uncounted(task: Task, now: datetime) -> int:
     """Return how many rows have passed that the task never counted, and will not meet again.
 
-    They stayed through an earlier edit, which put the cursor before them; this one puts it at now.
+    They stayed through an earlier edit, which set the cursor before them; this one sets it to now.
     """
     if task.next_run_at is None or task.next_run_at >= now:
         return 0
@@ -116,7 +116,7 @@ def _counted(task: Task, row: Open) -> bool:
 
 
 def has(spec: Spec, row: Open) -> bool:
-    """Return whether the schedule has a row's instant, and lets it run."""
+    """Return whether the schedule has a row's instant and no calendar excludes it."""
     occurrence = spec.next_from(row.scheduled_for)
     if occurrence is None or occurrence.excluded:
         return False
@@ -142,7 +142,7 @@ def _jitter(task: Task) -> float:
 
 
 def _state_met(task: Task, anew: Task, spec: Spec) -> str:
-    """Return the state that a one-time task owes to its instant, if that has begun already."""
+    """Return the state that a one-time task gets from its instant; '' if that has not begun."""
     if anew.type != TaskType.ONE_TIME:
         return ""
     occurrence = spec.next_after(datetime.min.replace(tzinfo=UTC))

@@ -1,8 +1,8 @@
-"""What the suspension of a tenant does to its work: nothing starts or is leased until its end.
+"""Apply the suspension of a tenant to its work: none of it starts or is leased until the end.
 
-A suspension is a pause over every task of the tenant, which the tenant cannot see or end: all that
-holds for standing pauses holds for it. Besides, it holds work that no pause holds, such as a run
-that was asked for by hand while its task was paused. What runs goes on and may end.
+A suspension is a standing pause over every task of the tenant, which the tenant cannot see or end.
+It also holds work that no pause holds, such as a run that a person requested while its task was
+paused. Running executions continue and may end.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tasks.models import Pause, Task
 
 log = logging.getLogger("executions.engine.suspension")
 
-#: Tenants whose work one pass of the scheduler lets follow.
+#: Tenants that one pass of the scheduler mends.
 _MENDED_AT_ONCE = 5
 
 
 def begin(tenant_id: UUID, actor: Actor) -> None:
-    """Hold everything of a suspended tenant; called again, hold what is not held yet.
+    """Put all work of a suspended tenant on hold; a repeat adds work that is not on hold yet.
 
     Runs in the transaction that suspends. Raise Unavailable, changing nothing, when released work
     exists and Redis cannot be asked about it.
@@ -58,10 +58,11 @@ def begin(tenant_id: UUID, actor: Actor) -> None:
 
 
 def end(tenant_id: UUID, actor: Actor) -> None:
-    """Let everything go that the suspension of a tenant holds.
+    """Free all work that the suspension of a tenant holds.
 
-    Runs in the transaction that resumes. A task that another open pause covers goes under that;
-    of the others the misfire policy decides on each instant that fell into the suspension.
+    Runs in the transaction that resumes. A task that another open pause covers goes under that
+    pause. For the others the misfire policy decides about each instant that fell into the
+    suspension.
     """
     standing_pauses.own(tenant_id)
     run("bulk/take_time")
@@ -75,10 +76,10 @@ def end(tenant_id: UUID, actor: Actor) -> None:
 
 
 def mend() -> int:
-    """Let work follow the suspensions that it does not follow, for the scheduler; return how many.
+    """Mend tenants whose work does not match their suspension; return how many.
 
-    Another version, or a change past the service, has suspended or resumed these tenants. What
-    needs Redis while that is away waits for the next pass.
+    The scheduler calls this. Another version, or a change past the service, has suspended or
+    resumed these tenants. Work that needs Redis while it is away waits for the next pass.
     """
     found = rows("pausing/out_of_step", {"limit": _MENDED_AT_ONCE})
     try:
@@ -90,7 +91,7 @@ def mend() -> int:
 
 @transaction.atomic
 def _mend(tenant_id: UUID) -> bool:
-    # The tenant first, as whoever suspends or resumes it; judged again under the lock.
+    # Lock the tenant first, as suspending and resuming do; check again under the lock.
     locked = rows("pausing/lock_tenant", {"tenant": tenant_id})
     if not locked or locked[0][0] == (_open(tenant_id) is not None):
         return False
@@ -110,7 +111,7 @@ def _lock_work(tenant_id: UUID) -> list[UUID]:
 
 
 def _hold_other_work(work: Sequence[UUID]) -> None:
-    """Hold those of the locked rows that no pause of a task holds."""
+    """Put the locked rows on hold that no pause of a task holds."""
     found = rows("pausing/other_work", {"ids": list(work)})
     released = [(row[0], row[1]) for row in found if row[1] is not None]
     bulk_pause.withdraw_released(released, database_now())

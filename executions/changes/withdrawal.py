@@ -1,7 +1,7 @@
-"""Taking back work of a task that is prepared or released, before its definition changes.
+"""Take back prepared or released work of a task, before its definition changes.
 
-From the answer of an edit, pause or cancel on, no occurrence of the old definition starts (A11):
-released work is voided at the start guard first, and only what is voided changes as unstarted.
+From the answer of an edit, pause or cancel on, no occurrence of the old definition starts: the
+start guard voids released work first, and only voided work changes as unstarted.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class Open:
 
 
 def take_back(task_id: UUID, now: datetime) -> list[Open]:
-    """Lock the task's unfinished work and withdraw what is released; return it all.
+    """Lock the task's unfinished work and withdraw the released part; return all of it.
 
-    What the guard says has started counts as RUNNING from here on. Raise Unavailable, changing
-    nothing, when released work exists and Redis cannot be asked.
+    Executions that the guard reports as started are RUNNING from here on. Raise Unavailable,
+    changing nothing, when released work exists and Redis cannot be asked.
     """
     found = lock(task_id)
     queued = [row for row in found if row.status == Status.QUEUED]
@@ -65,7 +65,7 @@ def take_back(task_id: UUID, now: datetime) -> list[Open]:
     pairs = [(row, by) for row, by in zip(queued, holders, strict=True)]
     transitions.withdraw([(row.id, row.token or 0) for row, by in pairs if not by])
     transitions.mark_running([(row.id, row.token or 0, by, now) for row, by in pairs if by])
-    # What stays is near its time and has to be released anew: no look may be waited for.
+    # Work that stays is near its time and must be released anew without waiting for a look.
     wake_schedulers_in(0.0)
     return lock(task_id)
 
@@ -77,24 +77,24 @@ def lock(task_id: UUID) -> list[Open]:
 
 
 def remove(found: list[Open]) -> None:
-    """Take prepared rows out of the ledger: expectations of a schedule that no longer is."""
+    """Take prepared rows out of the ledger: expectations of a schedule that no longer exists."""
     if found:
         run("changing/remove_prepared", {"ids": [row.id for row in found]})
 
 
 def remove_excluded(task_id: UUID, since: datetime) -> None:
-    """Take instants that a calendar excluded ahead of their time out of the ledger."""
+    """Take instants out of the ledger that a calendar excluded ahead of their time."""
     low = first_id_at(since)
     run("changing/remove_excluded", {"task": task_id, "low": low, "since": since})
 
 
 def adopt(task: Task, definition: Definition, found: list[Open]) -> None:
-    """Let prepared rows run under the task's new version, its overlap policy and its limit."""
+    """Move prepared rows to the task's new version, its overlap policy and its limit."""
     _adopt([(task, definition)], [row.id for row in found])
 
 
 def adopt_many(revised: Sequence[tuple[Task, Definition]]) -> None:
-    """Let what locked tasks have prepared run under their new versions, as :func:`adopt`."""
+    """Move prepared rows of locked tasks to the tasks' new versions, as :func:`adopt`."""
     tasks = [task.id for task, _ in revised]
     found = rows("changing/prepared", {"tasks": tasks, "redirected": FIRST_REDIRECTED})
     _adopt(revised, [row[0] for row in found])
@@ -117,22 +117,22 @@ def _adopt(revised: Sequence[tuple[Task, Definition]], ids: list[UUID]) -> None:
             },
         )
         if run("changing/gate_prepared", {"ids": ids}):
-            # What has just been let go, or waits for the gate from now on, is near its time.
+            # Rows that left the gate, or wait for it from now on, are near their time.
             wake_schedulers_in(0.0)
     parameters = {"tasks": [task.id for task in tasks], "redirected": FIRST_REDIRECTED}
     run("changing/count_open", parameters)
 
 
 def hold(task_id: UUID, held: bool) -> None:
-    """Keep the task's work from being dispatched, or let it go, as :func:`hold_many`."""
+    """Put the task's work on hold, or free it, as :func:`hold_many`."""
     hold_many([task_id], held)
 
 
 def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
-    """Keep the tasks' work from being dispatched, or let it go; they are locked.
+    """Put the work of locked tasks on hold, so that it is not dispatched, or free it.
 
-    A task that is let go with nothing ahead takes the state that its last execution, which may
-    have ended during the pause, left to it.
+    A freed task with nothing ahead takes its state from its last execution, which may have ended
+    during the pause.
     """
     parameters: dict[str, Any] = {"tasks": list(task_ids)}
     run("changing/hold", {**parameters, "held": held})
@@ -141,6 +141,6 @@ def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
 
 
 def split(found: list[Open], keep: Callable[[Open], bool]) -> tuple[list[Open], list[Open]]:
-    """Return the planned rows that stay and those that go."""
+    """Return the planned rows that stay and the ones that go."""
     planned = [row for row in found if row.planned]
     return [row for row in planned if keep(row)], [row for row in planned if not keep(row)]

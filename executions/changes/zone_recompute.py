@@ -1,6 +1,6 @@
-"""Following a new release of the zone database: what its tasks have prepared, and what comes (A4).
+"""Follow a new release of the zone database: recompute the prepared and coming instants of tasks.
 
-The system worker asks at each start of a scheduler and daily, an operator by ``schedule zones
+The system worker checks at each start of a scheduler and daily, an operator by ``schedule zones
 --check``. Each task is recomputed in a transaction of its own, which locks as an edit does; the
 zone's new rules are recorded last. A check that dies is repeated and does nothing twice.
 """
@@ -34,7 +34,7 @@ log = logging.getLogger("executions.services.zone_recompute")
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check found and did. ``behind``: this process runs on an older release than others."""
+    """The result of a check. ``behind``: this process runs on an older release than others."""
 
     installed: str
     recorded: str
@@ -52,11 +52,11 @@ def check_zone_rules(
     asked: bool = False,
     advance: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Checked:
-    """Follow the installed zone database, if its rules are not those that were followed last.
+    """Follow the installed zone database, if its rules differ from the ones followed last.
 
-    ``asked`` compares even where the release is the same, or an older one. ``advance`` is told
-    how many tasks are done, and of how many. Raise Unavailable when released work cannot be
-    taken back; what is done stays done, and the next check goes on from there.
+    ``asked`` compares even where the release is the same, or an older one. ``advance`` gets the
+    number of tasks done, and of all tasks. Raise Unavailable when released work cannot be taken
+    back; finished tasks stay done, and the next check continues from there.
     """
     now = database_now()
     look = zone_changes.look(now, asked=asked)
@@ -92,14 +92,14 @@ def _checked(look: Look, counts: dict[str, int]) -> Checked:
 
 @transaction.atomic
 def _recompute(task_id: UUID, change: ZoneChange, actor: Actor) -> list[str]:
-    """Recompute one task; return what became of it."""
+    """Recompute one task; return its results as names of the counts."""
     task = Task.objects.filter(pk=task_id).first()
     if task is None or not _concerned(task, change):
         return []
     try:
         moved = _compare(task, change, database_now())
     except (PunctualError, ValueError, LookupError, TypeError):
-        # One unreadable schedule must not keep the others from following (F43).
+        # One unreadable schedule must not keep the others from following.
         log.exception("schedule_unreadable", extra={"task_id": str(task_id)})
         return ["unreadable"]
     if moved.complete and not moved.count and _comes_next(task):
@@ -131,7 +131,7 @@ def _compare(task: Task, change: ZoneChange, now: datetime) -> Moved:
 
 
 def _comes_next(task: Task) -> bool:
-    """Return whether the instant that the task waits for, a year ahead perhaps, is still one."""
+    """Return whether the schedule still has the instant that the task waits for."""
     if task.next_run_at is None:
         return True
     following = task_services.spec_of(task).next_from(task.next_run_at)
@@ -147,14 +147,14 @@ def _take_back(task: Task) -> tuple[Task, Spec, datetime]:
 
 
 def _replan(task: Task, spec: Spec, change: ZoneChange, now: datetime) -> None:
-    """Let prepared instants that are none any more leave the ledger, and the cursor follow.
+    """Remove prepared instants that the new rules do not have, and move the cursor.
 
     A cursor that has fallen behind has nothing prepared after it, and meets the new rules itself.
     """
     if task.next_run_at is not None and task.next_run_at < now:
         return
     found = withdrawal.take_back(task.id, now)
-    # Work that turned out to have started has moved the task's state.
+    # Executions found to have started have changed the task's state.
     task.refresh_from_db()
     removed, standing = replanning.follow_calendars(task, spec, found, now)
     withdrawal.remove(removed)
@@ -162,15 +162,15 @@ def _replan(task: Task, spec: Spec, change: ZoneChange, now: datetime) -> None:
     task_services.restate_task(task, standing, now=now)
     passed = _passed(task, spec, now - change.ahead_at(now), now)
     if passed is not None:
-        # The misfire policy decides about it, as about any instant that nobody prepared.
+        # The misfire policy decides about it, as about any instant that has no row.
         task.next_run_at = passed
         task.save_cursor()
 
 
 def _passed(task: Task, spec: Spec, since: datetime, now: datetime) -> datetime | None:
-    """Return the first instant after a moment that the old rules had ahead and the new ones not.
+    """Return the first instant after a moment that was ahead by the old rules and has now passed.
 
-    None where the task has had a later one, or was changed later.
+    None where a later instant has a row, or the task was changed later.
     """
     if task.next_run_at is None:
         return None

@@ -1,7 +1,7 @@
-"""What workers say in the outcome stream, and what it means: one record per verb.
+"""The workers' reports in the outcome stream: one record type per verb.
 
-Read by the recorder. The rows come from Redis, where anybody with access can write; one that makes
-no sense raises an error of ``NONSENSE`` and is set aside.
+The recorder reads them. The rows come from Redis, where any client with access can write: an
+invalid row raises an error of ``NONSENSE``, and the recorder sets it aside.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Accepted(NamedTuple):
 
 
 class Deferred(NamedTuple):
-    """A worker hands the execution back unstarted: its destination has no room before ``until``.
+    """A worker hands the execution back unstarted: no capacity at its destination until ``until``.
 
     ``reason`` is ``circuit_open``, ``destination_rate`` or ``destination_in_flight``.
     """
@@ -74,17 +74,17 @@ class Progress(NamedTuple):
 
 Said = Finish | Start | Release | Accepted | Deferred | Progress
 
-#: What a row that makes no sense raises.
+#: The errors that an invalid row raises.
 NONSENSE = (ValueError, TypeError, LookupError, AttributeError, OverflowError, OSError)
 
 
 def understand(row: dict[str, Any], offset: float) -> Said:
-    """Return what one row of an entry says.
+    """Return the report in one row of an entry.
 
     ``offset`` is a lower bound of Redis time minus database time, so that nothing is recorded as
     earlier than it was.
 
-    ValueError, TypeError, LookupError, OverflowError or OSError when it makes no sense.
+    Raise ValueError, TypeError, LookupError, OverflowError or OSError for an invalid row.
     """
     execution_id, token = UUID(row["id"]), int(row["token"])
     if row["verb"] == "started":
@@ -128,5 +128,5 @@ def _blob_or_none(value: Any) -> bytes | None:
 
 def _blob(value: Any) -> bytes:
     if not isinstance(value, bytes):
-        raise TypeError("what is sealed is bytes")
+        raise TypeError("a sealed value must be bytes")
     return value

@@ -1,8 +1,8 @@
 """The recorders' end of the outcome stream: a consumer group, so that any number share it.
 
-Used by complete. What was read stays ours until it is acknowledged: after a failure it is read
-again, and entries of a recorder that died are taken over. What cannot be understood goes to a
-bounded side list, so that it holds nothing up.
+The complete stage uses it. An entry stays with its recorder until acknowledged: the recorder reads
+it again after a failure, and another one takes it over when the recorder dies. Invalid entries go
+to a bounded side list, so that they block nothing.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, blocking_client, 
 
 log = logging.getLogger("executions.engine.outcome_stream")
 
-#: What could not be recorded, newest first; for people to look at.
+#: Data that could not be recorded, newest first, for people to read.
 SIDE_LIST = "punctual:outcomes:refused"
 _SIDE_LIST_LENGTH = 1000
 _SIDE_LIST_CHARACTERS = 4096
 #: Entries of another recorder that are pending this long are taken over.
 _CLAIM_AFTER_MS = 5000
 _CLAIM_EVERY_SECONDS = 1.0
-#: Consumers that have not asked this long, and hold nothing, are forgotten: one per restart.
+#: Consumers idle for this long and without pending entries are removed: one per restart.
 _FORGET_AFTER_MS = 3600 * 1000
 
 
 class Entry(NamedTuple):
-    """One entry of the stream; ``data`` is None when somebody has deleted it."""
+    """One entry of the stream; ``data`` is None when the entry was deleted."""
 
     id: bytes
     data: bytes | None
@@ -52,8 +52,8 @@ class OutcomeConsumer:
     def read(self, limit: int) -> list[Entry]:
         """Return entries to record, at most ``limit``; block a moment when there is none.
 
-        First what this recorder has read before and not acknowledged, then what a dead one
-        has left, then what is new.
+        First entries that this recorder has read before and not acknowledged, then entries that a
+        dead one has left, then new ones.
         """
         if self._redis is None:
             self._redis = blocking_client(self.block_seconds)
@@ -70,13 +70,13 @@ class OutcomeConsumer:
             return []
 
     def postpone(self, entries: Sequence[Entry]) -> None:
-        """Leave entries pending: whoever looks first in some seconds reads them again."""
+        """Leave entries pending: the first recorder that looks in some seconds reads them again."""
         if entries:
             log.warning("outcomes_wait_for_locks", extra={"entries": len(entries)})
         self._held -= len(entries)
 
     def acknowledge(self, entries: Sequence[Entry]) -> None:
-        """Remove recorded entries; called after the commit, or they could be lost with us."""
+        """Remove recorded entries; call it after the commit, or a crash could lose them."""
         if not entries:
             return
         ids = [entry.id for entry in entries]
@@ -87,11 +87,11 @@ class OutcomeConsumer:
         self._held -= len(ids)
 
     def leave(self) -> None:
-        """Give the place up; kept while it still holds entries, for others to take over."""
+        """Remove this recorder's place; keep it while it has entries for others to take over."""
         self._forget(lambda consumer: _plain(consumer["name"]) == self.name)
 
     def forget_the_gone(self) -> None:
-        """Forget the places of recorders that have long ended."""
+        """Remove the places of recorders that ended long ago."""
         self._forget(lambda consumer: consumer["idle"] > _FORGET_AFTER_MS)
 
     def _forget(self, gone: Any) -> None:
@@ -140,7 +140,7 @@ def ensure_group() -> None:
 
 
 def set_aside(data: Any, reason: str) -> None:
-    """Put what cannot be recorded on the side list, and say so."""
+    """Put data that cannot be recorded on the side list, and log it."""
     log.error("outcome_set_aside", extra={"reason": reason})
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else _text(data)
     line = orjson.dumps({"at": time.time(), "reason": reason, "data": text[:_SIDE_LIST_CHARACTERS]})

@@ -1,7 +1,7 @@
-"""How far running work has come: what workers said last of each run, kept encrypted.
+"""The progress of running work: the last report of each run, kept encrypted.
 
-The next attempt gets it. Progress is no change of state: it is written under the token, and what
-is no longer ours is passed over.
+The next attempt gets it. Progress changes no state: it is written under the token, and a stale
+report is ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from executions.ledger.settling import joined
 
 
 def note(said: Iterable[object]) -> list[UUID]:
-    """Store the last progress of each run among what was said; return what was stored."""
+    """Store the last progress of each run; return the executions whose progress was stored."""
     last = {one.token: one for one in said if isinstance(one, Progress)}
     if not last:
         return []

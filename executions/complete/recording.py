@@ -1,7 +1,8 @@
-"""What workers said goes into the ledger: in batches, and whatever is wrong with one of them.
+"""Write the workers' reports into the ledger, in batches; one bad report does not stop the others.
 
-Used by complete. A stale outcome changes nothing and is counted; one that cannot be stored is set
-aside; what concerns a row that somebody keeps locked waits, and holds nothing else up.
+The complete stage uses it. A stale outcome changes nothing and is counted. An outcome that cannot
+be stored is set aside. A report on a row that another session keeps locked waits, and blocks no
+others.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from shared.conf import conf
 from shared.notify import wake_schedulers_in
 from shared.sql import rows
 
-#: Somebody keeps a row locked for long, or each of two waits for a row of the other.
+#: Another session keeps a row locked for long, or two sessions wait for each other's rows.
 _LOCKED = (errors.LockNotAvailable, errors.DeadlockDetected)
 
 
 @dataclass(slots=True)
 class Recorded:
-    """How many moved, how many were stale, and whose rows were locked: those are not recorded."""
+    """Counts of recorded and stale outcomes, and the executions not recorded: locked rows."""
 
     done: int = 0
     refused: int = 0
     locked: set[UUID] = field(default_factory=set)
-    #: Tokens that nobody will ask the start guard about any more.
+    #: Tokens that no later call needs at the start guard.
     settled: list[int] = field(default_factory=list)
 
 
 def record_in_batches(said: Sequence[Said]) -> Recorded:
-    """Record everything, a transaction for each batch; return what came of it all."""
+    """Record all reports, one transaction per batch; return the total."""
     result = Recorded()
     for start in range(0, len(said), conf().recorder_batch):
         _record_storable(said[start : start + conf().recorder_batch], result)
@@ -54,7 +55,7 @@ def record_in_batches(said: Sequence[Said]) -> Recorded:
 
 
 def _record(said: Sequence[Said]) -> tuple[int, int]:
-    """Write it in one transaction; return how many attempts ended and how many were stale."""
+    """Record in one transaction; return how many attempts ended and how many were stale."""
     # In the order of their ids, as every recorder locks them.
     said = sorted(said, key=attrgetter("execution_id.int"))
     ended = {one.token: one for one in said if isinstance(one, Finish)}
@@ -74,7 +75,7 @@ def _record(said: Sequence[Said]) -> tuple[int, int]:
 
 
 def _record_storable(said: Sequence[Said], result: Recorded) -> None:
-    """Record; when the database refuses a value, halve the batch until it stands alone."""
+    """Record; when the database refuses a value, halve the batch until the value is alone."""
     try:
         moved, stale = _record(said)
     except OperationalError as error:
@@ -83,7 +84,7 @@ def _record_storable(said: Sequence[Said], result: Recorded) -> None:
         moved, stale = _record_free(said, result)
     except (DataError, IntegrityError) as error:
         if not days.blames_a_value(error):
-            # A day without a table: read again, the outcomes find it made.
+            # A day without a table: the next read of these outcomes finds the table made.
             raise
         if len(said) > 1:
             middle = len(said) // 2
@@ -97,7 +98,7 @@ def _record_storable(said: Sequence[Said], result: Recorded) -> None:
 
 
 def _record_free(said: Sequence[Said], result: Recorded) -> tuple[int, int]:
-    """Record what nobody keeps locked, waiting for nobody's rows; note the others."""
+    """Record reports on free rows without waiting for locks; note the locked rows."""
     ids = sorted({one.execution_id for one in said})
     with transaction.atomic():
         found = rows("complete/lock_free", {"ids": ids})

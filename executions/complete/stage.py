@@ -1,8 +1,8 @@
 """Stage 4: outcomes become states, attempts, retries and dead letters, in batches.
 
-Run by recorders, which share the outcome stream. A batch is acknowledged after its transaction
-has committed: a recorder that dies before leaves it to another, and the token makes the repeat
-harmless. What cannot be written now, for want of a lock, stays pending and is read again.
+Recorders run it and share the outcome stream. They acknowledge a batch after its transaction has
+committed: a recorder that dies before leaves it to another, and the token makes the repeat
+harmless. Reports on a locked row stay pending and are read again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ log = logging.getLogger("executions.engine.complete")
 
 #: Entries per read. An entry is at most about a megabyte.
 _ENTRIES = 40
-#: After a batch the next is waited for so long for each that it held: a single one hardly at all.
+#: Wait for the next batch, per outcome of the last one: hardly any wait after a single outcome.
 _GATHER_EACH_SECONDS = 0.02
-#: After so many failures in a row one entry is tried at a time: the batch may be too much.
+#: After this many failures in a row it takes one entry at a time: the batch may be too large.
 _SMALLER_AFTER = 3
 
 
@@ -49,7 +49,7 @@ class Recorder:
         entries = self.stream.read(_ENTRIES if self._failures < _SMALLER_AFTER else 1)
         if not entries:
             return Counts(done=0, next_in=0.0)
-        # Back to zero only at the end: whatever is raised below counts.
+        # Back to zero only at the end: every error below counts.
         self._failures += 1
         offset = self.offset.at_least()
         said = [list(_understood(entry, offset)) for entry in entries]
@@ -69,14 +69,14 @@ class Recorder:
 
 
 def _gather_seconds(count: int) -> float:
-    """Return how long the next outcomes are gathered: a batch costs much, whatever its size."""
+    """Return how long to gather the next outcomes: a batch of any size costs much."""
     if count >= conf().outcome_batch:
         return 0.0
     return min(conf().recorder_gather_seconds, count * _GATHER_EACH_SECONDS)
 
 
 def _understood(entry: Entry, offset: float) -> Iterator[Said]:
-    """Yield what an entry says; what makes no sense is set aside, the rest goes on."""
+    """Yield the reports of an entry; set invalid ones aside."""
     if entry.data is None:
         return  # recorded and deleted by another recorder
     try:

@@ -1,4 +1,4 @@
-"""What a person does with a dead letter: retry, resolve, archive, purge."""
+"""The actions on a dead letter: retry, resolve, archive, purge."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from tasks import standing_pauses
 from tasks.models import Task
 
-#: Resolutions that say what the product did; a person's own word is none of them.
+#: Resolutions that the product sets itself; a person's own word must be another one.
 RESERVED_RESOLUTIONS = ("retried", "archived")
 #: Words that forms and filters offer; a person may use any other.
 USUAL_RESOLUTIONS = ("fixed", "not_needed", "done_elsewhere")
@@ -35,7 +35,7 @@ USUAL_RESOLUTIONS = ("fixed", "not_needed", "done_elsewhere")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A locked letter with its locked task, its execution if kept, and what that had sent."""
+    """A locked letter with its locked task, its execution if kept, and its payload."""
 
     letter: DeadLetter
     original: Execution | None
@@ -88,19 +88,19 @@ def archive_dead_letter(tenant_id: UUID, letter_id: UUID, *, note: str, actor: A
 
 @transaction.atomic
 def purge_dead_letter(tenant_id: UUID, letter_id: UUID, *, actor: Actor) -> None:
-    """Remove a dead letter with its payload; that it was there stays in the audit log."""
+    """Remove a dead letter with its payload; an audit entry of it stays."""
     letter: DeadLetter = DeadLetter.objects.get_for_tenant(tenant_id, letter_id, lock=True)
     audit.record_many(tenant_id, actor, [remove_letter(letter)])
 
 
 def lock_letters(tenant_id: UUID, letter_ids: Sequence[UUID]) -> dict[UUID, DeadLetter]:
-    """Lock letters of the tenant in order of id; return those that are there."""
+    """Lock letters of the tenant in order of id; return the existing ones."""
     letters = DeadLetter.objects.for_tenant(tenant_id).filter(pk__in=letter_ids).order_by("id")
     return {letter.id: letter for letter in letters.select_for_update(no_key=True)}
 
 
 def hold_letters(tenant_id: UUID, letter_ids: Sequence[UUID]) -> dict[UUID, Held]:
-    """Lock letters and their tasks, and read what a retry needs, in a few queries."""
+    """Lock letters and their tasks, and read the data for a retry, in a few queries."""
     letters = list(lock_letters(tenant_id, letter_ids).values())
     tasks = lock_tasks(letter.task_id for letter in letters)
     ids = [letter.execution_id for letter in letters]
@@ -148,15 +148,15 @@ def remove_letter(letter: DeadLetter) -> audit.Change:
 
 
 def require_free_resolution(resolution: str) -> None:
-    """Raise InvalidInput for a word that says what the product did."""
+    """Raise InvalidInput for a reserved word."""
     if resolution in RESERVED_RESOLUTIONS:
         message = f"{resolution!r} is reserved; use the call of that name."
         raise InvalidInput([FieldError("#/resolution", "resolution_reserved", message)])
 
 
 def _require_open(letter: DeadLetter) -> None:
-    # The race: two retries of one letter would both run it. The lock lets the second one see
-    # that it is resolved.
+    # The race: two retries of one letter would both run it. With the lock the second one sees
+    # that the letter is resolved.
     if letter.resolved:
         raise Conflict(
             f"The dead letter was resolved as {letter.resolution}.", code="already_resolved"

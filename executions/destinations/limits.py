@@ -1,8 +1,8 @@
-"""Destinations for people: how each host of a tenant's webhooks does, its limits, its circuit.
+"""Destinations for people: the state of each host of a tenant's webhooks, its limits, its circuit.
 
 A destination is a host, with its port unless that is 80 or 443, of one tenant: no tenant sees or
-moves another's (D5, D6). Every spelling of a host names the same one. Limits are rows; circuits and
-counts live in Redis and can be lost, which closes them. Executions that wait for a destination are
+changes another's. Every spelling of a host names the same one. Limits are rows; circuits and counts
+live in Redis and can be lost, which closes the circuits. Executions that wait for a destination are
 parked; they are counted up to a limit.
 """
 
@@ -37,7 +37,7 @@ from wire.destination_key import key_of, limits_text, tenant_and_host
 MOST_PARKED = 100_000
 MAX_IN_FLIGHT = 100_000
 MIN_RATE, MAX_RATE = 0.001, 100_000.0
-#: The tasks that call a destination: those that have not ended.
+#: The states of tasks that call a destination: tasks that have not ended.
 CALLING = (TaskStatus.SCHEDULED, TaskStatus.RUNNING, TaskStatus.PAUSED)
 LIMITS = ("max_in_flight", "rate_per_second", "breaker")
 
@@ -49,12 +49,12 @@ _Row = tuple[str, int, int | None, float | None, bool | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A destination as it stands now.
+    """The current state of a destination.
 
-    ``circuit`` is closed, open or half_open, None when Redis cannot be asked (as are ``calls`` and
-    ``failures`` then). These count the calls of the last minute that say something about the
-    destination. ``in_flight`` counts requests under way, ``parked`` executions that wait for the
-    destination to have room. ``version`` is 0 while it has no limits of its own.
+    ``circuit`` is closed, open or half_open. ``calls`` and ``failures`` count the calls of the last
+    minute that the circuit judges. All three are None when Redis cannot be asked. ``in_flight``
+    counts requests under way, ``parked`` executions that wait for capacity of the destination.
+    ``version`` is 0 while it has no limits of its own.
     """
 
     host: str
@@ -74,11 +74,11 @@ class Shown:
 def list_destinations(
     tenant_id: UUID, filters: Mapping[str, Any] | None = None, *, after: str = "", limit: int = 100
 ) -> list[Shown]:
-    """Return the tenant's destinations in order of host, those behind ``after``, at most so many.
+    """Return up to ``limit`` of the tenant's destinations behind ``after``, in order of host.
 
     A host is listed while a task that has not ended calls it or it has limits. Filters: ``q``
-    (part of the host, or the host in any spelling, or a URL that calls it), ``limited`` (bool). One
-    that is absent or None leaves all.
+    (part of the host, or the host in any spelling, or a URL that calls it), ``limited`` (bool). An
+    absent filter, or None, matches all.
     """
     given = filters or {}
     parameters = {
@@ -93,7 +93,7 @@ def list_destinations(
 
 
 def get_destination(tenant_id: UUID, host: str) -> Shown:
-    """Return one destination; raise NotFound for a host that no task calls and nobody limited."""
+    """Return one destination; raise NotFound for a host without calling tasks and limits."""
     found = _only(tenant_id, [_named(host)])
     if not found:
         raise NotFound(_UNKNOWN)
@@ -124,14 +124,14 @@ def change_limits(
 ) -> Shown:
     """Change ``max_in_flight``, ``rate_per_second`` (None: no limit) and ``breaker``.
 
-    What is absent stays. A host may be limited before the first task calls it. The change acts at
-    once, also on what workers hold already; should Redis be away in that moment, on what is sent
-    from then on. A breaker that is turned off closes the circuit. Raise NotFound for what no URL
-    can name as its host, InvalidInput, VersionMismatch.
+    Absent fields stay. A host may be limited before the first task calls it. The change acts at
+    once, also on work that workers have buffered; if Redis is away, only on work sent from then on.
+    Turning the breaker off closes the circuit. Raise NotFound for a name that no URL can have as
+    its host, InvalidInput, VersionMismatch.
     """
     _judge(changes)
     host = _named(host)
-    # Two may set the first limits at once: the insert judges, the lock lets the second wait.
+    # The race: two callers set the first limits. One insert wins; the lock makes the second wait.
     Destination.objects.bulk_create(
         [Destination(tenant_id=tenant_id, host=host, version=0)], ignore_conflicts=True
     )
@@ -157,7 +157,7 @@ def change_limits(
 
 @transaction.atomic
 def reset_circuit(tenant_id: UUID, host: str, *, actor: Actor) -> Shown:
-    """Close the circuit and forget the last minute; what waits for it goes on at once.
+    """Close the circuit and forget the last minute; work that waits for it continues at once.
 
     Raise NotFound, and Unavailable when Redis cannot be asked.
     """
@@ -182,18 +182,18 @@ def _announce_on_commit(key: str, limits: Mapping[str, Any], *, new_rate: bool) 
         if not limits["breaker"]:
             circuits.forget(key)
 
-    # What is sent from now on has the new limits anyway.
+    # Work sent from now on carries the new limits anyway.
     transaction.on_commit(announce, robust=True)
     _look_again()
 
 
 def _look_again() -> None:
-    """Let the schedulers look at what is parked."""
+    """Make the schedulers look at parked work."""
     wake_schedulers_in(0.0)
 
 
 def _named(written: str) -> str:
-    """Return the destination's name; raise NotFound for what no URL can name as its host."""
+    """Return the destination's name; raise NotFound for a text that no URL can have as its host."""
     try:
         return read_name(written)
     except HostError as error:
@@ -201,7 +201,7 @@ def _named(written: str) -> str:
 
 
 def _sought(text: str | None) -> dict[str, str | None]:
-    """Return what to look for: the text as a part of a name, and the name that it spells."""
+    """Return the search parameters: the text as a part of a name, and the name that it spells."""
     if text is None:
         return {"q": None, "named": None}
     try:

@@ -1,9 +1,9 @@
-"""How many places of a claim each priority band gets, and how many of them the oldest work.
+"""Divide the places of a claim among the priority bands, and keep some for the oldest work.
 
-Urgent work goes first, but of every claim a share is kept for each lower band, so that none
-starves under endless urgent work (B4). Within a band the lower number goes first, but for one
-place in ten, which goes to the oldest work. Parts of a place add up from claim to claim: also a
-saturated pool, which claims one or two at a time, serves everything in the end.
+Urgent work goes first, but every claim keeps a share for each lower band, so that no band starves
+under endless urgent work. Within a band the lower number goes first, except for one place in ten,
+which goes to the oldest work. Parts of a place add up from claim to claim: a saturated pool, which
+claims one or two at a time, also serves all work in the end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Heads = Sequence[tuple[int, datetime]]
 
 #: From the urgent one down.
 ALL = tuple(range(len(BAND_NAMES)))
-#: Keys remembered at most: those of destinations come and go.
+#: Maximum number of remembered keys: the keys of destinations come and go.
 _MOST_KEYS = 10_000
 
 
@@ -56,8 +56,8 @@ class Bands:
     ) -> dict[str, Any]:
         """Return the parameters of a claim of a band: its priorities, and the places of its oldest.
 
-        ``heads`` is asked only when there are such places: none with a single priority, whose
-        order is that of time. No priority is named where the order begins with the oldest.
+        Calls ``heads`` only when there are such places: a single priority, which is in order of
+        time, has none. ``eldest`` has no priority where the order begins with the oldest.
         """
         places = 0
         if len(priorities) > 1:
@@ -69,7 +69,7 @@ class Bands:
         return {"priorities": priorities, "oldest": places, "eldest": [eldest]}
 
     def kept(self, pool: str, wanted: int, bands: Collection[int] = ALL) -> list[int]:
-        """Return the places kept for each band in a claim of so many; none for those not named."""
+        """Return the places kept for each band in a claim of ``wanted``; 0 for bands not named."""
         kept = [0]
         for band in ALL[1:]:
             if band not in bands:
@@ -87,10 +87,10 @@ class Bands:
         claim: Callable[[int, int], tuple[Sequence[T], bool]],
         bands: Collection[int] = ALL,
     ) -> tuple[list[T], bool]:
-        """Claim so many by bands, urgent first, less what is kept; then what that left.
+        """Claim ``wanted`` by bands, urgent first, less the kept places; then claim the rest.
 
-        ``claim(band, limit)`` answers what it got, and whether the band may have more. ``bands``
-        are those that may have anything. Return what was claimed, and whether any may have more.
+        ``claim(band, limit)`` returns its rows, and whether the band may have more. ``bands`` are
+        the bands that may have work. Return the claimed rows, and whether any band may have more.
         """
         taken: list[T] = []
 

@@ -1,6 +1,6 @@
-"""How destinations stand in Redis: circuits, the last minute's calls, slots; and forgetting it.
+"""Read and forget the state of destinations in Redis: circuits, the last minute's calls, slots.
 
-Written by the scripts that workers call; what is lost with Redis counts as closed and unused.
+The scripts that workers call write it. State that is lost with Redis counts as closed and unused.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, cast
 from executions.loop.clocks import ClockOffset, from_epoch
 from shared.redis_client import client, lua
 
-#: What is kept per destination beside the places in flight, which their owners give back.
+#: Kinds of keys per destination, without the places in flight, which their owners give back.
 _KEPT = ("circuit", "calls", "full", "rate")
-#: Longer than workers hold what was sent with the former limits.
+#: Longer than workers buffer work that was sent with the former limits.
 _CHANGED_SECONDS = 60
 
 
@@ -44,7 +44,7 @@ class Circuit:
 
     @property
     def until(self) -> float:
-        """Until when nothing but what is under way goes to it, 0 when something may go."""
+        """The time until which no new call goes to it; 0 when one may go."""
         return self.open_until if self.state == "open" else self.probe_until
 
     @property
@@ -54,10 +54,10 @@ class Circuit:
 
 
 def standing(keys: Sequence[str], *, lately: bool = False) -> dict[str, Circuit]:
-    """Return how the destinations of these keys stand; ``lately`` adds the conspicuous ones.
+    """Return the state of the destinations of these keys; ``lately`` adds the conspicuous ones.
 
-    Those had work that was refused, or waited for slots, in the last seconds, or a circuit that
-    is not closed. Raise ``ConnectionFailed`` when Redis cannot be asked.
+    Conspicuous destinations had work that was refused, or waited for slots, in the last seconds,
+    or have a circuit that is not closed. Raise ``ConnectionFailed`` when Redis cannot be asked.
     """
     if not keys and not lately:
         return {}
@@ -84,9 +84,9 @@ def forget(key: str) -> None:
 
 
 def announce_limits(key: str, limits: str, *, new_rate: bool = True) -> None:
-    """Let changed limits count from now on, also for what workers hold with the former ones.
+    """Apply changed limits from now on, also to work that workers buffer with the former ones.
 
-    The slots of a rate that stays (not ``new_rate``) stay taken.
+    The slots of an unchanged rate (not ``new_rate``) stay taken.
     """
     with client().pipeline(transaction=True) as pipeline:
         if new_rate:

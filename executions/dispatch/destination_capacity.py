@@ -1,8 +1,8 @@
-"""How much of each destination may be with the workers: so that none fills what others need.
+"""Limit the work of each destination at the workers, so that none takes the capacity of others.
 
-Dispatch asks before it claims. What is beyond the room of its destination is parked: it leaves the
-index of due work, where it would stand before all that is due later, and comes back by
-destination, the oldest first. The start guard is exact; this only keeps useless work away from it.
+Dispatch asks before it claims. Work beyond the capacity of its destination is parked: it leaves the
+index of due work, where it would be before all work due later, and returns by destination, the
+oldest first. The start guard is exact; this only keeps useless work away from it.
 """
 
 from __future__ import annotations
@@ -28,23 +28,22 @@ from wire.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_a
 from wire.priorities import PRIORITIES, band_of
 from worker.lanes import PATIENCE_SECONDS
 
-#: How long until the next look at parked work that waits for nothing with a known end; what goes
-#: through in that time is sent ahead. More looks would cost others more than they give.
+#: Seconds until the next look at parked work that waits for nothing with a known end; work for
+#: that time is sent ahead. More looks would cost other work more than they give.
 LOOK_SECONDS = 1.0
-#: Destinations with parked work that one pass looks at; the next goes on behind them.
+#: Destinations with parked work that one pass looks at; the next pass continues after them.
 _AT_ONCE = 500
-#: Work sent ahead of what can start, so that no slot of a destination stays empty.
+#: Executions sent before they can start, so that no slot of a destination stays empty.
 _AHEAD = 5
-#: A slot of a rate that is nearer may be waited for in a worker.
+#: Work may wait in a worker for a slot of a rate that is nearer than this.
 _NEAR_SECONDS = 1.5
 _KEPT_SECONDS = 2.0
-#: With so much of a pool's slots running, a destination is slow, whatever else is known.
+#: A destination that runs more than this share of a pool's slots always counts as slow.
 _SLOW_SHARE = 0.4
-#: Every so many claims the room goes to a lower band first, so that none starves.
+#: In this many claims each lower band gets the capacity first once, so that none starves.
 _TURNS = 10
-#: Passes, and seconds, for which the finding of a look serves: claims are subtracted from it, and
-#: what becomes free is found by the next look. Counting what is leased costs more than claiming a
-#: few hundred.
+#: Passes, and seconds, for which the result of a look serves: claims are subtracted from it, and
+#: the next look finds freed capacity. Counting leased work costs more than claiming a few hundred.
 _GOOD_FOR_PASSES = 3
 _GOOD_FOR_SECONDS = 0.25
 
@@ -54,44 +53,44 @@ _FIRST: _Key = (UUID(int=0), "")
 
 @dataclass(slots=True)
 class Room:
-    """How many more of a destination may be claimed, and the reason for which no more may."""
+    """How many more of a destination may be claimed, and the reason for that limit."""
 
     room: int
     why: str = IN_FLIGHT
-    #: Seconds until it may be more.
+    #: Seconds until the capacity may be larger.
     look_in: float = LOOK_SECONDS
 
 
 @dataclass(slots=True)
 class Leased:
-    """What workers have of each pool, and of the destinations that were asked for or have much."""
+    """Leased work by pool, and by the destinations that were asked for or have much of it."""
 
     by_pool: dict[str, int] = field(default_factory=dict)
     destinations: int = 0
-    #: Leased and, of it, queued.
+    #: Leased executions, and the queued ones among them.
     of: dict[_Key, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Pass:
-    """The rooms of one pass: of the pools, and of destinations that do not have all of it."""
+    """The capacity of one pass: of the pools, and of destinations that have less than the pool."""
 
     pools: dict[str, int]
     rooms: dict[_Key, Room] = field(default_factory=dict)
     parked: frozenset[_Key] = frozenset()
     turn: int = 0
-    #: Those that may have something to claim.
+    #: Priorities that may have work to claim.
     priorities: Collection[int] = PRIORITIES
     tenths: Tenths = field(default_factory=Tenths)
     partitions: Sequence[int] = ()
     #: Claimed by this pass, by pool.
     claimed: dict[str, int] = field(default_factory=dict)
-    #: Whether this pass has parked something: the next look finds out what it waits for.
+    #: Whether this pass has parked work: the next look finds out what it waits for.
     has_parked: bool = False
 
     @property
     def bands(self) -> set[int]:
-        """The bands that may have something to claim."""
+        """The bands that may have work to claim."""
         return {band_of(priority) for priority in self.priorities}
 
     @property
@@ -101,9 +100,9 @@ class Pass:
         return min(waits, default=LOOK_SECONDS if self.has_parked else math.inf)
 
     def parameters(self, pool: str, band: int) -> dict[str, Any]:
-        """Return the rooms as the claim of a band reads them."""
+        """Return the capacity in the form that the claim of a band reads."""
         found = self.rooms if pool == WEBHOOK_POOL else {}
-        # Mostly the urgent first; in turn a lower band, before which the others get nothing.
+        # Mostly the urgent band goes first; in turn a lower one, and the bands above get nothing.
         first = {_TURNS - 1: 2, _TURNS // 2: 1}.get(self.turn % _TURNS, 0)
         rooms = [0 if band < first else max(0, one.room) for one in found.values()]
         return {
@@ -126,11 +125,11 @@ class Pass:
 
     @property
     def left(self) -> dict[str, int]:
-        """The rooms of the pools without what this pass has claimed."""
+        """The capacity of the pools less the claims of this pass."""
         return {pool: room - self.claimed.get(pool, 0) for pool, room in self.pools.items()}
 
     def took(self, pool: str, claimed: Sequence[Claimed], parked: int) -> None:
-        """Subtract what has been claimed; note that something was parked instead."""
+        """Subtract claimed executions; note whether others were parked instead."""
         self.has_parked = self.has_parked or parked > 0
         self.claimed[pool] = self.claimed.get(pool, 0) + len(claimed)
         for row in claimed:
@@ -140,13 +139,13 @@ class Pass:
 
 
 class Rooms:
-    """Looks before the passes of one scheduler, at parked work once in a while.
+    """Finds the capacity before each pass of one scheduler; looks at parked work once in a while.
 
-    Remembers where the last look ended, and what it has left of the rooms that it gave.
+    Remembers where the last look ended, and the capacity that the passes since then have left.
     """
 
     def __init__(self) -> None:
-        #: Of the due work of each priority.
+        #: Lower bounds of the due work of each priority.
         self.bounds = LowerBounds(len(PRIORITIES))
         self._leases = LowerBounds()
         self._tenths = Tenths()
@@ -159,7 +158,7 @@ class Rooms:
         self._passes = 0
 
     def look(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
-        """Return the rooms as they are now, and the priorities of the partitions' due work.
+        """Return the capacity as it is now, and the priorities of the partitions' due work.
 
         Raise ``ConnectionFailed`` without Redis.
         """
@@ -219,7 +218,7 @@ class Rooms:
         )
 
     def _between(self, capacity: Mapping[str, Capacity], partitions: Sequence[int]) -> Pass:
-        """Return the rooms with what the last look has left of those of parked work."""
+        """Return the capacity; destinations with parked work keep the rest of the last look."""
         sight = _Sight(_webhooks(capacity), {}, self._leased((), _many(capacity)))
         left = {key: self._last.rooms[key] for key in self._last.parked}
         found = self._pass(capacity, sight, {**sight.rooms(()), **left}, self._last.parked)
@@ -251,7 +250,7 @@ class Rooms:
         return Pass(pools, rooms, parked, self._turn, tenths=self._tenths)
 
     def _parked(self) -> list[_Key]:
-        """Return destinations that have parked work, the next so many in their order."""
+        """Return the next ``_AT_ONCE`` destinations with parked work, in their order."""
         tenant, host = self._after
         parameters = {"tenant": tenant, "host": host, "limit": _AT_ONCE}
         found = [(row[0], row[1]) for row in rows("dispatch/parked_destinations", parameters)]
@@ -265,12 +264,12 @@ def _webhooks(capacity: Mapping[str, Capacity]) -> Capacity:
 
 
 def _many(capacity: Mapping[str, Capacity]) -> int:
-    """Return how much a destination has leased whose room is looked at unasked."""
+    """Return the leased work from which on a destination is looked at unasked."""
     return max(1, _webhooks(capacity).both // 2 - conf().dispatch_batch)
 
 
 class _Sight:
-    """What one look has found out, and the rooms that follow from it."""
+    """The findings of one look, and the capacity that follows from them."""
 
     def __init__(self, webhooks: Capacity, known: Mapping[_Key, Circuit], leased: Leased) -> None:
         self.leased = leased
@@ -281,8 +280,8 @@ class _Sight:
         self._slow = {key for key in keys if self._is_slow(key)}
 
     def rooms(self, parked: Iterable[_Key]) -> dict[_Key, Room]:
-        """Return the room of each destination that does not have all of it, or has parked work."""
-        # Work that came back and is bounded by nothing any more.
+        """Return the capacity of each destination that is limited or has parked work."""
+        # Parked work that no limit bounds any more.
         found = {key: Room(self._webhooks.both) for key in parked}
         for key in {*self._known, *self.leased.of}:
             room = min(self._bounds(key), key=lambda one: (one.room, -one.look_in), default=None)
@@ -307,7 +306,7 @@ class _Sight:
         if rate is not None:
             yield _of_rate(circuit, rate, queued)
         if key in self._slow:
-            # Workers let a destination have as many slots as it leaves free, each of several.
+            # Workers give each slow destination as many slots as all of them leave free.
             share = self._webhooks.slots // (len(self._slow) + 1)
             yield Room(share + _prefetch(circuit) - count)
         elif self.leased.destinations > 1:
@@ -330,14 +329,14 @@ def _columns(keys: Sequence[_Key]) -> dict[str, Any]:
 
 
 def _of_circuit(circuit: Circuit, queued: int) -> Room:
-    """Return the room by a circuit that is not closed: nothing while it is open, then the probe."""
+    """Return the capacity by a circuit that is not closed: none while it is open, then a probe."""
     if circuit.state == "open":
         return Room(0, CIRCUIT_OPEN, max(LOOK_SECONDS, circuit.open_until - circuit.now))
     return Room(0 if circuit.probe_until else max(0, 1 - queued), CIRCUIT_OPEN)
 
 
 def _of_rate(circuit: Circuit, rate: float, queued: int) -> Room:
-    """Return the room by a rate: as many as find a slot that can be waited for in a worker."""
+    """Return the capacity by a rate: executions whose slot is near enough to wait in a worker."""
     away = circuit.next_slot - circuit.now
     if away > _NEAR_SECONDS:
         return Room(0, RATE, max(LOOK_SECONDS, away - _NEAR_SECONDS))
@@ -345,8 +344,8 @@ def _of_rate(circuit: Circuit, rate: float, queued: int) -> Room:
 
 
 def _prefetch(circuit: Circuit) -> int:
-    """Return how much is sent ahead: what goes through until it would be handed back, and a little.
+    """Return how much to send ahead: the calls until work would be handed back, and a few more.
 
-    Less than what goes through between two looks would hold a quick destination to ever less.
+    Less than the calls between two looks would slow a quick destination down ever more.
     """
     return _AHEAD + math.ceil(circuit.per_second * PATIENCE_SECONDS)

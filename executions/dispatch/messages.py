@@ -1,7 +1,7 @@
-"""What travels to a worker: batches of executions, bounded in count and size.
+"""The messages to workers: batches of executions, bounded in count and size.
 
 Dispatch builds them and run reads them. Times are on Redis' clock, the one that workers can see;
-everything secret is still encrypted.
+all secrets are still encrypted.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from executions.transitions import Claimed
 from shared.conf import conf
 from wire.destination_key import limits_text
 
-#: What an execution takes in a message beside its texts and blobs.
+#: Bytes that an execution takes in a message beside its texts and blobs.
 _FRAME_BYTES = 768
-#: What every entry has, in the order in which it travels, behind its tenant, its definition and
-#: what few have. ``url`` is that of a webhook; its target, which many share, is without it.
+#: Fields of every entry, in their order in the message, after its tenant, its definition and its
+#: rare fields. ``url`` is that of a webhook; its target, which many share, is without it.
 _FIELDS = (
     "id",
     "task",
@@ -42,7 +42,7 @@ _FIELDS = (
 def split(batch: Sequence[Claimed]) -> Iterator[tuple[list[Claimed], int]]:
     """Cut a batch into messages of bounded count and size, in order; return each with its bytes.
 
-    One execution is never cut.
+    It never cuts an execution.
     """
     part: list[Claimed] = []
     size = 0
@@ -84,7 +84,7 @@ def message(
 ) -> dict[str, Any]:
     """Return the message of these executions; ``offset`` is Redis time minus database time.
 
-    For orjson, which writes ids and documents as they are: what the database has as text stays it.
+    For orjson, which writes ids and documents as they are: text of the database stays text.
     """
     tenants: dict[UUID, int] = {}
     definitions: dict[tuple[str, str], int] = {}
@@ -104,8 +104,8 @@ def message(
 def unfolded(message: dict[str, Any]) -> dict[str, Any]:
     """Return an arrived message whose entries are records, with their target and retry policy.
 
-    Those of equal ones are one object. LookupError, TypeError or ValueError for what no dispatch
-    has sent.
+    Equal ones are one object. Raise LookupError, TypeError or ValueError for a message that no
+    dispatch has sent.
     """
     tenants, definitions = list(message["secrets"]), message["definitions"]
     message["executions"] = [_record(row, tenants, definitions) for row in message["executions"]]
@@ -125,7 +125,7 @@ def _record(row: list[Any], tenants: list[str], definitions: list[Any]) -> dict[
 def _entry(
     row: Claimed, offset: float, tenants: dict[UUID, int], definitions: dict[tuple[str, str], int]
 ) -> list[Any]:
-    """Return what travels of the row; notes its tenant and definition among the message's."""
+    """Return the row's entry; add its tenant and definition to the message's."""
     definition = (_json(row.target), _json(row.retry_policy))
     start_by = row.lease_expires_at.timestamp() - 1.0 + offset
     return [
@@ -149,7 +149,7 @@ def _entry(
 
 
 def _rare(row: Claimed) -> dict[str, Any]:
-    """Return what few executions have."""
+    """Return the fields that few executions have."""
     found: dict[str, Any] = {}
     if limits := limits_text(row.max_in_flight, row.rate_per_second, row.breaker):
         found["limits"] = limits
@@ -167,7 +167,7 @@ def _rare(row: Claimed) -> dict[str, Any]:
 
 
 def _json(part: Any) -> str:
-    """Return the text of a jsonb column, which sessions answer as text."""
+    """Return the text of a jsonb column, which sessions return as text."""
     return part if isinstance(part, str) else orjson.dumps(part).decode()
 
 

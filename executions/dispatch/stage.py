@@ -1,9 +1,8 @@
-"""Stage 2: work soon due goes to the workers, ahead of its time, under a token and a lease.
+"""Stage 2: hand work that is soon due to the workers, under a token and a lease.
 
-Run by the scheduler for its partitions. Only as much is claimed as live workers can hold or
-start, and of one destination as much as it has room for; the rest waits in the database, where
-cancel, pause and priority take effect at once (B5).
-A message that is lost is repaired by rescue when its lease ends.
+The scheduler runs it for its partitions. It claims only as much as live workers can buffer or
+start, and of one destination as much as its capacity. The rest waits in the database, where cancel,
+pause and priority take effect at once. Rescue repairs a lost message when its lease ends.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ from wire.priorities import BAND_NAMES
 
 log = logging.getLogger("executions.engine.dispatch")
 
-#: Work this much nearer than the release window is gathered into one claim.
+#: One claim gathers work that is this much nearer than the release window.
 _GATHER_SECONDS = 1.0
-#: How long until the next look for room, when work waits for it: at first, and at most, twice as
-#: long each time that none was found.
+#: Seconds until the next look for capacity while work waits for it: at first, and at most. Each
+#: look that finds none doubles the wait.
 _ROOM_SECONDS, _NO_ROOM_SECONDS = 0.05, 1.0
 
 Publish = Callable[[str, dict[str, Any]], None]
@@ -51,7 +50,7 @@ class Dispatcher:
     """Claims and publishes for one scheduler.
 
     ``publish(queue, message)`` hands a message to the broker, ``probe()`` raises unless it could;
-    ``signing_secrets(tenants)`` answers each tenant's active secrets, sealed.
+    ``signing_secrets(tenants)`` returns each tenant's active secrets, sealed.
     """
 
     partitions: Partitions
@@ -62,16 +61,16 @@ class Dispatcher:
     bands: Bands = field(default_factory=Bands)
     rooms: Rooms = field(default_factory=Rooms)
     _room_in: float = _ROOM_SECONDS
-    #: Claimed, and not known to be published.
+    #: Executions that are claimed and not known to be published.
     _owed: list[Claimed] = field(default_factory=list)
 
     def run_once(self) -> Counts:
-        """Claim one batch per pool and publish it; claimed is published or handed back."""
+        """Claim one batch per pool and publish it; take unpublished work back."""
         with self.partitions.using_redis(self.probe):
             return self._hand_out()
 
     def _hand_out(self) -> Counts:
-        # What may fail for want of Redis comes before any claim; also for one that owns nothing.
+        # Calls that fail without Redis come before any claim, also without any partition.
         incarnation = start_guard.current_incarnation()
         self._take_back()
         if not self.partitions.ready:
@@ -112,7 +111,7 @@ class Dispatcher:
     def _claim(
         self, band: int, limit: int, parameters: dict[str, Any], look: Pass
     ) -> tuple[list[Claimed], bool]:
-        """Claim up to so many of a band; return them, and whether it may have more."""
+        """Claim up to ``limit`` of a band; return them, and whether it may have more."""
         pool, priorities = parameters["pool"], priorities_of(band, look.priorities)
 
         def heads() -> Heads:
@@ -142,7 +141,7 @@ class Dispatcher:
         return found, len(found) + parked >= limit
 
     def _publish(self, queue: str, incarnation: str, offset: float) -> None:
-        """Publish what has been claimed; what cannot be is taken back, or owed."""
+        """Publish claimed work; take the unpublished part back, or leave it owed."""
         try:
             secrets = self.signing_secrets(sorted({row.tenant_id for row in self._owed}))
             batch, published = self._owed, 0
@@ -157,7 +156,7 @@ class Dispatcher:
             self._take_back()
 
     def _take_back(self) -> None:
-        """Return what was not published, whatever came between; if Redis cannot void it, later."""
+        """Take unpublished work back; leave it owed while Redis cannot void its tokens."""
         if not self._owed:
             return
         try:

@@ -1,4 +1,4 @@
-"""How much a pool can take: slots and hold of its live workers."""
+"""The capacity of a pool: slots and hold of its live workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wire.heartbeats import workers
 
 
 class Capacity(NamedTuple):
-    """Executions that a pool's live workers can run, and those that they can hold besides."""
+    """Executions that a pool's live workers can run, and ones that they can buffer besides."""
 
     slots: int
     hold: int
@@ -20,7 +20,7 @@ class Capacity(NamedTuple):
 
 
 def capacity_by_pool() -> dict[str, Capacity]:
-    """Return pool -> what its live workers can run and hold, all together."""
+    """Return the capacity of all live workers of each pool."""
     found: dict[str, Capacity] = {}
     for worker in workers():
         if worker.takes_work:

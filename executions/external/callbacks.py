@@ -1,9 +1,9 @@
-"""What the holder of an execution's token says of it: heartbeat, complete, fail, release (C4, C5).
+"""The calls of the holder of an execution's token: heartbeat, complete, fail, release.
 
 The holder is a receiver that was called with ``completion: callback``, or a worker that leased
-over the API. Each is guarded by the fencing token: a stale one changes nothing. Nothing here waits
-for what our own workers report; whatever they say later of the same token is stale then. While a
-tenant is suspended, an attempt under way may end, and its token is worth nothing afterwards.
+over the API. The fencing token guards each call: a stale one changes nothing. No call waits for
+reports of our own workers; their later reports under the same token are stale. While a tenant is
+suspended, an attempt under way may end, and its token is worthless afterwards.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ _UNWANTED = "not_retryable"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a holder says of its failure; without ``delay`` the policy decides when to retry.
+    """A holder's report of its failure; without ``delay`` the policy decides when to retry.
 
-    ``code`` is another one where nobody was handed the work, since it could not be read.
+    ``code`` is another one for work that could not be read and was not handed out.
     """
 
     message: str
@@ -57,7 +57,7 @@ class Failure:
 
 
 class PullWorker(NamedTuple):
-    """Who ended a leased job; ``pool`` as the ledger names it."""
+    """The worker that ended a leased job; ``pool`` as the ledger names it."""
 
     tenant_id: UUID
     pool: str
@@ -66,7 +66,7 @@ class PullWorker(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """What the holder's word came to.
+    """The result of a holder's call.
 
     ``ended_by`` is the pull worker whose attempt this call ended; None for a receiver, and for a
     call that only repeats what is recorded.
@@ -98,7 +98,7 @@ class _Held(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The attempt under way; one that nobody has recorded as started is counted with it."""
+        """The number of the attempt under way, also while its start is not recorded."""
         return self.attempt + (1 if self.status == Status.QUEUED else 0)
 
 
@@ -120,10 +120,10 @@ def heartbeat(
 
 @transaction.atomic
 def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
-    """End the job with success, also when it was to be cancelled.
+    """End the job with success, also when its cancel was requested.
 
-    Again with the same result: the same answer. Raise TooLarge, NotFound, or Conflict
-    ``stale_lease``, also for another result than the one that is recorded.
+    A repeat with the same result gets the same answer. Raise TooLarge, NotFound, or Conflict
+    ``stale_lease``, also for another result than the recorded one.
     """
     sealed = _sealed(result, RESULT_BYTES, "#/result", result_context(execution_id))
     held = _hold(execution_id)
@@ -145,9 +145,9 @@ def complete(execution_id: UUID, token: int, result: Any = None) -> Ending:
 def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
     """End the attempt with failure; another follows by the policy, unless the holder wants none.
 
-    What was to be cancelled is CANCELLED. Again with the same error: the same answer. Raise
-    NotFound, or Conflict ``stale_lease``, also for another error than the one that is recorded, or
-    where a retry is wanted now and was not then.
+    A job whose cancel was requested is CANCELLED. A repeat with the same error gets the same
+    answer. Raise NotFound, or Conflict ``stale_lease``, also for another error, or another wish for
+    a retry, than the recorded one.
     """
     held = _hold(execution_id)
     if not _holds(held, token):
@@ -180,10 +180,10 @@ def fail(execution_id: UUID, token: int, failure: Failure) -> Ending:
 
 @transaction.atomic
 def release(execution_id: UUID, token: int) -> Ending:
-    """Hand leased work back unstarted: PENDING again, no attempt used; again: the same answer.
+    """Hand leased work back unstarted: PENDING again, no attempt used; a repeat changes nothing.
 
-    Raise NotFound, Conflict ``stale_lease``, or Conflict ``already_started`` for work that has
-    sent a heartbeat, and for a receiver's: it has begun when the request was sent.
+    Raise NotFound, Conflict ``stale_lease``, or Conflict ``already_started`` for work whose holder
+    has sent a heartbeat, and for a receiver's work, which began when the request was sent.
     """
     held = _hold(execution_id)
     if not _holds(held, token):
@@ -205,7 +205,7 @@ def _require_active(execution_id: UUID) -> None:
 
 
 def _hold(execution_id: UUID) -> _Held:
-    # In this order: what ends while it is waited for is found by the second.
+    # In this order: the second one finds an execution that ends while the first waits for it.
     one = {"id": execution_id}
     found = rows("callback/holder", one) or rows("callback/ended_holder", one)
     if not found:
@@ -234,7 +234,7 @@ def _finish(held: _Held, token: int, **parts: Any) -> Ending:
 
 
 def _recorded(held: _Held, token: int, said: Callable[[Attempt], bool]) -> Attempt:
-    """Return the attempt that this token has ended so before; raise Conflict without one."""
+    """Return the attempt that this token has ended in the same way; raise Conflict without one."""
     for attempt in attempts_of([held.id])[held.id]:
         if attempt.fencing_token == token and said(attempt):
             return attempt
@@ -242,7 +242,7 @@ def _recorded(held: _Held, token: int, said: Callable[[Attempt], bool]) -> Attem
 
 
 def _again(held: _Held, ended: Attempt) -> Ending:
-    """Return the first answer to what is said again."""
+    """Return the first answer for a repeated call."""
     return Ending(held.id, _status_after(held, ended), ended.number)
 
 
@@ -255,7 +255,7 @@ def _require_same(what: str, same: bool) -> None:
 
 
 def _is_the_result(execution_id: UUID, result: Any) -> bool:
-    """Return whether the execution is recorded with this result; the order of keys says nothing."""
+    """Return whether the execution is recorded with this result, in any order of keys."""
     execution = Execution.objects.get(pk=execution_id)
     recorded = as_readable(partial(result_of, execution)).whole()
     return _comparable(recorded) == _comparable(result)
@@ -273,7 +273,7 @@ def _wanted_retry(held: _Held, ended: Attempt) -> bool | None:
 
 
 def _status_after(held: _Held, attempt: Attempt) -> str:
-    # Whoever was given it since then, was given it as a retry.
+    # A later holder has got the execution as a retry.
     return held.status if held.token == attempt.fencing_token else Status.RETRYING
 
 
@@ -288,7 +288,7 @@ def _sealed(value: Any, limit: int, pointer: str, context: bytes) -> bytes | Non
 
 def _stale() -> Conflict:
     return Conflict(
-        "The lease is over: another holder, a cancel or its end has taken it.", code="stale_lease"
+        "The lease is over: it expired, was cancelled or has another holder.", code="stale_lease"
     )
 
 

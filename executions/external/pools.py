@@ -1,8 +1,8 @@
-"""The pools that a tenant's workers lease from: list, find, change, delete (C5).
+"""The pools that a tenant's workers lease from: list, find, change, delete.
 
-A pool comes to be by its first lease or by :func:`change_pool`. ``insight.presentation.pools``
-shows them (``present_pool``). Each change runs in one transaction, and holds from its answer on:
-nothing is leased from a paused pool, nor beyond its limit.
+The first lease or :func:`change_pool` makes a pool. ``insight.presentation.pools`` shows them
+(``present_pool``). Each change runs in one transaction, and holds from its answer on: workers lease
+nothing from a paused pool, nor beyond its limit.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from tasks.validation.pools import is_pool_name
 from wire import heartbeats
 from wire.heartbeats import WorkerInfo
 
-#: What of a pool may be changed.
+#: The fields of a pool that may be changed.
 SETTINGS = ("paused", "max_in_flight")
 _MOST_IN_FLIGHT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """A pool and how it stands: what is due and waits, since when, what is leased, and by whom.
+    """A pool and its state: due work that waits and since when, leased work, and workers.
 
     ``workers`` are the live ones, None while Redis, which knows them, cannot be asked.
     """
@@ -74,9 +74,9 @@ def change_pool(
     actor: Actor,
     expected_version: int | None = None,
 ) -> PoolView:
-    """Change ``paused`` and ``max_in_flight`` of a pool, which is made if it is not there.
+    """Change ``paused`` and ``max_in_flight`` of a pool; make the pool if it is missing.
 
-    What is leased already goes on. Raise InvalidInput, or VersionMismatch.
+    Leased work continues. Raise InvalidInput, or VersionMismatch.
     """
     _judge(changes)
     existed = Pool.objects.filter(tenant_id=tenant_id, name=name).exists()
@@ -115,9 +115,9 @@ def delete_pool(tenant_id: UUID, name: str, *, actor: Actor) -> None:
 
 
 def lock_pool(tenant_id: UUID, name: str, *, share: bool = False) -> Pool:
-    """Return a pool, made if it is not there, locked until this transaction ends.
+    """Return a pool, made if it is missing, locked until this transaction ends.
 
-    With ``share`` against changes only: any number of leases may hold it so. Raise InvalidInput
+    ``share`` locks it against changes only: any number of leases may share it. Raise InvalidInput
     for a name that no pool may have.
     """
     if not is_pool_name(name):
@@ -125,7 +125,7 @@ def lock_pool(tenant_id: UUID, name: str, *, share: bool = False) -> Pool:
         raise InvalidInput([FieldError("#/pool", "name_invalid", message)], message)
     found = _locked(tenant_id, name, share)
     if found is None:
-        # Two first leases may come at once: the insert judges.
+        # The race: two first leases at once. One insert wins.
         Pool.objects.bulk_create([Pool(tenant_id=tenant_id, name=name)], ignore_conflicts=True)
         found = _locked(tenant_id, name, share)
     if found is None:

@@ -1,8 +1,8 @@
-"""Leasing work to workers outside: the door of stage 2 for pools that a tenant's workers serve.
+"""Lease work to pull workers: the door of stage 2 for pools that a tenant's workers serve.
 
 A lease claims as dispatch does, for one tenant and pool, and marks the tokens at the start guard in
-the same transaction: from then on an edit or a cancel treats the work as started. A lease whose
-answer is lost comes back when it expires. Workers are known by what they ask (C5, C10).
+the same transaction: from then on an edit or a cancel treats the work as started. Work whose lease
+is lost with its answer returns when the lease expires. The registry knows workers by their calls.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _PATIENCE_SECONDS = 10.0
 #: Marks at the guard outlast the lease they belong to by this much.
 _MARK_SECONDS = 60.0
 
-# Of each process; what the lower bands are owed is shared out over all that ask it.
+# One per process: all workers that ask the process share the places owed to the lower bands.
 _bands = Bands()
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a pull worker says of itself; None where it does not say."""
+    """A pull worker's report about itself; None for a missing value."""
 
     version: str = ""
     capacity: int | None = None
@@ -60,7 +60,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a worker asks for: up to ``most`` executions of a pool that its labels fit."""
+    """A worker's request: up to ``most`` executions of a pool that its labels fit."""
 
     pool: str
     worker: str
@@ -95,7 +95,7 @@ class Lease:
 def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
     """Hand due work of the pool to a worker, by priority and then by due time.
 
-    Nothing while the pool is paused or at its limit. Raise InvalidInput for the pool's name,
+    Return none while the pool is paused or at its limit. Raise InvalidInput for the pool's name,
     Unavailable, handing out nothing, when Redis cannot be asked.
     """
     pool = lock_pool(tenant_id, ask.pool, share=True)
@@ -134,9 +134,9 @@ def lease(tenant_id: UUID, ask: Ask) -> list[Lease]:
 
 
 def noticed(tenant_id: UUID, ask: Ask, host: str) -> None:
-    """Note in the registry that the worker lives, what it asked for and what it says of itself.
+    """Note in the registry that the worker lives, with its request and its load.
 
-    What it has in hand is in the ledger, which alone knows what it ends.
+    Its leased work is in the ledger, which alone knows when that ends.
     """
     load = ask.load
     details = {
@@ -201,17 +201,17 @@ def labels_text(labels: Mapping[str, str]) -> str:
 def _room(pool: Pool, bounds: dict[str, Any]) -> int:
     if pool.max_in_flight is None:
         return 2**31
-    # The race: two leases count at once and together go beyond the limit.
+    # The race: two leases would count at once and together go beyond the limit.
     rows("pull/own_pool", {"tenant": bounds["tenant"], "pool": bounds["pool"]})
     leased: int = rows("pull/count_leased", bounds)[0][0]
     return pool.max_in_flight - leased
 
 
 def _leases(claimed: list[Claimed]) -> list[Lease]:
-    """Return what can be handed out; what no key opens fails its attempt, as in our own workers.
+    """Return the leases; fail the attempt of work that no key opens, as our own workers do.
 
-    Raised instead, it would be claimed again by the next worker that asks, and nobody of the pool
-    would ever be handed anything.
+    If this raised instead, the next worker that asks would claim the same work again, and the pool
+    would never hand out any.
     """
     opened: dict[tuple[UUID, int], Any] = {}
     leases: list[Lease] = []
@@ -239,7 +239,7 @@ def _lease(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Lease:
 
 
 def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
-    """Return what the execution carries; ``opened`` keeps what versions of tasks do."""
+    """Return the execution's payload; ``opened`` keeps the payloads of task versions."""
     if row.sealed_payload is not None:
         return open_sealed_payload(row.sealed_payload, row.id)
     version = (row.task_id, row.revision)
@@ -250,7 +250,7 @@ def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
 
 @contextmanager
 def _unless_away() -> Iterator[None]:
-    """Log that a note about a pull worker is lost: its call is not refused for that."""
+    """Log the loss of a note about a pull worker, without refusing the worker's call."""
     try:
         yield
     except ConnectionFailed as error:

@@ -1,7 +1,7 @@
-"""What an overlap policy and a limit mean for work that is due; computes, and writes nothing.
+"""Decide on due work by an overlap policy and a limit; computes, and writes nothing.
 
-The gate asks with what takes a group's places and with what is due of it. A group is a task's own
-executions, or those that one bulk job made of it.
+The gate passes the executions that take a group's places, and the group's due work. A group is a
+task's own executions, or the ones that one bulk job made of it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from uuid import UUID
 
 Due = TypeVar("Due")
 
-#: How many of those that find no place wait for one; the others are skipped.
+#: How many executions without a place wait for one; the others are skipped.
 _WAITING = {"skip": 0, "queue_one": 1}
 
 
@@ -21,7 +21,7 @@ _WAITING = {"skip": 0, "queue_one": 1}
 class Place:
     """An unfinished execution that counts against the limit of its group.
 
-    ``cancelling``: it has been asked to end, and keeps its place until it has.
+    ``cancelling``: it was asked to end, and keeps its place until it has ended.
     """
 
     id: UUID
@@ -32,9 +32,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a group stands: ``limit`` of its executions at a time (None: any number), oldest first.
+    """The occupancy of a group: its ``limit`` (None: any number) and its places, oldest first.
 
-    Of a group without policy and limit, ``places`` may be fewer than what is under way.
+    For a group without policy and limit, ``places`` may be fewer than the executions under way.
     """
 
     policy: str
@@ -48,7 +48,7 @@ class Standing:
         return [place.id for place in self.places]
 
     def room(self, wanted: int) -> int:
-        """Return how many of so many find a place now."""
+        """Return how many of ``wanted`` executions find a place now."""
         if self.limit is None:
             return wanted
         return max(0, min(wanted, self.limit - len(self.places)))
@@ -56,7 +56,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[Due]):
-    """What becomes of due work; ``cancel`` is what has to end so that ``wait`` finds a place."""
+    """The decision on due work; ``cancel`` has to end so that ``wait`` finds a place."""
 
     admit: Sequence[Due] = ()
     skip: Sequence[Due] = ()
@@ -65,14 +65,14 @@ class Decision(Generic[Due]):
 
     @property
     def changes(self) -> bool:
-        """Whether anything is to be done."""
+        """Whether there is anything to do."""
         return bool(self.admit or self.skip or self.cancel)
 
 
 def decide(standing: Standing, due: Sequence[Due]) -> Decision[Due]:
-    """Return what becomes of a group's due work, given oldest first (A7).
+    """Return the decision on a group's due work, given oldest first.
 
-    While the task is paused everything waits: resuming it asks again.
+    While the task is paused all of it waits: the gate decides again when the task is resumed.
     """
     if standing.paused:
         return Decision(wait=due)
@@ -85,7 +85,7 @@ def decide(standing: Standing, due: Sequence[Due]) -> Decision[Due]:
 
 
 def _replace(standing: Standing, limit: int, due: Sequence[Due]) -> Decision[Due]:
-    """Let the newest have the places: what one after the other would have come to in the end."""
+    """Give the places to the newest, as deciding one after the other would do in the end."""
     newest = due[-limit:]
     room = standing.room(len(newest))
     ending = sum(place.cancelling for place in standing.places)

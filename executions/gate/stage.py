@@ -1,9 +1,9 @@
-"""The gate: what an overlap policy or a limit holds back is let go, skipped, or waits.
+"""The gate: admits, skips or delays due work under an overlap policy or a limit.
 
-Run by the scheduler for its partitions, between materialize and dispatch, at the instant that
-work comes due. Tasks without policy and limit never come here. Whatever the number of schedulers,
-one at a time decides on a group, under the group's advisory lock, and no more are let go than the
-limit allows. How it decides is :mod:`~executions.gate.overlap`.
+The scheduler runs it for its partitions, between materialize and dispatch, at the instant that
+work comes due. Tasks without policy and limit never come here. With any number of schedulers, one
+at a time decides on a group, under the group's advisory lock, and admits at most as many as the
+limit allows. :mod:`~executions.gate.overlap` makes the decision.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _CHUNK = 2000
 _GROUPS, _OF_GROUP = 200, 500
 #: One look must end long before the partitions have to be renewed.
 _SECONDS = 1.0
-#: While somebody waits for a place: a wake-up may be lost.
+#: Next look while work waits for a place: a wake-up may be lost.
 _WAITING_SECONDS = 1.0
-#: Somebody else changes or decides on the group in this moment.
+#: Next look when another session changes or decides on the group in this moment.
 _TAKEN_SECONDS = 0.1
 _JUST_AFTER = 0.001
 _FIRST = UUID(int=0)
@@ -53,10 +53,10 @@ Key = tuple[UUID, UUID | None]
 
 @dataclass(slots=True)
 class Seen:
-    """What one scheduler remembers from look to look; losing it costs no correctness.
+    """The memory of one scheduler between looks; losing it costs no correctness.
 
-    ``after`` is the task behind which the next look begins. ``full`` says when a group was last
-    seen without a place: what was due by then has been waiting for its turn.
+    ``after`` is the task behind which the next look begins. ``full`` is when a group was last seen
+    without a place: work that was due by then has been waiting for its turn.
     """
 
     after: UUID = _FIRST
@@ -64,7 +64,7 @@ class Seen:
 
 
 class _Group(NamedTuple):
-    """Gated work of a task or of one of its bulk jobs, as ``gate/groups`` answers it."""
+    """Gated work of a task or of one of its bulk jobs, as ``gate/groups`` returns it."""
 
     task: UUID
     series: UUID | None
@@ -86,9 +86,9 @@ class _Row(NamedTuple):
 
 
 def run_once(partitions: Partitions, seen: Seen | None = None) -> Counts:
-    """Decide on what is due; return how many executions were let go or skipped.
+    """Decide on due work; return how many executions were admitted or skipped.
 
-    The next call is wanted at the instant that the next one comes due, sooner while one waits.
+    The next call is due at the instant that the next execution comes due, sooner while one waits.
     """
     look = _Look(partitions, seen or Seen())
     if not look.owner["partitions"]:
@@ -97,7 +97,7 @@ def run_once(partitions: Partitions, seen: Seen | None = None) -> Counts:
 
 
 def standing(task: Task, series_id: UUID | None = None) -> Standing:
-    """Return how a task's executions, or those of one of its bulk jobs, stand now."""
+    """Return the occupancy of a task's group, or of the group of one of its bulk jobs."""
     return _standings([(task.id, series_id)])[task.id, series_id]
 
 
@@ -158,7 +158,7 @@ class _Look:
         return (moment - self._now).total_seconds() - passed + _JUST_AFTER
 
     def _treat(self, groups: Sequence[_Group]) -> None:
-        """Decide on some groups; locks are taken only where something is to be done."""
+        """Decide on some groups; lock only where there is something to do."""
         standings = _standings([group.key for group in groups])
         wanted: dict[Key, tuple[int, int]] = {}
         for group in groups:
@@ -174,8 +174,8 @@ class _Look:
             self._decide(wanted)
 
     def _decide(self, wanted: Mapping[Key, tuple[int, int]]) -> None:
-        # The races: another scheduler that decides on the same group; an edit, pause or cancel
-        # of what is due. Whoever comes second sees what the first has committed.
+        # The races: another scheduler decides on the same group; an edit, pause or cancel changes
+        # the due work. The second one sees what the first has committed.
         with transaction.atomic():
             locked = self._lock(wanted)
             standings = _standings(list(locked))
@@ -228,7 +228,7 @@ class _Look:
         self._next.append(_WAITING_SECONDS)
 
     def _make_room(self, decisions: Iterable[Decision[_Row]]) -> set[UUID]:
-        """End what has to make room: unstarted work at once, running work is asked to."""
+        """End executions to free their places: unstarted ones at once, running ones on request."""
         ids = [place.id for decision in decisions for place in decision.cancel]
         if not ids:
             return set()
@@ -249,7 +249,7 @@ class _Look:
 
 
 def _most(standing: Standing, due: int) -> int:
-    """Return how many due executions are to be locked: those that find a place, or all."""
+    """Return how many due executions to lock: the ones that find a place, or all."""
     if standing.policy in ("allow", "queue_all"):
         return min(_OF_GROUP, standing.room(due))
     return _OF_GROUP

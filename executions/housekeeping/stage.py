@@ -1,4 +1,4 @@
-"""Small regular jobs: days ahead, retention, expired keys of idempotency."""
+"""Small regular jobs: days ahead, retention, expired idempotency keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("executions.engine.housekeeping")
 
 
 def run_once() -> dict[str, int]:
-    """Do every job once; return what each did. Repeating it at any time does no harm."""
+    """Do every job once; return the count of each. Repeating it at any time does no harm."""
     now = database_now()
     made = ledger.ensure_days_ahead(now)
     expired, _ = IdempotencyRecord.objects.filter(expires_at__lt=now).delete()
@@ -40,6 +40,6 @@ def run_once() -> dict[str, int]:
 
 
 def drop_old_days() -> int:
-    """Drop whole days past the retention; a day with unfinished work stays (L2)."""
+    """Drop whole days past the retention; a day with unfinished work stays."""
     oldest = database_now() - timedelta(days=conf().retention_days)
     return retention.drop_days(f"{oldest:%Y%m%d}")

@@ -1,8 +1,8 @@
-"""Keeps what the heartbeats of workers said: a row per worker and minute, and one per hour (C10).
+"""Keep the heartbeats of workers: a row per worker and minute, and one per hour.
 
-Run by the scheduler that holds the first partition, once a minute, some seconds after it has
-passed: what ended in a minute is known when it is over. Heartbeats live in Redis, so a minute in
-which Redis could not be asked has no rows. Minutes are kept for a week, hours for 90 days.
+The scheduler that owns the first partition runs it once a minute, some seconds after the minute has
+passed: only then are its ended attempts known. Heartbeats live in Redis, so a minute in which Redis
+could not be asked has no rows. Minutes are kept for a week, hours for 90 days.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT = timedelta(days=7)
 HOURS_KEPT = timedelta(days=90)
 _WRITER_PARTITION = 0
 _MINUTE = timedelta(minutes=1)
-#: Every live worker has told by then what ended in the minute before: it beats every 2 seconds.
+#: Every live worker has reported the minute before by then: it beats every 2 seconds.
 _AFTER_SECONDS = 5.0
 _LONGEST_ID = 120
 _FIGURES = (
@@ -37,7 +37,7 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class _PullWork:
-    """What the ledger and Redis know of pull workers: leased now, and ended in the minute."""
+    """Work of pull workers: leased now, by the ledger, and ended in the minute, by Redis."""
 
     leased: Mapping[tuple[str, str, str], int]
     ended: Mapping[str, int]
@@ -60,7 +60,7 @@ class EarlierWorker:
 def run_once(partitions: Partitions) -> Counts:
     """Write the last minute of every worker heard within it; return how many rows.
 
-    What is told of the last hour is added up once it is over.
+    Adds up the last hour once it is over.
     """
     now = database_now()
     current = now.replace(second=0, microsecond=0)
@@ -97,7 +97,7 @@ def prune_hours(before: datetime) -> int:
 def minutes_of(worker: str, hours: int, tenant_id: UUID | None = None) -> list[WorkerMinute]:
     """Return the minutes of the last hours in which the worker was heard, oldest first.
 
-    With a tenant none of another tenant's pull worker.
+    With a tenant, leave out the pull workers of other tenants.
     """
     since = database_now() - timedelta(hours=hours)
     found = WorkerMinute.objects.filter(
@@ -140,13 +140,13 @@ def earlier_workers(
 
 
 def leased_by_worker(tenant_id: UUID | None) -> dict[tuple[str, str, str], int]:
-    """Return what is leased or runs by (tenant, pool in the ledger, name of the pull worker)."""
+    """Return leased or running work by (tenant, pool in the ledger, name of the pull worker)."""
     found = rows("pull/in_flight", {"tenant": tenant_id})
     return {(str(tenant), pool, worker): count for tenant, pool, worker, count in found}
 
 
 def in_hand(worker: WorkerInfo, leased: Mapping[tuple[str, str, str], int]) -> int:
-    """Return what a worker has in flight; ``leased`` says it of pull workers."""
+    """Return how much a worker has in flight; ``leased`` has the counts of pull workers."""
     if worker.tenant is None:
         return int(worker.details.get("running", 0))
     return leased.get((worker.tenant, worker.pool, str(worker.details.get("name", ""))), 0)
@@ -176,7 +176,7 @@ def _row(worker: WorkerInfo, minute: datetime, work: _PullWork) -> WorkerMinute:
 
 
 def _ended_in(worker: WorkerInfo, minute: datetime, work: _PullWork) -> int | None:
-    """Return how many attempts ended; None for an older worker, which tells a total only."""
+    """Return how many attempts ended; None for an older worker, which reports a total only."""
     if worker.tenant is not None:
         return work.ended.get(worker.id, 0)
     told = worker.details.get("ended_by_minute")

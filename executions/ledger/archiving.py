@@ -1,6 +1,6 @@
-"""What an operator does with the archive: write a day to it, bring a day back from it.
+"""The operator's actions on the archive: export a day to it, restore a day from it.
 
-Both in turn with the retention, so that no day changes its place meanwhile.
+Both take turns with the retention, so that no day leaves or returns meanwhile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A day as it was written; ``unfinished`` executions may still change."""
+    """An exported day; ``unfinished`` executions may still change."""
 
     parts: list[Part]
     unfinished: int
@@ -51,9 +51,9 @@ class Restored:
 def export_day(root: Path, day: date) -> Exported:
     """Write a day of the ledger to the archive as it is now; return its parts.
 
-    The day stays. When it leaves, it is written again unless nothing has changed. Raise NotFound
-    when the ledger does not have it, Conflict while another process has its turn, OSError when
-    the disk does not take it.
+    The day stays. When it leaves, it is written again unless it is unchanged. Raise NotFound when
+    the ledger does not have it, Conflict while another process has its turn, OSError when the disk
+    refuses it.
     """
     with _own_turn() as session:
         check_writable(root)
@@ -72,12 +72,12 @@ def export_day(root: Path, day: date) -> Exported:
 
 
 def restore_day(root: Path, day: date, *, keep_days: int) -> Restored:
-    """Bring a day back into the ledger, where the retention spares it for so many days.
+    """Bring a day back into the ledger, where the retention spares it for ``keep_days`` days.
 
     Steps: 1. verify every file; 2. load tables of their own; 3. attach them in one transaction.
-    Cut off before the end, nothing of it is in the ledger. Raise NotFound when the archive does
-    not have the day, Damaged for a file that has changed, Conflict when the ledger has the day,
-    when an execution of it was unfinished, or when the files are of another version.
+    If it ends early, none of the day is in the ledger. Raise NotFound when the archive does not
+    have the day, Damaged for a file that has changed, Conflict when the ledger has the day, when an
+    execution of it was unfinished, or when the files are of another version.
     """
     kept_until = (database_now() + timedelta(days=keep_days)).astimezone(UTC).date()
     with _own_turn() as session:
@@ -100,7 +100,7 @@ def _own_turn() -> Iterator[Session]:
     with turn() as session:
         if session is None:
             raise Conflict(
-                "Days are being archived, dropped or backed up at the moment; try again later."
+                "Another process is archiving, dropping or backing up days. Try again later."
             )
         yield session
 
@@ -111,7 +111,7 @@ def _tables_of_day(session: Session, day: date) -> list[str]:
 
 
 def _load(session: Session, root: Path, day: date, parent: str, parts: list[Part]) -> int:
-    """Fill a table outside of the ledger; return how many rows of removed tenants it loses."""
+    """Fill a table outside of the ledger; return how many rows of removed tenants it leaves out."""
     names = ledger.day_names(parent, _midnight(day), _returning(parent, day))
     change(session, statement("prune/create_day"), **names)
     known = columns_of(session, _returning(parent, day))
@@ -182,7 +182,7 @@ def _attach(session: Session, day: date, kept_until: date) -> None:
     with session.transaction():
         session.execute(statement("prune/lock_days"))
         if _tables_of_day(session, day):
-            # Something that was due on that day was written while the rows were loaded.
+            # Work that was due on that day was written while the rows were loaded.
             raise Conflict(f"The ledger has {day} again; nothing was restored.")
         for parent in ledger.DAILY_TABLES:
             names = ledger.day_names(parent, _midnight(day))

@@ -1,7 +1,7 @@
 """The days of the history, which are tables of their own, and the ids that bound them.
 
-``executions`` has two parts, which PostgreSQL keeps apart by status: ``open_executions``, all that
-is unfinished, in one table; ``ended_executions``, what has ended, written once and by day.
+``executions`` has two parts, which PostgreSQL keeps apart by status: ``open_executions``, the
+unfinished ones, in one table; ``ended_executions``, the ended ones, written once and by day.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from shared.statistics_kept import ANALYZE_SHARE
 
 DAILY_TABLES = ("executions", "attempts", "events")
 DAY = timedelta(days=1)
-#: What the day's tables of executions belong to; the others are their own parents.
+#: The parent of the day tables of executions; the other tables are their own parents.
 _PARENTS = {"executions": "ended_executions"}
 #: Ids younger than this lie in a day that housekeeping has made and that no retention drops.
 _SURELY_THERE = timedelta(hours=20)
-#: What ended within an hour and began longer ago is found by executions_late_ends_idx.
+#: executions_late_ends_idx finds executions that ended within an hour and began longer ago.
 _LAST_HOURS = timedelta(hours=2, minutes=2)
-#: How long a day stays that was made again for what ended after the day had left.
+#: How long a day stays that was made again for executions that ended after the day had left.
 _KEPT_FOR_LATE_ENDS = timedelta(days=7)
 _STEPS_OF_A_DAY = (
     "prune/create_day",
@@ -35,8 +35,8 @@ _STEPS_OF_A_DAY = (
     "prune/attach_day",
     "prune/unbound_day",
 )
-#: The comment of a day's table from the moment on that it leaves; one that somebody detached by
-#: hand does not have it and stays.
+#: The comment of a day's table from the moment on that it leaves. A table that an operator detached
+#: by hand does not have it and stays.
 LEAVING = "Leaves the ledger."
 
 
@@ -113,9 +113,9 @@ def ensure_days_ahead(now: datetime) -> int:
 
 
 def put_aside(table: str) -> None:
-    """Give a day's table that leaves the ledger a name of its own, so that its day can come again.
+    """Rename the table of a day that leaves the ledger, so that its day can be made again.
 
-    One that is detached by half is detached first. Does nothing to a table that does not leave.
+    Detaches a half detached table first. Does nothing to a table that does not leave.
     """
     with transaction.atomic():
         run("prune/lock_days")
@@ -150,7 +150,7 @@ def day_end_id(day: str) -> UUID:
 
 
 def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Composable]:
-    """Return what the statements of a day's table are to be told; ``table`` is another name."""
+    """Return names and bounds for the statements of a day's table; ``table`` is another name."""
     table = table or _table(parent, day)
     return {
         "table": sql.Identifier(table),

@@ -1,7 +1,7 @@
 """Log lines of executions that ended without success, written once their transaction commits.
 
-Called by transitions. Lines carry ids, the error's code and the reason, and no text that a target,
-a receiver or a user wrote: such text may hold secrets.
+``transitions`` calls it. Lines carry ids, the error's code and the reason, and no text that a
+target, a receiver or a user wrote: such text may hold secrets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shared.trace_context import context_of
 
 log = logging.getLogger("executions.engine.final_log")
 
-#: Ids in the line of a cancel, which may be about thousands that had not started.
+#: Maximum number of ids in the line of a cancel, which may be about thousands of executions.
 _MOST_IDS = 20
 
 
@@ -37,15 +37,15 @@ class Final(NamedTuple):
 
 
 class LastAttempt(Protocol):
-    """What came of the attempt that ended an execution."""
+    """The result of the attempt that ended an execution."""
 
     @property
     def execution_id(self) -> UUID:
-        """Whose attempt it was."""
+        """The execution of the attempt."""
 
     @property
     def error_code(self) -> str:
-        """Why it failed; '' where it did not."""
+        """The code of its error; '' where it did not fail."""
 
     @property
     def response_status(self) -> int | None:
@@ -53,24 +53,24 @@ class LastAttempt(Protocol):
 
     @property
     def worker(self) -> str:
-        """Who ran it."""
+        """The worker that ran it."""
 
 
 def note_ended(finals: Sequence[Final], attempts: Sequence[LastAttempt]) -> None:
-    """Log a line for each when the transaction commits; none if it does not."""
+    """Log a line for each execution when the transaction commits, and none if it does not."""
     if finals:
         last = {one.execution_id: one for one in attempts}
         transaction.on_commit(partial(_write_ended, finals, last), robust=True)
 
 
 def note_cancelled(ids: Sequence[UUID], reason: str) -> None:
-    """Log one line for executions that were cancelled before they started, when it commits."""
+    """Log one line for executions cancelled before their start, when the transaction commits."""
     if ids:
         transaction.on_commit(partial(_write_cancelled, ids, reason), robust=True)
 
 
 def note_ended_before(ids: Sequence[UUID]) -> None:
-    """Log one line for open executions that the history had as ended, when it commits."""
+    """Log one line for open executions that the history had as ended, on commit."""
     transaction.on_commit(partial(_write_ended_before, ids), robust=True)
 
 

@@ -1,8 +1,8 @@
-"""Counts what ended, by tenant and minute, in the transaction that moved it.
+"""Count ended attempts by tenant and minute, in the transaction that ends them.
 
-Called by :func:`executions.transitions.finish` with the rows that really moved, so that a
-replayed batch or a stale token counts nothing twice. One statement per batch, and one row per
-tenant and minute.
+:func:`executions.transitions.finish` calls it with the rows that really moved, so that a replayed
+batch or a stale token counts nothing twice. One statement per batch, and one row per tenant and
+minute.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Ended(NamedTuple):
 
 @dataclass(slots=True)
 class _Minute:
-    """What one batch adds to a tenant's minute."""
+    """The counts that one batch adds to a tenant's minute."""
 
     moves: dict[str, int] = field(default_factory=dict)
     late: int = 0
@@ -41,7 +41,7 @@ class _Minute:
 
 
 def count(ended: Iterable[Ended]) -> None:
-    """Add what ended to its minutes; the rows stay locked until the transaction ends.
+    """Add ended attempts to their minutes; the rows stay locked until the transaction ends.
 
     The start delay is that of the first attempt, counted when it ends.
     """

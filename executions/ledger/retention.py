@@ -1,14 +1,15 @@
-"""Retention: days past it leave the history without making other sessions wait (L2).
+"""Retention: remove old days from the history without making other sessions wait.
 
-1. A day before which nothing is open has what it will ever have; its table is marked and detached
-   from its parent concurrently: that waits for the parent's users, and no session waits for it.
+1. A day gets no further rows once no execution up to its end is open. Its table is marked and
+   detached from its parent concurrently: that waits for the parent's users, and no session waits
+   for it.
 2. The table, which no statement can write to now, gets a name of its own.
 3. Where an archive is kept, the table is written to it and read back.
 4. The table is dropped, which locks nothing but itself.
 
 Each step shows in the catalogue, so that the next run continues there after a crash. An end that is
-recorded between the look at what is open and the detachment leaves with its day. Called by
-``housekeeping/stage.py``.
+recorded between the check for open executions and the detachment leaves with its day. The
+housekeeping stage calls this.
 """
 
 from __future__ import annotations
@@ -35,16 +36,16 @@ log = logging.getLogger("executions.engine.retention")
 
 Session = psycopg.Connection[tuple[Any, ...]]
 
-#: No further day is begun after so long; the next run goes on.
+#: A run begins no further day after this long; the next run continues.
 _LONGEST_SECONDS = 300.0
-#: A transaction older than this is a dump or a report, for which a detachment does not begin.
+#: A transaction older than this is a dump or a report; no detachment begins beside it.
 _OLD_READER_SECONDS = 10.0
-#: Patience in milliseconds, for locks and for the statement. A detachment keeps nobody waiting, and
-#: outwaits every statement of the product, which may take half a minute.
+#: Longest waits in milliseconds, for locks and for the statement. No session waits for a
+#: detachment, and it outwaits every statement of the product, which may take half a minute.
 _DETACHING = (40_000, 120_000)
 _DROPPING = (1_000, 30_000)
 _WITHOUT_END = (10_000, 0)
-#: A round that goes on may have a day to archive, which takes minutes.
+#: A running round may have a day to archive, which takes minutes.
 _FOR_A_ROUND = (3_600_000, 0)
 _FOR_EVER = (0, 0)
 _MARK = {"mark": days.LEAVING}
@@ -64,10 +65,10 @@ class _Day(NamedTuple):
 
 
 def drop_days(before: str) -> int:
-    """Let the days before one (YYYYMMDD) go; return how many tables were dropped.
+    """Drop the days before one (YYYYMMDD); return how many tables were dropped.
 
-    What stands in the way (unfinished work, a long reader, a full disk of the archive) ends the
-    round and is logged; the next one goes on. Nothing happens while another process has its turn.
+    An obstacle (unfinished work, a long reader, a full disk of the archive) ends the round and is
+    logged; the next round continues. Does nothing while another process has its turn.
     """
     dropped = 0
     try:
@@ -83,10 +84,9 @@ def drop_days(before: str) -> int:
 
 @contextmanager
 def turn() -> Iterator[Session | None]:
-    """Give a session of its own outside of every transaction; None while another has its turn.
+    """Yield a session of its own outside of every transaction; None while another has its turn.
 
-    Whoever drops, archives or restores days does so in turn. What is set in the session ends
-    with it.
+    Processes that drop, archive or restore days take turns. Settings of the session end with it.
     """
     parameters = connection.get_connection_params()
     parameters.pop("cursor_factory", None)
@@ -96,24 +96,24 @@ def turn() -> Iterator[Session | None]:
         try:
             yield session if taken else None
         finally:
-            # What goes wrong here ends with the session.
+            # An error here does no harm: the turn ends with the session.
             with suppress(psycopg.Error):
                 session.execute(statement("retention/give_turn_back"))
 
 
 def keep_days(session: Session) -> None:
-    """Let no day leave the ledger until the session ends, for whoever reads all of it.
+    """Keep every day in the ledger until the session ends, for a reader of the whole ledger.
 
-    Others may do so at the same time. Wait for a round that goes on; raise Conflict after an hour.
-    A transaction of the session ends here.
+    Several readers may do so at the same time. Wait for a running round; raise Conflict after an
+    hour. Commits the session's transaction.
     """
     wait_at_most(session, _FOR_A_ROUND)
     try:
         session.execute(statement("retention/share_turn"))
     except psycopg.errors.LockNotAvailable as error:
         raise Conflict(
-            "Days have been leaving the ledger, or coming back, for too long; try again later. "
-            "The log of the system worker says more."
+            "Another archive, restore or backup is still using the history. Try again later; "
+            "see the system worker's log."
         ) from error
     wait_at_most(session, _FOR_EVER)
     session.commit()
@@ -126,7 +126,7 @@ def wait_at_most(session: Session, milliseconds: tuple[int, int]) -> None:
 
 
 def wait_for_copying(session: Session) -> None:
-    """Let the session copy for as long as it takes."""
+    """Allow the session to copy without a time limit."""
     wait_at_most(session, _WITHOUT_END)
 
 
@@ -136,10 +136,10 @@ def change(session: Session, query: str, /, **names: sql.Composable) -> None:
 
 
 def _letting_go(session: Session, before: str) -> Iterator[str]:
-    """Yield the tables that were dropped, first those of a round that was cut off."""
+    """Drop days and yield their tables, first the ones of an interrupted round."""
     until = time.monotonic() + _LONGEST_SECONDS
     if conf().archive_dir:
-        # Known before anything leaves the ledger.
+        # Check before any day leaves the ledger.
         check_writable(Path(conf().archive_dir))
     _take_marks_back(session)
     yield from _drop_leaving(session)
@@ -151,7 +151,7 @@ def _letting_go(session: Session, before: str) -> Iterator[str]:
 
 
 def _take_marks_back(session: Session) -> None:
-    """Unmark what is in the ledger: a day that somebody detaches by hand must not have the mark."""
+    """Unmark tables in the ledger: a day that an operator detaches by hand must have no mark."""
     for (table,) in session.execute(statement("retention/marked_in_ledger"), _MARK).fetchall():
         names = {"table": sql.Identifier(table), "text": sql.Literal("")}
         change(session, statement("retention/describe"), **names)

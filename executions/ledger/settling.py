@@ -1,4 +1,4 @@
-"""What executions that have moved say of their tasks, their minute and the log."""
+"""Apply moved executions to their tasks, and collect the facts for their minute and the log."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
 from tasks.versions import FIRST_REDIRECTED
 
-#: Triggers of the runs that a schedule asks for; others end no task.
+#: Triggers of the runs of a schedule; others end no task.
 _OF_SCHEDULE = frozenset({Trigger.SCHEDULE, Trigger.RETRY})
 
 
 class Settled(NamedTuple):
-    """What an execution that moved says of its task."""
+    """The facts of a moved execution that its task needs."""
 
     id: UUID
     task_id: UUID
@@ -33,7 +33,7 @@ class Settled(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A row of the statements that record what came of an attempt, in their order."""
+    """A row of the statements that record the outcome of an attempt, in their order."""
 
     id: UUID
     tenant_id: UUID
@@ -55,27 +55,27 @@ class Moved(NamedTuple):
 
     @property
     def ended(self) -> Ended:
-        """What its minute counts."""
+        """The facts that its minute counts."""
         return Ended(
             self.id, self.tenant_id, self.status, self.attempt, self.start_delay_ms, self.minute
         )
 
     @property
     def of_task(self) -> Settled:
-        """What it says of its task."""
+        """The facts that its task needs."""
         return Settled(
             self.id, self.task_id, self.status, self.trigger, self.revision, self.finished_at
         )
 
     @property
     def final(self) -> Final:
-        """What the log says of an end without success."""
+        """The facts for the log line of an end without success."""
         ids = (self.id, self.tenant_id, self.status, self.attempt, self.task_id)
         return Final(*ids, self.reason, self.trace_context)
 
 
 class _Said(NamedTuple):
-    """What all that moved says of one task."""
+    """The facts of all moved executions of one task."""
 
     last: Settled
     succeeded_at: datetime | None
@@ -84,10 +84,10 @@ class _Said(NamedTuple):
 
 
 def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ...]]:
-    """Return the rows of a statement that ends executions without those that had ended before.
+    """Return the rows of a statement that ends executions, except the ones that had ended before.
 
-    Their last column says which; ``task_at`` is the column of the task. Nothing of a second end
-    counts: the log tells it when the transaction commits, and its task may be over with it.
+    Their last column marks them; ``task_at`` is the column of the task. A second end counts
+    nowhere: it is logged when the transaction commits, and its task may be over with it.
     """
     again = [row for row in moved if not row[-1]]
     if not again:
@@ -98,29 +98,29 @@ def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ..
 
 
 def joined(path: str, parameters: dict[str, object]) -> list[tuple[Any, ...]]:
-    """Run a statement that joins a batch with a table, whatever their statistics say."""
+    """Run a statement that joins a batch with a table, without nested loops for any statistics."""
     before: Asked = ("complete/plan_hashed", {})
     after: Asked = ("complete/plan_freely", {})
     return together(before, (path, parameters), after)[1].rows
 
 
 def end_tasks(task_ids: list[UUID]) -> None:
-    """End those tasks of whose schedule nothing is left to run."""
+    """End the tasks whose schedule has nothing left to run."""
     run("complete/lock_tasks", {"task_ids": task_ids})
     run("gate/end_tasks", {"task_ids": task_ids})
 
 
 def begin_tasks(task_ids: list[UUID]) -> None:
-    """Note of one-time tasks whose executions are under way that they are RUNNING."""
+    """Set one-time tasks whose executions are under way to RUNNING."""
     waiting = [row[0] for row in rows("complete/lock_one_time_tasks", {"task_ids": task_ids})]
     if waiting:
         run("complete/run_one_time_tasks", {"task_ids": waiting})
 
 
 def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
-    """Settle the tasks of what has moved; let the gate look where a place that is free is wanted.
+    """Settle the tasks of moved executions; wake the gate where work waits for a freed place.
 
-    ``freed`` are the tasks whose places these took. Nothing is asked for any other.
+    ``freed`` are the tasks whose places these took; no other task is checked.
     """
     said = _by_task([row for row in moved if row.revision < FIRST_REDIRECTED])
     if said:
@@ -151,7 +151,7 @@ def _columns(said: Mapping[UUID, _Said]) -> dict[str, object]:
 
 
 def _by_task(moved: Sequence[Settled]) -> dict[UUID, _Said]:
-    """Return what they say of each task; the last is the latest of its schedule, if one is."""
+    """Return the facts for each task; ``last`` is the latest of its schedule, if there is one."""
     said: dict[UUID, _Said] = {}
     several: dict[UUID, list[Settled]] = {}
     for row in moved:

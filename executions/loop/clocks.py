@@ -1,7 +1,7 @@
 """The clocks: the database's decides, Redis' is the one that workers can see.
 
-Every conversion errs on the late side by the time a question takes (under a millisecond), so
-that no execution starts early by the database's clock.
+Every conversion errs on the late side by the time of one query (under a millisecond), so that no
+execution starts early by the database's clock.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _SET_SECONDS = 0.01
 class ClockOffset:
     """Redis time minus database time, between two bounds; measured again every few seconds.
 
-    The tightest of the last bounds are used. A measurement that contradicts them says that a clock
-    was set: then only it counts, lest executions start early by as much.
+    The tightest of the last bounds are used. A measurement that contradicts them shows that a clock
+    was set: then only it counts, because executions could start early by as much.
     """
 
     def __init__(self, interval_seconds: float = 5.0) -> None:
@@ -36,16 +36,16 @@ class ClockOffset:
         self._measured_at = float("-inf")
 
     def at_most(self) -> float:
-        """Return an upper bound: what it is added to becomes a time of Redis, never too early.
+        """Return an upper bound: added to a database time it gives a Redis time, never too early.
 
-        Measure when the last measurement is old. Raise what the database or Redis raise when they
-        cannot be asked.
+        Measure when the last measurement is old. Raise the errors of the database or Redis when
+        they cannot be asked.
         """
         self._refresh()
         return min(bound for _, bound in self._bounds)
 
     def at_least(self) -> float:
-        """Return a lower bound: what it is taken from becomes a database time, never too early.
+        """Return a lower bound: a Redis time less it is a database time, never too early.
 
         With the upper bound, work that started at its due time would be recorded as early by as
         much as two processes' bounds differ. Measures and raises as :meth:`at_most`.
@@ -72,7 +72,7 @@ class ClockOffset:
 
     @staticmethod
     def _measure() -> tuple[float, float]:
-        """Return bounds of the offset: Redis is asked before the database, and again after it."""
+        """Return bounds of the offset: ask Redis before the database, and again after it."""
         before = _redis_time()
         database = cast(datetime, rows("leases/database_time")[0][0]).timestamp()
         return before - database, _redis_time() - database

@@ -1,4 +1,4 @@
-"""Telling workers to abort requests in flight; a hint, the lease's end is the promise."""
+"""Ask workers to abort requests in flight: only a hint, the lease's end is the guarantee."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = logging.getLogger("executions.engine.control")
 
 
 def abort_on_commit(tokens: Sequence[int]) -> None:
-    """Tell every worker, after this transaction commits, to abort what runs under the tokens."""
+    """Ask every worker, after this transaction commits, to abort requests under the tokens."""
     if tokens:
         message = orjson.dumps({"cancel": list(tokens)})
         transaction.on_commit(lambda: _send(message))

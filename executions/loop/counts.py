@@ -1,4 +1,4 @@
-"""What one pass of a stage did, and when the next one is wanted."""
+"""The result of one pass of a stage, and the time until the next one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime
 class Counts:
     """``done`` rows were handled; call again in ``next_in`` seconds (0: at once).
 
-    ``due_in`` says in how many seconds the soonest of what was written comes due, at ``first``.
+    In ``due_in`` seconds the first of the written rows comes due, at ``first``.
     """
 
     done: int = 0

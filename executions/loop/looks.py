@@ -1,4 +1,4 @@
-"""Looks for the first of what comes to a stage, from the bounds on that it remembers."""
+"""Find the first work that comes to a stage, from its remembered lower bounds on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ByPriority = Sequence[datetime | None]
 
 
 def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> datetime:
-    """Return when the next instant comes that these partitions wait for, at most a look away."""
+    """Return the next instant that these partitions wait for, at most one look away."""
 
     def ask(since: datetime, until: datetime) -> datetime:
         parameters = {"partitions": list(held), "until": until, "since": since}
@@ -44,14 +44,14 @@ def first_task(held: Collection[int], bounds: LowerBounds, now: datetime) -> dat
 def first_work(
     pools: Sequence[str], partitions: Sequence[int], bounds: LowerBounds
 ) -> tuple[ByPriority, bool]:
-    """Return when work is due within the window, and whether anything is parked."""
+    """Return when work is due within the window, and whether any work is parked."""
     scope = {"pools": pools, "partitions": partitions, "window": conf().release_seconds}
 
     def ask(since: Sequence[datetime], before: datetime) -> tuple[Any, ...]:
         moments = {"since": of_moments(since), "before": before}
         return rows("dispatch/waiting", {**scope, **moments})[0]
 
-    # A pool or a partition more may have older work.
+    # An additional pool or partition may have older work.
     since = bounds.begin((frozenset(pools), frozenset(partitions)))
     first, until, now, any_parked = ask(since, ALWAYS)
     # A writer of work within the window wakes the scheduler.
@@ -70,7 +70,7 @@ def next_work(pools: Sequence[str], partitions: Sequence[int], bounds: LowerBoun
 
 
 def first_lease(held: Collection[int], bounds: LowerBounds) -> datetime | None:
-    """Return when the first lease ends of what is leased in these partitions, None without any."""
+    """Return when the first lease of work in these partitions ends, None without any."""
     [since] = bounds.begin(frozenset(held))
     first, now = _first_lease(held, since, ALWAYS)
     # A lease is mostly given for later; one that had ended when it was written is found late.
@@ -79,7 +79,7 @@ def first_lease(held: Collection[int], bounds: LowerBounds) -> datetime | None:
 
 
 def sweep_leases(held: Collection[int], bounds: LowerBounds) -> datetime | None:
-    """Return the first lease that the bounds hide in the part that is to be looked at now."""
+    """Return the first lease that the bounds hide in the part to look at now."""
     hidden = _hidden(bounds, lambda begin, end: [_first_lease(held, begin, end)[0]])
     return hidden[0] if hidden else None
 
@@ -87,7 +87,7 @@ def sweep_leases(held: Collection[int], bounds: LowerBounds) -> datetime | None:
 def _hidden(
     bounds: LowerBounds, ask: Callable[[datetime, datetime], Sequence[datetime | None]]
 ) -> Sequence[datetime | None]:
-    """Return the first of each order in the part that is to be looked at now; empty without one."""
+    """Return the first of each order in the part to look at now; empty without a part."""
     part = bounds.part()
     if part is None:
         return ()
@@ -103,7 +103,7 @@ def _hidden(
 
 
 def _within(seconds: float | None, look: Callable[[], _T]) -> _T:
-    """Return what a look finds; raise ``OperationalError`` where it takes longer."""
+    """Return the result of a look; raise ``OperationalError`` where it takes longer."""
     if seconds is None:
         return look()
     with transaction.atomic():

@@ -1,6 +1,6 @@
-"""How often the engine refused what came from a process that had lost its work.
+"""Count how often the engine refused a write of a process that had lost its work.
 
-Counted in Redis, so since that was last started: nothing but people and reports look at it. The
+Redis keeps the counts, so they begin with its last start; only people and reports read them. The
 start guard counts the starts itself (``start.lua``); the recorder counts outcomes, and a scheduler
 the partitions that it could not renew.
 """
@@ -23,7 +23,7 @@ LEASES = "leases"
 
 
 def note(kind: str, count: int) -> None:
-    """Count; while Redis is away nothing is counted, and nothing else fails for it."""
+    """Count refusals; while Redis is away, count nothing and only log that."""
     if count <= 0:
         return
     log.warning("writes_refused", extra={"kind": kind, "count": count})

@@ -1,6 +1,6 @@
-"""Writes the instants of a pass of materialize: open ones, and those that do not run.
+"""Write the instants of a pass of materialize: open ones, and ones that do not run.
 
-The two parts of the ledger have no key in common, so each insert asks the other part.
+The two parts of the ledger have no key in common, so each insert checks the other part.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DaysMissing(Exception):
 
 
 class AlreadyEnded(Exception):
-    """Some instants have ended already; nothing of the pass may stay."""
+    """Some instants have ended already; the whole pass must roll back."""
 
     def __init__(self, ids: set[UUID]) -> None:
         super().__init__(f"{len(ids)} instants have ended")
@@ -34,7 +34,7 @@ class AlreadyEnded(Exception):
 
 
 def insert(found: list[Row], owner: dict[str, object], now: datetime, ended: Set[UUID]) -> int:
-    """Insert the rows, except those of ``ended``; return how many were not there yet.
+    """Insert the rows, except the ones of ``ended``; return how many are new.
 
     Part of the pass's transaction; raise DaysMissing or AlreadyEnded, so that all of it is undone.
     """
@@ -49,7 +49,7 @@ def insert(found: list[Row], owner: dict[str, object], now: datetime, ended: Set
     made = 0
     if to_run:
         made += rows("materialize/insert_open", {**owner, **_columns(to_run)})[0][0]
-        # A statement of its own: it sees what the insert may have waited for.
+        # A statement of its own: it sees rows that the insert may have waited for.
         look = {"ids": of_uuids(list(to_run)), "low": min(to_run), "high": max(to_run)}
         if met := {row[0] for row in rows("materialize/already_ended", look)}:
             raise AlreadyEnded(met)

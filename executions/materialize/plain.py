@@ -1,7 +1,7 @@
-"""Prepares plain tasks in one statement, without planning: those with one instant and no policy.
+"""Prepare plain tasks, with one instant and no policy, in one statement without planning.
 
 The cursor of such a task has the id of its execution, which was made with the task. A change that
-needs a decision about the instant takes the id away, and the task is planned as others are.
+needs a decision about the instant removes the id, and the task is planned as others are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Taken(NamedTuple):
 def take(partitions: Partitions, since: datetime, now: datetime, each: int) -> Taken:
     """Prepare about a batch of due plain tasks, in the first pass ``each`` of every partition.
 
-    What the database refuses is left to be planned with the others, which tells task from task.
+    Instants that the database refuses are left to planning, which handles task by task.
     """
     horizon = now + timedelta(seconds=conf().horizon_seconds)
     taken = Taken()
@@ -54,7 +54,7 @@ def take(partitions: Partitions, since: datetime, now: datetime, each: int) -> T
 
 
 def plan_until(moments: Mapping[int, datetime]) -> None:
-    """Let plain instants before a moment, by partition, be planned as all others are."""
+    """Leave plain instants before a moment, by partition, to planning as all others."""
     run(
         "materialize/plan_plain",
         {"partitions": list(moments), "until": list(moments.values())},

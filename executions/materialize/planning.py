@@ -1,6 +1,6 @@
-"""From a due task to its next rows of the ledger; computes, and writes nothing.
+"""Plan the next rows of the ledger for due tasks; computes, and writes nothing.
 
-Materialize asks with the tasks it has locked. Misfire, resume and jitter are decided here.
+Materialize passes the tasks that it has locked. This module decides misfire, resume and jitter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REASON_OF_PAUSE = {
     "misfire_replayed": "paused_replayed",
     CALENDAR_EXCLUDED: CALENDAR_EXCLUDED,
 }
-#: Reasons of what runs after a suspension; what does not run has the reason of the suspension.
+#: Reasons of instants that run after a suspension; the others have the suspension's own reason.
 _REASON_AFTER_SUSPENSION = {
     "": "suspended_replayed",
     "misfire_coalesced": "suspended_coalesced",
@@ -50,13 +50,13 @@ _REASON_AFTER_SUSPENSION = {
 }
 _REPLAYED = (REPLAYED, _REASON_OF_PAUSE[REPLAYED], _REASON_AFTER_SUSPENSION[REPLAYED])
 _REPLAYED_PER_SECOND = 10
-#: From the reason of a misfire, and whether what has it runs, to the reason that it gets.
+#: From the reason of a misfire, and whether its instant runs, to the reason of the row.
 _ReasonOf = Callable[[str, bool], str]
 _NEVER: Mapping[int, Unowned] = {}
 
 
 class Reach(NamedTuple):
-    """From which moment on, and how many tasks of each partition, a pass takes."""
+    """The reach of a pass: its first moment, and its number of tasks of each partition."""
 
     since: datetime
     each: int
@@ -65,7 +65,7 @@ class Reach(NamedTuple):
 # Made for every task: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Due:
-    """A locked task as the statement ``materialize/lock_due_tasks`` answers it."""
+    """A locked task as the statement ``materialize/lock_due_tasks`` returns it."""
 
     id: UUID
     tenant_id: UUID
@@ -78,7 +78,7 @@ class Due:
     on_resume: str
     replayed_until: datetime | None = None
     partition: int = 0
-    #: Where the locked cursor lies.
+    #: The place of the locked cursor.
     place: str = ""
 
 
@@ -99,7 +99,7 @@ class Row:
 # Made for every task: a frozen one takes three times as long.
 @dataclass(slots=True)
 class Planned:
-    """What becomes of one task: its rows, and where its cursor moves from and to."""
+    """The plan for one task: its rows, and where its cursor moves from and to."""
 
     task: UUID
     cursor: datetime
@@ -113,7 +113,7 @@ class Planned:
 
 
 def first_due(planned: Iterable[Planned], other: datetime | None = None) -> datetime | None:
-    """Return when the first comes due of what has been planned, or of others, None without any."""
+    """Return the first due time of the planned rows and of ``other``, None without any."""
     dues = [row.due for entry in planned for row in entry.rows if row.status == Status.PENDING]
     return min(dues if other is None else [*dues, other], default=None)
 
@@ -184,7 +184,7 @@ def _plan_or_complain(
         spec = spec_of(task.type, schedule, task.tenant_id, str(task.id), task.created_at)
         return _plan_task(task, schedule, spec, until)
     except (PunctualError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
-        # One unreadable schedule must not stop its partition (F43): it is paused, visibly.
+        # One unreadable schedule must not stop its partition: its task is paused, visibly.
         log.exception("schedule_unreadable", extra={"task_id": str(task.id)})
         return Planned(task.id, task.next_run_at, readable=False)
 
@@ -212,7 +212,7 @@ def _plan_task(task: Due, schedule: Mapping[str, Any], spec: Spec, until: _Until
         planned.next_run_at,
         planned.occurrences,
         found,
-        # The next look knows by its own cursor that the one run has been chosen.
+        # The next pass knows by its own cursor that the one run has been chosen.
         replayed_until=planned.next_run_at if planned.caught_up else replay.until,
         one_time=task.type == TaskType.ONE_TIME,
     )
@@ -223,8 +223,8 @@ def _terms(
 ) -> tuple[dict[str, Any], _ReasonOf | None]:
     """Return how far to plan and by which policy, and the reasons where it is not the schedule's.
 
-    What fell into a pause is decided apart from what comes behind it, as was chosen with the
-    pause; a suspension of the tenant chose for no task, so that their misfire policies decide.
+    Instants that fell into a pause are planned apart from later ones, by the choice made with the
+    pause. A suspension of the tenant has no such choice, so the tasks' misfire policies decide.
     """
     misfire = {
         "policy": schedule.get("misfire_policy") or "coalesce",
@@ -250,7 +250,7 @@ def _terms(
 
 
 def _renamed(planned: Plan, reason_of: _ReasonOf) -> Plan:
-    """Return the plan with other reasons; ``reason_of`` is told whether what has one runs."""
+    """Return the plan with other reasons; ``reason_of`` also gets whether the instant runs."""
     return replace(
         planned,
         rows=[replace(row, reason=reason_of(row.reason, row.run)) for row in planned.rows],
@@ -269,23 +269,23 @@ def _of_suspension(reason: str, runs: bool) -> str:
 
 
 class _Replay:
-    """Spaces the due times of what is replayed, from the last one of an earlier look on (A6)."""
+    """Spaces the due times of replayed instants, from the last one of an earlier pass on."""
 
     def __init__(self, per_second: float | None, until: datetime | None, now: datetime) -> None:
         self._step = timedelta(seconds=1 / (per_second or _REPLAYED_PER_SECOND))
         self._now = now
         self._last = until
-        #: The last due time that is still to come; None when nothing is being replayed.
+        #: The last due time that is still to come; None without a replay.
         self.until = until if until is not None and until > now else None
 
     def next_due(self) -> datetime:
-        """Return when the next one is due; the first one at once."""
+        """Return when the next instant is due; the first one is due at once."""
         due = self._now if self._last is None else max(self._now, self._last + self._step)
         self.until = self._last = due
         return due
 
     def next_late(self, due: datetime) -> datetime:
-        """Return when an instant runs that an outage made late: at once if it is the first."""
+        """Return the due time of an instant that an outage made late: at once for the first."""
         if self._last is None or self._last + self._step <= self._now:
             self._last = self._now
             return due

@@ -1,7 +1,7 @@
 """Stage 1: schedules become ledger rows up to the horizon, each instant exactly once.
 
-Run by the scheduler for the partitions it holds. Misfire decisions end here as SKIPPED rows with
-a reason, as one coalesced row, or as a span row for a long stretch. It never starts anything.
+The scheduler runs it for the partitions that it owns. Misfire decisions end here as SKIPPED rows
+with a reason, as one coalesced row, or as a span row for a long stretch. It never starts work.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from shared.sql_arrays import of_flags, of_integers, of_moments, of_texts, of_uu
 log = logging.getLogger("executions.engine.materialize")
 
 _GATHER_SECONDS, _LOOK_SECONDS = 1.0, 0.05
-#: Tasks that a pass takes of each partition, at least: what is due may lie in a few of them.
+#: Minimum number of tasks that a pass takes of each partition: a few may have all due tasks.
 _OF_EACH = 4
 _UNREADABLE = "The stored definition cannot be read; edit the task to mend it."
 
-#: Writes what is planned; the last is the ids of instants that have ended already.
+#: Writes planned rows; the last argument has the ids of instants that have ended already.
 _Write = Callable[[list[Planned], Partitions, datetime, Set[UUID]], None]
 
 
 def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Counts:
     """Write the occurrences of about a batch of due tasks and move their cursors.
 
-    Passes go on until they have taken a batch, or all that is due. Steps of a pass, in one
+    It makes passes until they have taken a batch, or all due tasks. Steps of a pass, in one
     transaction: 1. lock the due tasks, which keeps edits out until commit;
     2. plan their instants; 3. insert the rows, guarded by the partition's owner and epoch;
     4. move the cursors, guarded by the cursor read in step 1. A repeat after a crash meets the
@@ -83,13 +83,13 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
 def _pass(
     partitions: Partitions, now: datetime, write: _Write, reach: Reach
 ) -> tuple[list[Planned], int]:
-    """Take what is within reach; return also how many of a partition the next pass takes."""
+    """Take the tasks within reach; return also how many of a partition the next pass takes."""
     ended: set[UUID] = set()
     while True:
         try:
             return _try_pass(partitions, now, write, ended, reach)
         except instants.AlreadyEnded as found:
-            # All of the pass is undone, its events too; the next one leaves these out.
+            # All of the pass is undone, its events too; the next one leaves these instants out.
             ended |= found.ids
 
 
@@ -117,7 +117,7 @@ def _try_pass(
 def _write_singly(
     planned: list[Planned], partitions: Partitions, now: datetime, ended: Set[UUID]
 ) -> None:
-    """Write task by task; one whose values the database refuses is paused, visibly (F43)."""
+    """Write task by task; pause, visibly, a task whose values the database refuses."""
     for entry in planned:
         try:
             with transaction.atomic():
@@ -133,7 +133,7 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended:
     owner = partitions.parameters()
     found = [row for entry in planned for row in entry.rows]
     made = instants.insert(found, owner, now, ended) if found else 0
-    # What was there already, because of a repeat, may have ended.
+    # Rows that existed already, because of a repeat, may have ended.
     began = {row.task for row in found if row.status == Status.PENDING and made == len(found)}
     readable = [entry for entry in planned if entry.readable]
     over = [entry for entry in readable if entry.one_time and entry.next_run_at is None]

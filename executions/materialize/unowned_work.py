@@ -1,8 +1,8 @@
-"""Hands prepared instants that an outage made late back to the misfire policy.
+"""Reapply the misfire policy to prepared instants that came due while they had no scheduler.
 
-Materialize asks first thing, for partitions that had no scheduler for a while. An instant without
-a row is missed by its time alone; one that was prepared before the outage is judged alike, by the
-same threshold and grace. Want of workers is no misfire: such work waits and runs late.
+Materialize calls this first, for partitions that had no scheduler for a while. An instant without
+a row is missed by its time alone; an instant that was prepared before the outage is judged alike,
+by the same threshold and grace. A lack of workers is no misfire: such work waits and runs late.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BATCH = 200
 def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
     """Unprepare the late instants of one batch of tasks; return whether there may be more.
 
-    Lowers the bounds of materialize to the instants that it gives back.
+    Lowers the bounds of materialize to the instants that it returns.
     """
     held = set(partitions.held)
     found = {p: stretch for p, stretch in partitions.neglected.items() if p in held}
@@ -47,7 +47,7 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
         "materialize/unprepare_neglected",
         {
             **asked,
-            # What was decided since lies between: only tasks with late open work are judged.
+            # Later decisions lie between the bounds, so only tasks with late open work are judged.
             "low": first_id_at(now if oldest is None else moment_of(oldest)),
             "high": first_id_at(now + _AHEAD),
             "after": conf().missed_after_seconds,
@@ -58,10 +58,10 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
         bounds.lower(min(since if first is None else [*since, first]))
     if count:
         log.info("neglected_instants_unprepared", extra={"count": count})
-    # Without an instant removed, others hold the rows and decide on them.
+    # If no instant was removed, other sessions have the rows locked and decide on them.
     if tasks >= _BATCH and count:
         return True
-    # What was not prepared yet, and would be unasked.
+    # Leave plain instants without a row to planning, which asks the misfire policy.
     plain.plan_until({p: stretch.until for p, stretch in found.items()})
     run("leases/note_judged", asked)
     partitions.neglected = {p: kept for p, kept in partitions.neglected.items() if p not in found}

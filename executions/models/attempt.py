@@ -10,7 +10,7 @@ from executions.choices import AttemptOutcome
 
 
 class Attempt(models.Model):
-    """What one try sent and got; never changed once written.
+    """The record of one try and its answer; never changed once written.
 
     ``sealed_response`` holds the captured headers and body, encrypted. Timings are in
     milliseconds by phase (dns, connect, tls, first_byte, total). Partitioned by day on ``id``,
@@ -44,7 +44,7 @@ class Attempt(models.Model):
     class Meta:
         db_table = "attempts"
         constraints = [
-            # The only index: an id is derived from its execution's, and found together with it.
+            # The only index: an attempt's id is derived from its execution's and found with it.
             models.UniqueConstraint(fields=["execution", "id"], name="attempts_of_execution_idx"),
             models.CheckConstraint(
                 name="attempt_outcome_is_known", condition=Q(outcome__in=AttemptOutcome.values)

@@ -1,4 +1,4 @@
-"""The bulk job: one action over many rows, which a person asked for once."""
+"""The bulk job: one action over many rows, which a person requested once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from shared.trace_context import MAX_LENGTH
 
 
 class BulkJob(models.Model):
-    """What to do, with which rows, and how far it has come.
+    """An action, its rows, and its progress.
 
-    The rows are fixed when the job is made: :class:`BulkJobItem`, of which those before
-    ``position`` are decided. No step begins before ``next_at``; ``woken_at`` is when the job was
-    last handed to a worker, null while it waits for ``next_at``. What an edited payload holds is
-    sealed and not among the ``options``.
+    The rows are fixed when the job is made: :class:`BulkJobItem`. Rows before ``position`` are
+    decided. No step begins before ``next_at``; ``woken_at`` is when the job was last handed to a
+    worker, null while it waits for ``next_at``. An edited payload is sealed and not among the
+    ``options``.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

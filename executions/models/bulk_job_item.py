@@ -1,4 +1,4 @@
-"""One row of a bulk job, and what became of it."""
+"""One row of a bulk job, and its outcome."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from executions.choices import ItemOutcome
 class BulkJobItem(models.Model):
     """A row's place in its job; the outcome is written in the transaction of its effect.
 
-    So an item is done exactly once, whatever dies in between. No outcome: not reached yet.
-    ``result_id`` is the execution that was made; ``at`` is the instant that it stands for, where
-    the job says so. There is no foreign key in the database: a
-    million checks at creation would find what the same transaction has just written.
+    So an item is done exactly once, even if a process dies in between. No outcome: not reached yet.
+    ``result_id`` is the execution that was made; ``at`` is the instant of a backfill. There is no
+    foreign key in the database: a million checks at creation would only find rows that the same
+    transaction has just written.
     """
 
     pk = models.CompositePrimaryKey("job_id", "position")

@@ -1,4 +1,4 @@
-"""The dead letter: an execution that failed for good, kept until somebody decides."""
+"""The dead letter: an execution that failed for good, kept until a person or a program decides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shared.ids import new_id
 class DeadLetter(models.Model):
     """Written in the transaction that fails the execution; exactly one per failed execution.
 
-    What was sent is ``sealed_payload``, or without one the payload of the task's ``revision``;
+    The execution sent ``sealed_payload``, or without one the payload of the task's ``revision``.
     ``sealed_edit`` is the payload that a retry used instead, so that the difference is kept.
     """
 

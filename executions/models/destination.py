@@ -1,4 +1,4 @@
-"""The destination: what a tenant allows towards one host of its webhooks."""
+"""The destination: the limits of a tenant for one host of its webhooks."""
 
 from __future__ import annotations
 

@@ -12,22 +12,22 @@ from shared.trace_context import MAX_LENGTH
 
 
 class Execution(models.Model):
-    """An expected instant and what became of it; the unit of dispatch.
+    """An expected instant and its outcome; the unit of dispatch.
 
     ``scheduled_for`` is the nominal time, ``due_at`` the time after jitter and backoff; they
     never mix. ``attempt`` counts attempts started. The table has two parts, which PostgreSQL keeps
-    apart by ``status``: ``open_executions`` holds what is unfinished; ``ended_executions`` what has
-    ended, written once, in days by the first 48 bits of ``id``, the nominal millisecond. A filter
-    by status reads one part, no filter both. Each part has indexes of its own, which migrations
-    make; there are no foreign keys in the database. A span row
-    stands for ``span_count`` instants up to ``span_last`` that did not run, with one reason.
-    While ``gated`` (and ``held`` with it) it waits for its turn: the gate alone lets it go, when
-    the overlap policy and the limit of its task, or of its bulk job, allow. From then until it has
-    ended it is ``counted``: it takes one of the places that these allow. ``series_id`` is the bulk
-    job that made it. ``destination`` is the host that a webhook calls; while ``parked`` the
-    execution is due and waits until its destination has room. ``accepted_at`` says since when a
-    job goes on without a worker of ours, at a receiver that answered 202 or a worker that has
-    leased it: then heartbeats keep its lease.
+    apart by ``status``: ``open_executions`` has the unfinished ones; ``ended_executions`` has the
+    ended ones, written once, in days by the first 48 bits of ``id``, the nominal millisecond. A
+    filter by status reads one part, no filter both. Each part has indexes of its own, which
+    migrations make; there are no foreign keys in the database. A span row covers ``span_count``
+    instants up to ``span_last`` that did not run, with one reason. While ``gated`` (and ``held``
+    with it) an execution waits for its turn: only the gate admits it, when the overlap policy and
+    the limit of its task, or of its bulk job, allow. From then until its end it is ``counted``: it
+    takes one of the places that these allow. ``series_id`` is the bulk job that made it.
+    ``destination`` is the host that a webhook calls; while ``parked`` the execution is due and
+    waits for capacity of its destination. ``accepted_at`` is when a job went on without a worker of
+    ours, at a receiver that answered 202 or a worker that has leased it: from then on heartbeats
+    keep its lease.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -81,12 +81,12 @@ class Execution(models.Model):
     sealed_progress = models.BinaryField(null=True)
     sealed_result = models.BinaryField(null=True)
     parent_id = models.UUIDField(null=True)
-    #: Only of one that continues the trace of the call that made it: null takes no room.
+    #: Set only where it continues the trace of the call that made it: null takes no space.
     trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())
-    #: Not written since the priority is; exported days have it, and come back with it.
+    #: Not written since the priority is; exported days have it, and are restored with it.
     band = models.SmallIntegerField(null=True)
 
     objects = ExecutionQuerySet.as_manager()

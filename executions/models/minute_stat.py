@@ -1,7 +1,7 @@
-"""What ended within one minute, per tenant: counts and the distribution of start delays.
+"""The attempts that ended within one minute, per tenant: counts and the spread of start delays.
 
-Written by :mod:`executions.ledger.minute_stats` in the transaction that records the outcomes,
-read by :mod:`insight.statistics`, and pruned with the days of the ledger.
+:mod:`executions.ledger.minute_stats` writes it in the transaction that records the outcomes,
+:mod:`insight.statistics` reads it, and housekeeping prunes it with the days of the ledger.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-#: Upper bounds of the buckets of start delays, inclusive, in milliseconds; what is above the
-#: last one has a bucket of its own. Stored rows count by position: never change what is there.
+#: Upper bounds of the buckets of start delays, inclusive, in milliseconds; delays above the last
+#: one have a bucket of their own. Stored rows count by position: never change existing bounds.
 START_DELAY_BUCKETS_MS = (
     1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000,
 )  # fmt: skip
@@ -22,9 +22,9 @@ class MinuteStat(models.Model):
     """One row per tenant and minute in which an attempt ended; a quiet minute has none.
 
     ``start_delays`` counts first attempts by their start delay, one element per bucket of
-    :data:`START_DELAY_BUCKETS_MS` and one for what is above all of them; ``late`` are those of
-    more than :data:`LATE_ABOVE_MS`. ``cancelled`` are executions whose attempt ended
-    so; one that was cancelled before its start is in no minute.
+    :data:`START_DELAY_BUCKETS_MS` and one for delays above all of them; ``late`` counts delays of
+    more than :data:`LATE_ABOVE_MS`. ``cancelled`` counts executions whose attempt ended so; no
+    minute has an execution that was cancelled before its start.
     """
 
     pk = models.CompositePrimaryKey("tenant_id", "minute")

@@ -13,23 +13,23 @@ from executions.models.scheduler_node import SchedulerNode
 
 
 class PartitionLeaseQuerySet(models.QuerySet["PartitionLease"]):
-    """Partition leases, with what their owners say."""
+    """Partition leases, with the leases of their owners."""
 
     def with_ends(self) -> PartitionLeaseQuerySet:
         """Add ``ends_at``: when the lease or that of its owner ends; None where neither began."""
         return self.annotate(ends_at=_ends())  # type: ignore[no-redef]  # declared for readers
 
     def standing(self) -> PartitionLeaseQuerySet:
-        """Return those whose owner owns them now."""
+        """Return the leases whose owner owns the partition now."""
         return self.filter(GreaterThan(_ends(), Now()), owner__isnull=False)
 
 
 class PartitionLease(models.Model):
     """One row per partition; the epoch rises with every change of owner and never falls.
 
-    A write that names an owner and epoch that no longer stand here is refused (B3). A partition is
-    its owner's as long as the lease of that node lasts; ``expires_at`` ends it before, and says of
-    one that has no owner since when.
+    A write with an owner and epoch that the row no longer has is refused. An owner has its
+    partition as long as the lease of its node lasts. ``expires_at`` ends that earlier; without an
+    owner it is when the partition lost its last one.
     """
 
     partition = models.SmallIntegerField(primary_key=True)

@@ -10,9 +10,9 @@ from shared.ids import new_id
 
 
 class Pool(models.Model):
-    """Made by its first worker or by a person; a task may name only pools that there are.
+    """Made by its first worker or by a person; a task may name only existing pools.
 
-    While ``paused`` nothing is leased from it. ``max_in_flight`` leases at a time over all its
+    While ``paused`` no work is leased from it. ``max_in_flight`` leases at a time over all its
     workers; null is no limit.
     """
 

@@ -9,8 +9,8 @@ from django.db.models.functions import Now
 class SchedulerNode(models.Model):
     """Schedulers share the partitions between the nodes whose heartbeat is fresh.
 
-    One that does not reach Redis can send nothing: it gets none while another reaches it. What it
-    owns is its own until ``lease_expires_at``.
+    A node that does not reach Redis can send nothing: it gets no partitions while another node
+    reaches Redis. It owns its partitions until ``lease_expires_at``.
     """
 
     id = models.UUIDField(primary_key=True)

@@ -9,8 +9,8 @@ from django.db.models import Q
 class UnownedStretch(models.Model):
     """One outage of one partition, noted by the scheduler that took it over.
 
-    ``judged`` says that the misfire policies have seen what was prepared and came due in it.
-    Housekeeping drops it with the ledger's days.
+    ``judged``: the misfire policies have decided on prepared work that came due in it.
+    Housekeeping drops the row with the ledger's days.
     """
 
     id = models.BigAutoField(primary_key=True)

@@ -9,8 +9,8 @@ class WorkerHour(models.Model):
     """One row per worker and past hour in which it was heard, made of its ``minutes`` rows.
 
     ``running`` and ``held`` are means over these minutes, the columns ``most_…`` their maxima.
-    ``ended`` is None where no minute says how much ended in it. ``tenant_id`` is set for a pull
-    worker: no other tenant sees it.
+    ``ended`` is None where no minute has its count of ended attempts. ``tenant_id`` is set for a
+    pull worker: no other tenant sees it.
     """
 
     id = models.BigAutoField(primary_key=True)

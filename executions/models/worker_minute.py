@@ -1,4 +1,4 @@
-"""The minute of a worker: what ended in it, and its load as a heartbeat told it."""
+"""The minute of a worker: its ended attempts, and its load by a heartbeat."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ class WorkerMinute(models.Model):
     """One row per worker and past minute in which it was heard; the last heartbeat's load.
 
     ``ended_in_minute`` counts the attempts that ended within the minute, None where the worker did
-    not say; ``ended`` counts them since the worker's start. ``tenant_id`` is set for a pull worker:
-    no other tenant sees it.
+    not report it; ``ended`` counts them since the worker's start. ``tenant_id`` is set for a pull
+    worker: no other tenant sees it.
     """
 
     id = models.BigAutoField(primary_key=True)

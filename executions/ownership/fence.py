@@ -1,8 +1,8 @@
-"""The fence: holds a whole installation still after its database was taken back in time (J5).
+"""The fence: stops a whole installation after a restore of its database.
 
-A restored database says of work that ran after the dump that it is still to come. The fence owns
-every partition until somebody confirms: no scheduler prepares, releases or rescues anything. It
-is rows that every release of the schema has, so that it stands before any process starts.
+In a restored database, work that ran after the dump is still to come. The fence owns every
+partition until the operator confirms: no scheduler prepares, releases or rescues work. It consists
+of rows that every release of the schema has, so that it is there before any process starts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from shared.notify import wake_schedulers_now
 from shared.sql import rows, run, statement
 from wire import start_guard
 
-#: Who owns the partitions meanwhile; no scheduler draws this id.
+#: The owner of the partitions meanwhile; no scheduler draws this id.
 OWNER = UUID("fe0ce000-0000-8000-8000-000000000000")
-#: What the fence is called where owners of partitions are shown.
+#: The name of the fence where owners of partitions are shown.
 NAME = "fence (manage.py restore --confirm)"
-#: No installation takes a partition over so often, or releases so much (10,000 a second for three
+#: No installation has this many takeovers of a partition, or releases (10,000 a second for three
 #: years), between the dump and the restore; both numbers last for thousands of restores.
 _EPOCHS = 1_000_000
 _TOKENS = 2**40
@@ -30,10 +30,10 @@ _BATCH = 1000
 
 
 def hold(cursor: Any) -> int:
-    """Let the fence stand, in the cursor's transaction; return how many partitions it took.
+    """Put the fence up, in the cursor's transaction; return how many partitions it took.
 
-    Epochs and tokens jump past all that can have been used, so that nothing from after the dump
-    (a scheduler that wakes up, an outcome, a message) fits a row any more. Repeating it is safe.
+    Epochs and tokens jump past all values that can have been used, so that no scheduler, outcome or
+    message from after the dump fits a row any more. Repeating it is safe.
     """
     cursor.execute(statement("fence/hold_leases"), {"fence": OWNER, "epochs": _EPOCHS})
     taken = int(cursor.rowcount)
@@ -42,12 +42,12 @@ def hold(cursor: Any) -> int:
 
 
 def holds() -> bool:
-    """Return whether the fence stands."""
+    """Return whether the fence is up."""
     return bool(rows("fence/holds", {"fence": OWNER})[0][0])
 
 
 def lift() -> int:
-    """Let schedulers take the partitions again; return how many, 0 when it did not stand."""
+    """Give the partitions back to the schedulers; return how many, 0 when there was no fence."""
     taken = run("fence/lift", {"fence": OWNER})
     if taken:
         wake_schedulers_now()
@@ -55,10 +55,10 @@ def lift() -> int:
 
 
 def take_back_released() -> int:
-    """Return to PENDING what was released before the dump, so that its policy decides on it.
+    """Return work that was released before the dump to PENDING, so that its policy decides on it.
 
-    Raise Unavailable when Redis cannot be asked; what was taken back until then stays so. What
-    the start guard says has started counts as RUNNING, and is rescue's.
+    Raise Unavailable when Redis cannot be asked; work taken back until then stays so. Work that
+    the start guard reports as started becomes RUNNING, and rescue handles it.
     """
     bounds = {"limit": _BATCH}
     moved = 0

@@ -1,9 +1,9 @@
-"""Which partitions this scheduler holds, and under which epoch.
+"""The partitions that this scheduler owns, and their epochs.
 
 Every scheduler computes the same fair share by rendezvous hashing over the live nodes, so that a
 node that joins or leaves moves only its own share. Ownership is a row in the database with a
 rising epoch; every write of the scheduler names owner and epoch. It lasts as long as the lease of
-its owner, which is one for all that it owns.
+its owner, a single lease for all its partitions.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from shared.redis_client import ConnectionFailed
 from shared.sql import rows, run, together
 from shared.sql_arrays import of_integers
 
-#: A partition without a scheduler for less has seen no outage: it was handed over.
+#: A partition without a scheduler for less time had no outage: it was handed over.
 OUTAGE_SECONDS = 1.0
-#: Redis that restarts is away for less, and for all alike.
+#: A restart of Redis takes less time, and affects all schedulers alike.
 CUT_OFF_AFTER_SECONDS = 5.0
 
 
 def fair_share(node: UUID, live: Sequence[UUID], count: int) -> set[int]:
-    """Return the partitions of a node: those where it has the highest hash of all live nodes."""
+    """Return the partitions of a node: the ones where it has the highest hash of all live nodes."""
     return {
         partition
         for partition in range(count)
@@ -54,13 +54,12 @@ class Unowned(NamedTuple):
 class Partitions:
     """The leases of one scheduler process.
 
-    ``held`` is what may be written to. It is trusted only until a lease's length after the
-    start of the last renewing call: a call that took long must not prolong the trust.
+    ``held`` are the partitions that may be written to. They are trusted only until a lease's length
+    after the start of the last renewing call: a call that took long must not prolong the trust.
     ``unowned`` maps partitions to the last stretch in which they had no scheduler. ``neglected``
-    has those whose prepared work has not been judged since; nothing of them is released until
-    :mod:`~executions.materialize.unowned_work` has.
-    ``inherited`` maps those of a lost scheduler to the moment they were taken over: what it had
-    claimed last it may not have sent.
+    has the ones whose prepared work has not been judged since; none of it is released until
+    :mod:`~executions.materialize.unowned_work` has judged it. ``inherited`` maps partitions of a
+    lost scheduler to the moment of the takeover: it may not have sent its last claims.
     """
 
     def __init__(self, node: UUID | None = None) -> None:
@@ -77,16 +76,16 @@ class Partitions:
 
     @property
     def held(self) -> dict[int, int]:
-        """Return partition -> epoch of what is held and still trusted."""
+        """Return partition -> epoch of the owned partitions that are still trusted."""
         return self._held if time.monotonic() < self._trusted_until else {}
 
     @property
     def ready(self) -> list[int]:
-        """Return the held partitions whose work may be released."""
+        """Return the owned partitions whose work may be released."""
         return [partition for partition in self.held if partition not in self.neglected]
 
     def parameters(self, held: Mapping[int, int] | None = None) -> dict[str, object]:
-        """Return the statement parameters that prove ownership, of all that is held or of some.
+        """Return the statement parameters that prove ownership, of all or some owned partitions.
 
         ``epochs`` has the epoch of each at the place of its partition.
         """
@@ -101,21 +100,21 @@ class Partitions:
         }
 
     def run_once(self) -> float:
-        """Beat, renew, give up and take; return the seconds until the next call is wanted."""
+        """Beat, renew, release and take; return the seconds until the next call."""
         ttl = conf().partition_lease_seconds
         started = time.monotonic()
         valid, share, owned = self._beat(ttl)
         renewed = {p: e for p, e in owned.items() if valid and e == self._held.get(p)}
         taken: dict[int, int] = {}
-        # Including partitions that it owns but does not hold: no other scheduler can take them
-        # while this one renews its lease.
+        # Including partitions that it owns in the database but not in ``held``: no other scheduler
+        # can take them while this one renews its lease.
         if missing := (share | owned.keys()) - renewed.keys():
             taken = self._acquire(sorted(missing), ttl)
         kept = renewed | taken
         surplus = {p: epoch for p, epoch in kept.items() if p not in share}
         if surplus:
-            # Without Redis it may have claimed what it could not send, nor hand back: whoever takes
-            # such partitions looks after that at once, as after a crash.
+            # Without Redis it may have claimed work that it could neither send nor hand back: the
+            # next owner of such partitions looks for that at once, as after a crash.
             given_up = "leases/release" if self._reaches_redis else "leases/hand_over"
             run(given_up, self.parameters(surplus))
             kept = {p: epoch for p, epoch in kept.items() if p in share}
@@ -130,10 +129,10 @@ class Partitions:
 
     @contextmanager
     def using_redis(self, probe: Callable[[], None]) -> Iterator[None]:
-        """Note whether Redis is reached in the block: an error that escapes it says no.
+        """Note whether the block reaches Redis: it does not where ConnectionFailed escapes.
 
-        Once it was not, ``probe()`` decides, which raises unless a message could be handed over: an
-        answer to a question is not enough where it was a message that was refused.
+        After a failure ``probe()`` decides, which raises unless a message could be handed over: a
+        Redis that answers reads may still refuse messages.
         """
         failures = self._redis_failures
         try:
@@ -147,14 +146,14 @@ class Partitions:
             self.note_redis(reached=True)
 
     def judge_again(self, came_back: Iterable[tuple[int, datetime]]) -> None:
-        """Note work that came back, by partition and due time: an outage may have made it late."""
+        """Note returned work, by partition and due time: an outage may have made it late."""
         for partition, due_at in came_back:
             unowned = self.unowned.get(partition)
             if unowned is not None and unowned.since <= due_at < unowned.until:
                 self.neglected[partition] = unowned
 
     def note_redis(self, *, reached: bool) -> None:
-        """Note whether Redis was reached just now: without it partitions are of no use here."""
+        """Note whether Redis was reached just now: without it this scheduler cannot send work."""
         if reached:
             self._cut_off_since = None
             return
@@ -168,7 +167,7 @@ class Partitions:
         return since is None or time.monotonic() - since < CUT_OFF_AFTER_SECONDS
 
     def release_all(self) -> None:
-        """Give everything up at once, for a warm stop."""
+        """Release all partitions at once, for a warm stop."""
         run("leases/release_all", {"node": self.node})
         run("leases/drop_node", {"node": self.node})
         self._held = {}
@@ -176,9 +175,9 @@ class Partitions:
         wake_schedulers_now()
 
     def _beat(self, ttl: float) -> tuple[bool, set[int], dict[int, int]]:
-        """Renew the lease; return whether it was still valid, the fair share, and what it owns.
+        """Renew the lease; return whether it was valid, the fair share, and the owned partitions.
 
-        What it owns is a map of partition to epoch, as the database has it.
+        The owned partitions are a map of partition to epoch, as the database has it.
         """
         node = {"node": self.node, "name": self.name, "pid": os.getpid(), "ttl": ttl}
         beat, found, owned = together(

@@ -1,7 +1,7 @@
-"""What a restored installation would run, and the word that lets it (J5, F40).
+"""Preview the work that a restored installation would run, and confirm the restore.
 
-``restore --confirm`` shows the preview and confirms. Nothing of the past runs by accident: what
-was not started is for its misfire policy, what was under way comes back by rescue, at least once.
+``restore --confirm`` shows the preview and confirms. No past work runs by accident: the misfire
+policy decides on unstarted work, and rescue takes back work that was under way, at least once.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class PolicyShare:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would run after the word, counted at one moment.
+    """The work that would run after the confirmation, counted at one moment.
 
-    ``known_until`` is the last sign of a scheduler's life: what happened later is not known.
+    ``known_until`` is the last sign of a scheduler's life: later events are not known.
     """
 
     known_until: datetime
@@ -53,9 +53,10 @@ class Preview:
 
 
 def preview() -> Preview:
-    """Return what would run; raise Conflict ``not_fenced`` when nothing is held back."""
+    """Return the preview; raise Conflict ``not_fenced`` when no restore waits for confirmation."""
     if not fence.holds():
-        raise Conflict("Nothing is held back: no fence stands.", code="not_fenced")
+        message = "Nothing to confirm: no restore is waiting for confirmation."
+        raise Conflict(message, code="not_fenced")
     known_until, now = rows("fence/last_sign")[0]
     shares = [PolicyShare(*row) for row in rows("fence/overdue_tasks")]
     running, outside, due, waiting, asked = rows("fence/unfinished")[0]
@@ -75,14 +76,14 @@ def preview() -> Preview:
 def confirm(seen: Preview, *, actor: Actor) -> int:
     """Let the installation run; return how much released work was taken back for the policies.
 
-    Raise Unavailable when Redis cannot be asked, Conflict when somebody else was first: then the
-    fence stands as before, or is gone.
+    Raise Unavailable when Redis cannot be asked, which leaves the fence up, and Conflict when
+    another call has confirmed first.
     """
     taken_back = fence.take_back_released()
     facts = {"known_until": seen.known_until, "confirmed_at": database_now()}
     with transaction.atomic():
         if not fence.lift():
-            raise Conflict("Somebody else has confirmed already.", code="not_fenced")
+            raise Conflict("Another operator has confirmed this restore.", code="not_fenced")
         for tenant in Tenant.objects.order_by("id"):
             audit.record(tenant.id, actor, "restore.confirmed", "tenant", tenant.id, after=facts)
     return taken_back

@@ -1,9 +1,9 @@
-"""What becomes of work that went on without a worker of ours, once its holder fell silent.
+"""End work that ran without a worker of ours, once its holder went silent.
 
-A part of rescue, for its partitions. A receiver that answered 202 and said no more has timed out;
-a worker that leased over the API and said no more is lost, which counts against the payload only
-when it had begun to report (D3, D8). What was to be cancelled, and outlived its grace, is
-cancelled.
+A part of rescue, for its partitions. A receiver that answered 202 and then went silent has timed
+out. A worker that leased over the API and then went silent is lost, which counts against the
+payload only when the worker had begun to report. Work whose cancel was requested and whose grace is
+over is cancelled.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ class _Expired(NamedTuple):
 
     @property
     def number(self) -> int:
-        """The attempt that ends; one that nobody saw begin is counted now."""
+        """The number of the attempt that ends, also when its start was not recorded."""
         return self.attempt + (1 if self.status == Status.QUEUED else 0)
 
     @property
     def lost(self) -> bool:
-        """Whether a worker is lost; who overran was there."""
+        """Whether a worker is lost; a worker whose job overran was alive."""
         return self.leased and not self.overran
 
 
 def expire(bounds: dict[str, Any], limit: int) -> int:
     """End the attempts whose lease is over; return how many."""
     parameters = {**bounds, "limit": limit}
-    # Often, and mostly there is none: a transaction is two questions more.
+    # This runs often and mostly finds none: a transaction would cost two more round trips.
     if not rows("callback/expired", parameters):
         return 0
     with transaction.atomic():
@@ -96,7 +96,7 @@ def _verdict(row: _Expired, now: datetime) -> Verdict:
     if not row.lost:
         known = Known(refusal="" if "timeout" in policy.get("retry_on", ()) else "not_retryable")
     else:
-        # Work that never began says nothing about whether it ends its workers.
+        # Work that never began is no sign that its payload kills workers.
         before = row.lost_count if row.status == Status.RUNNING else -1
         known = Known(refusal=refusal_after_loss(before), reason="worker_lost")
     return retry.judge(ended, policy, random.random, known)

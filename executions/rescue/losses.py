@@ -1,4 +1,4 @@
-"""What becomes of work whose worker fell silent while it ran: the end of its attempt."""
+"""End the attempt of work whose worker went silent while it ran."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which workers are lost: silent, and their last words recorded.
+"""Find lost workers: silent ones whose last reports are recorded.
 
-Rescue asks every second while workers have anything. Silence counts only while Redis answers,
-since nobody can beat without it, and while no clock leaps, since beats and leases would look older
-than they are; an outcome that is already in the stream wins over the loss of its worker.
+Rescue asks every second while workers have work. Silence counts only while Redis answers, because
+no worker can beat without it, and while no clock leaps, because beats and leases would look older
+than they are. An outcome that is already in the stream wins over the loss of its worker.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from wire.heartbeats import workers
 
 log = logging.getLogger("executions.engine.silence")
 
-#: Older losses have been dealt with; none of their work is queued any more.
+#: Older losses have been handled; none of their work is queued any more.
 _LATELY_SECONDS = 60.0
-#: After a restart or a flush of Redis, workers get this long to say what they have started.
+#: After a restart or a flush of Redis, workers get this long to report their started work.
 _INCARNATION_GRACE_SECONDS = 2.0
 
 
 class _Clock:
-    """A server's clock, watched for leaps beside our own that only ever goes on."""
+    """A server's clock, watched for leaps against our own monotonic clock."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._seen: tuple[float, float] | None = None
 
     def leap(self, there: float) -> float:
-        """Return how far it has leapt forward since it was last seen, 0 for a little."""
+        """Return the seconds that it leapt forward since the last call, 0 for a small leap."""
         here = time.monotonic()
         before, self._seen = self._seen, (there, here)
         if before is None:
@@ -48,7 +48,7 @@ class _Clock:
 
 
 class Silence:
-    """What one scheduler has heard of the workers, and what it is still waiting for."""
+    """One scheduler's knowledge of the workers, and the stream positions that it waits for."""
 
     def __init__(self) -> None:
         self._answering_since: float | None = None
@@ -65,7 +65,7 @@ class Silence:
         self._settled = False
 
     def listen(self) -> None:
-        """Ask Redis for its time; raise what it raises when it cannot be asked."""
+        """Ask Redis for its time; raise its error when it cannot be asked."""
         seconds, microseconds = client().time()
         if self._redis_clock.leap(seconds + microseconds / 1e6):
             self.interrupted()
@@ -78,8 +78,8 @@ class Silence:
     def lost_ago(self) -> dict[str, float]:
         """Return each pool that has just lost a worker, and how many seconds ago the last one.
 
-        What was queued for the pool before then may be with it, and nothing says so: a row names
-        its worker when it starts.
+        The lost worker may have work that was queued for the pool before then. No row shows that,
+        because a row names its worker only when it starts.
         """
         patience = conf().worker_lost_seconds
         ago: dict[str, float] = {}
@@ -90,7 +90,7 @@ class Silence:
         return ago if self._answering(time.monotonic()) else {}
 
     def lost(self, named: Set[str]) -> list[str]:
-        """Return those of the named workers that are gone and whose last words are recorded."""
+        """Return the named workers that are gone and whose last reports are recorded."""
         known = {worker.id: worker for worker in workers()} if named else {}
         now = time.monotonic()
         patience = conf().worker_lost_seconds
@@ -113,7 +113,7 @@ class Silence:
         return lost
 
     def _answering(self, now: float) -> bool:
-        """Whether Redis has been answering for so long that silence means something."""
+        """Return whether Redis has been answering long enough for silence to count."""
         if self._answering_since is None:
             self._answering_since = now
         return now - self._answering_since >= conf().worker_lost_seconds
@@ -121,13 +121,14 @@ class Silence:
     def recorded_until(self) -> datetime:
         """Return a moment before which every outcome that reached the stream is recorded.
 
-        While recorders are behind, an expired lease proves nothing: its outcome may wait. Nor while
-        Redis has just been away: the outcome may wait with its worker.
+        While recorders are behind, an expired lease proves nothing: its outcome may wait in the
+        stream. Just after Redis was away it proves nothing either: the outcome may wait in its
+        worker.
         """
         if not self._answering(time.monotonic()):
             return self._recorded_at
         if self._barrier is None:
-            now = database_now()  # before the question: what arrives in between is covered
+            now = database_now()  # first, so that the position covers every outcome until now
             # Leases that were given before a leap run out that much later.
             self._leapt += timedelta(seconds=self._database_clock.leap(now.timestamp()))
             self._barrier = (stream_position.end(), now - self._leapt)
@@ -137,10 +138,10 @@ class Silence:
         return self._recorded_at
 
     def incarnation(self) -> tuple[str, bool]:
-        """Return the incarnation, and whether nothing more can be heard of the former.
+        """Return the incarnation, and whether all reports about the former one are recorded.
 
-        What was sent under a former one can no longer start, but may be under way; its worker
-        says so within a moment, and what it says has to be recorded.
+        Work sent under a former incarnation can no longer start, but may be under way. Its worker
+        reports that within a moment, and the report has to be recorded.
         """
         found, now = start_guard.current_incarnation(), time.monotonic()
         if found != self._incarnation[0]:

@@ -1,10 +1,10 @@
-"""Stage 5: what was handed out and never started, or started and fell silent, comes back.
+"""Stage 5: take back work that was handed out and never started, or started and went silent.
 
-Run by each scheduler for its partitions, every second while anything is queued or runs. Released
-work is voided at the start guard before it is taken back; work that the guard says has started
-counts as RUNNING. When a pool loses a worker, all that was queued for it comes back, since who of
-its workers held what is not known. Running work of a lost worker is taken back only after the
-recorder has read the outcome stream past the moment the loss was seen: what is there already wins.
+Each scheduler runs it for its partitions, every second while work is queued or runs. It voids
+released work at the start guard before it takes it back; work that the guard reports as started
+becomes RUNNING. When a pool loses a worker, it takes back all work queued for the pool, because no
+row shows which worker had which work. It takes back running work of a lost worker only after the
+recorder has read the outcome stream past the moment the loss was seen: an outcome there wins.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from wire import start_guard
 log = logging.getLogger("executions.engine.rescue")
 
 _BATCH = 1000
-#: How long until the next look: while workers have something, and while they have nothing.
+#: Seconds until the next look: while workers have work, and while they have none.
 _LOOK_SECONDS, _RESTING_SECONDS = 1.0, 3.0
 
 
@@ -43,13 +43,13 @@ class Rescuer:
     partitions: Partitions
     silence: Silence = field(default_factory=Silence)
     bounds: LowerBounds = field(default_factory=LowerBounds)
-    #: When the first is due of what came back unstarted.
+    #: The first due time of work that was taken back unstarted.
     _first: datetime | None = None
 
     def run_once(self) -> Counts:
-        """Take back one batch of each kind; return how many executions came back."""
+        """Take back one batch of each kind; return the number of executions."""
         try:
-            # Heard also without partitions: who takes some over knows already who is silent.
+            # Listen also without partitions, to know the silent workers at a takeover.
             self.silence.listen()
             if not self.partitions.held:
                 return Counts(next_in=_LOOK_SECONDS)
@@ -90,7 +90,7 @@ class Rescuer:
         holders = start_guard.void([row[1] for row in found])
         now = database_now()
         with transaction.atomic():
-            # What others change now is found again in a second: to wait would be half a deadlock.
+            # Rows that others change now are found again in a second: waiting risks a deadlock.
             ids = [row[0] for row in found]
             free = {row[0] for row in rows("rescue/lock_free", {**bounds, "ids": ids})}
             pairs = [(row, by) for row, by in zip(found, holders, strict=True) if row[0] in free]
@@ -99,7 +99,7 @@ class Rescuer:
             self._first = min((row[3] for row, by in pairs if not by), default=None)
             transitions.mark_running([(row[0], row[1], by, now) for row, by in pairs if by])
         if len(pairs) == len(found) < _BATCH:
-            # Not before: a failure or a locked row is for the next look.
+            # Not before: the next look handles a failure or a locked row.
             self.partitions.inherited = {}
         return len(moved)
 

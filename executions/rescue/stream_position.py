@@ -1,4 +1,4 @@
-"""How far the recorders have come in the outcome stream.
+"""The position of the recorders in the outcome stream.
 
 Rescue asks before it declares running work lost: an outcome that is already in the stream wins.
 """
@@ -28,8 +28,8 @@ def end() -> Position:
 def recorded(barrier: Position) -> bool:
     """Return whether the recorders have read and acknowledged everything up to a position.
 
-    A stream that was lost, or lost its end, with a restart of Redis holds nothing beyond its own
-    end that could still come.
+    If a restart of Redis lost the stream, or its end, no entry beyond its present end can still
+    come.
     """
     wanted = min(barrier, end())
     if wanted == NOWHERE:
@@ -38,7 +38,7 @@ def recorded(barrier: Position) -> bool:
         groups = client().xinfo_groups(OUTCOME_STREAM)
         pending = client().xpending(OUTCOME_STREAM, OUTCOME_GROUP)
     except redis.ResponseError:
-        # The stream, or the group, is gone: whoever makes it again reads from the beginning.
+        # The stream, or the group, is gone: a new group reads from the beginning.
         return False
     delivered = [
         _position(group["last-delivered-id"])

@@ -1,14 +1,14 @@
 -- name: fix_instants
--- Writes down the instants of a backfill in order of time, with the ids that their executions
--- will have. Found again by primary key.
+-- Stores the instants of a backfill in order of time, with the ids that their executions will have.
+-- They are read by primary key.
 INSERT INTO bulk_job_items (job_id, position, item_id, at, code, message)
 SELECT %(job)s, p.position - 1, p.id, p.at, '', ''
 FROM unnest(%(ids)s::uuid[], %(instants)s::timestamptz[])
      WITH ORDINALITY AS p (id, at, position)
 
 -- name: insert_executions
--- The executions of one step, in the low band so that none of them delays scheduled work, and
--- gated: the gate lets as many go at a time as the job allows. A repeat meets the derived ids
+-- Inserts the executions of one step, in the low band so that none of them delays scheduled work,
+-- and gated: the gate admits as many at a time as the job allows. A repeat meets the derived ids
 -- and changes nothing. All ids lie within the job's own millisecond, so one day is touched.
 WITH made AS (
     INSERT INTO open_executions (
@@ -41,23 +41,23 @@ WITH made AS (
 SELECT count(*) FROM made
 
 -- name: lock_waiting
--- What a backfill has made and what has not ended nor runs, locked against gate, dispatch and
--- recorder in the order of ids. Index executions_of_series_idx; the bounds leave the job's day.
+-- Locks a backfill's executions that neither run nor have ended, against gate, dispatch and
+-- recorder, in the order of ids. Index executions_of_series_idx.
 SELECT e.id, e.status, e.fencing_token FROM open_executions e
 WHERE e.series_id = %(job)s
   AND e.status IN ('PENDING', 'RETRYING', 'QUEUED')
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: count_by_status
--- How many executions of a backfill are in which state. Index executions_of_series_idx alone;
--- the bounds leave the job's day.
+-- Counts the executions of a backfill by state. Index executions_of_series_idx alone; the bounds
+-- leave the job's day.
 SELECT e.status, count(*) FROM executions e
 WHERE e.series_id = %(job)s AND e.id >= %(low)s AND e.id < %(high)s
 GROUP BY e.status
 
 -- name: with_open
--- Which of some backfills have executions that have not ended. Index executions_of_series_idx, one
--- look for each; the bounds leave the day of each.
+-- Returns the backfills that have executions that have not ended. Index executions_of_series_idx,
+-- one probe for each; the bounds leave the day of each.
 SELECT j.id FROM unnest(%(jobs)s::uuid[], %(lows)s::uuid[], %(highs)s::uuid[]) AS j (id, low, high)
 WHERE EXISTS (
     SELECT FROM open_executions e

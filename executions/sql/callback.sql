@@ -1,7 +1,8 @@
 -- name: accept
--- QUEUED or RUNNING to RUNNING at the receiver, which has answered 202: heartbeats keep the lease
--- from here on, and no worker of ours. What a heartbeat has accepted before stays as it is. The
--- attempt is counted once, here or by its start. ``grace`` is how long cancelled work may go on.
+-- Moves QUEUED or RUNNING to RUNNING at the receiver, which has answered 202: from here on
+-- heartbeats keep the lease, and no worker of ours. Work that a heartbeat has accepted before stays
+-- as it is. The attempt is counted once, here or by its start. ``grace`` is how long cancelled work
+-- may go on.
 WITH before AS (
     -- The target in an expression: joined, all versions would be read.
     SELECT e.id, e.status, (SELECT r.definition -> 'target' FROM task_revisions r
@@ -38,10 +39,10 @@ WITH before AS (
 SELECT id, task_id FROM moved
 
 -- name: heartbeat
--- Extends the lease of one execution under its token, never beyond its longest run, nor, once it
--- is to be cancelled, beyond the grace; notes its progress. The first one of work that nobody has
--- recorded as started moves it from QUEUED to RUNNING and counts the attempt. One partition, by
--- primary key.
+-- Extends the lease of one execution under its token, never beyond its longest run, nor, once its
+-- cancel is requested, beyond the grace; stores its progress. The first heartbeat of work without a
+-- recorded start moves it from QUEUED to RUNNING and counts the attempt. One partition, by primary
+-- key.
 WITH before AS (
     SELECT e.id, e.status FROM open_executions e
     WHERE e.id = %(id)s AND e.fencing_token = %(token)s AND e.status IN ('QUEUED', 'RUNNING')
@@ -51,7 +52,7 @@ WITH before AS (
     SET status = 'RUNNING',
         attempt = e.attempt + CASE WHEN b.status = 'QUEUED' THEN 1 ELSE 0 END,
         accepted_at = coalesce(e.accepted_at, statement_timestamp()),
-        -- Leased work has begun when it was leased.
+        -- Leased work begins with its lease.
         started_at = coalesce(e.started_at,
             CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at ELSE statement_timestamp() END),
         start_delay_ms = coalesce(e.start_delay_ms, extract(epoch FROM
@@ -77,9 +78,9 @@ SELECT task_id, tenant_id, pool, worker, cancel_requested_at IS NOT NULL, lease_
 FROM moved
 
 -- name: expired
--- Work that goes on without a worker of ours and whose lease is over: accepted by a receiver, or
--- leased over the API. Heartbeats write the lease themselves, so nothing that was said can be
--- waiting in the outcome stream. Index open_executions_leased_idx.
+-- Locks work that runs without a worker of ours and whose lease is over: accepted by a receiver, or
+-- leased over the API. Heartbeats write the lease themselves, so no report of it can be waiting in
+-- the outcome stream. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
@@ -96,8 +97,7 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 FOR NO KEY UPDATE OF e SKIP LOCKED
 
 -- name: holder
--- One execution as whoever holds its token may end it, locked against everybody else's end of it.
--- Primary key.
+-- Locks one execution for the holder of its token, against every other end of it. Primary key.
 SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, e.scheduled_for,
        e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at
@@ -109,7 +109,7 @@ WHERE e.id = %(id)s
 FOR NO KEY UPDATE OF e
 
 -- name: ended_holder
--- The same of one that has ended and never changes. One day, by its key.
+-- Returns the same for an execution that has ended and never changes. One day, by its key.
 SELECT e.id, e.tenant_id, e.status, e.fencing_token, e.attempt, e.max_attempts, e.scheduled_for,
        e.cancel_requested_at IS NOT NULL, e.worker, e.pool LIKE 'pull.%%',
        CASE WHEN e.pool LIKE 'pull.%%' THEN e.queued_at

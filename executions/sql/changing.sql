@@ -1,43 +1,42 @@
 -- name: lock_open_of_task
--- A task's prepared and released work, locked against dispatch and the recorder until the
--- change commits. Index
--- open_executions_of_task_idx.
+-- Locks a task's prepared and released work against dispatch and the recorder until the change
+-- commits. Index open_executions_of_task_idx.
 SELECT e.id, e.status, e.fencing_token, e.scheduled_for, e.attempt, e.trigger, e.revision
 FROM open_executions e
 WHERE e.task_id = %(task)s
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: remove_prepared
--- Prepared rows that the new schedule does not have: expectations of a schedule that no longer
--- is, so they leave the ledger.
+-- Removes prepared rows that the new schedule does not have: expectations of a schedule that no
+-- longer exists.
 DELETE FROM open_executions e
 WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
 
 -- name: remove_excluded
--- What a calendar excluded ahead of its time: the scheduler decides on these instants again, by
--- the calendars as they are now. Index executions_of_task_idx; ids from the moment on bound the
--- days.
+-- Removes instants that a calendar excluded ahead of their time: the scheduler decides on them
+-- again, by the calendars as they are now. Index executions_of_task_idx; ids from the moment on
+-- bound the days.
 DELETE FROM ended_executions e
 WHERE e.task_id = %(task)s AND e.id >= %(low)s AND e.status = 'SKIPPED'
   AND e.reason = 'calendar_excluded' AND e.scheduled_for >= %(since)s
 
 -- name: prepared
--- What many tasks have that waits for its first attempt, less replays into another place; it is
--- locked. Index open_executions_of_task_idx.
+-- Returns locked work of many tasks that waits for its first attempt, without replays into another
+-- place. Index open_executions_of_task_idx.
 SELECT e.id FROM open_executions e
 WHERE e.task_id = ANY(%(tasks)s) AND e.status = 'PENDING' AND e.attempt = 0
   AND e.revision < %(redirected)s
 
 -- name: adopt_prepared
--- Prepared rows that the new schedule also has run under the new revision. What a backfill has
--- made keeps a priority of the low band.
+-- Moves prepared rows that the new schedule also has to the new revision. Executions of a backfill
+-- keep a priority of the low band.
 UPDATE open_executions e
 SET revision = d.revision,
     priority = CASE WHEN e.trigger = 'backfill' THEN greatest(7, d.priority) ELSE d.priority END,
     max_attempts = d.max_attempts,
     timeout_seconds = d.timeout_seconds, pool = d.pool, destination = d.destination,
     parked = false,
-    -- What it waited for was the former destination.
+    -- It waited for the former destination.
     reason = CASE WHEN e.reason IN ('circuit_open', 'destination_rate', 'destination_in_flight')
                   THEN '' ELSE e.reason END
 FROM unnest(
@@ -48,8 +47,8 @@ FROM unnest(
 WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.task_id = d.task_id
 
 -- name: gate_prepared
--- Prepared instants of the schedule wait for the gate exactly when the new definition has a
--- policy or a limit; a pause holds what it lets go.
+-- Makes prepared instants of the schedule wait for the gate exactly when the new definition has a
+-- policy or a limit. Instants of a paused task that leave the gate stay on hold.
 UPDATE open_executions e
 SET gated = r.limited, held = r.limited OR t.status = 'PAUSED', counted = false
 FROM tasks t
@@ -61,9 +60,9 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
   AND e.trigger = 'schedule' AND t.id = e.task_id AND e.gated <> r.limited
 
 -- name: count_open
--- What is under way takes a place of a task that has got a policy or a limit, whatever made it;
--- a bulk job has places of its own, and
--- a replay into another place takes none. Index open_executions_of_task_idx.
+-- Makes work under way take a place of a task that has got a policy or a limit, for any trigger. A
+-- bulk job has places of its own, and a replay into another place takes none. Index
+-- open_executions_of_task_idx.
 UPDATE open_executions e SET counted = true
 FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
@@ -73,8 +72,8 @@ WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
        OR t.schedule ->> 'max_concurrent' IS NOT NULL)
 
 -- name: unstarted
--- What many tasks have that has not started; it is locked, and what was released is withdrawn.
--- Index open_executions_of_task_idx.
+-- Returns work of many tasks that has not started; the caller has locked it and withdrawn its
+-- released part. Index open_executions_of_task_idx.
 SELECT e.id, e.fencing_token FROM open_executions e
 WHERE e.task_id = ANY(%(tasks)s) AND e.status IN ('PENDING', 'RETRYING')
 
@@ -99,15 +98,15 @@ UPDATE tasks t SET deleted_at = %(now)s
 WHERE t.id = ANY(%(tasks)s)
 
 -- name: hold
--- Keeps work of paused tasks from being dispatched, or lets it go again. What runs goes on; its
--- mark holds the retry that it may come to. What waits for the gate stays with it.
+-- Puts work of paused tasks on hold, so that it is not dispatched, or frees it. Running work
+-- continues; its mark holds a retry that may follow. Gated work stays on hold.
 UPDATE open_executions e SET held = %(held)s OR e.gated
 WHERE e.task_id = ANY(%(tasks)s)
 
 -- name: settle_resumed
--- The state of resumed tasks that have no instant ahead: what their unfinished work or else
--- their last execution says, which the recorder does not write to a paused task. What a
--- replay did in another place says nothing of it.
+-- Sets the state of resumed tasks that have no instant ahead, by their unfinished work or else by
+-- their last execution, whose end the recorder does not write to a paused task. Replays into
+-- another place do not count.
 UPDATE tasks t
 SET status = CASE
     WHEN EXISTS (
@@ -132,8 +131,8 @@ WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND NOT EXISTS (
     SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
 
 -- name: insert_manual
--- An execution outside the schedule: run now, retry. It does not wait for the gate, but takes a
--- place of a task that has a policy or a limit. One of a replay into another place names its pool
+-- Inserts an execution outside the schedule: run now, retry. It does not wait for the gate, but
+-- takes a place of a task that has a policy or a limit. A replay into another place names its pool
 -- and destination, and takes no place.
 WITH made AS (
     INSERT INTO open_executions (

@@ -1,7 +1,7 @@
 -- name: start
--- QUEUED to RUNNING under the token; the lease now covers the timeout. A worker that starts and
--- ends within one batch of the recorder has only its end recorded. Work that was leased over the
--- API keeps its lease, which its heartbeats extend.
+-- Moves QUEUED to RUNNING under the token; the lease now covers the timeout. Of work that starts
+-- and ends within one batch of the recorder, only the end is recorded. Work that was leased over
+-- the API keeps its lease, which its heartbeats extend.
 WITH moved AS (
     UPDATE open_executions e
     SET status = 'RUNNING', attempt = e.attempt + 1, worker = o.worker,
@@ -25,20 +25,20 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: plan_hashed
--- Before a statement that joins a batch with the open rows: where the planner expects one row of the
--- many, it would compare each with each. Ends with plan_freely, or with the transaction.
+-- Goes before a statement that joins a batch with the open rows: a planner that expects one row in
+-- place of many would compare every pair. Ends with plan_freely, or with the transaction.
 SET LOCAL enable_nestloop = off
 
 -- name: plan_freely
--- After it: what follows finds its rows one by one.
+-- Goes after it: later statements find their rows one by one.
 SET LOCAL enable_nestloop TO DEFAULT
 
 -- name: finish
--- QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written to the
--- history, with its attempt and its event. Exactly one outcome per attempt: a stale token moves
--- nothing. Of what has ended before the row goes all the same, and the last column is false. What
--- was to be tried again and is asked to be cancelled ends CANCELLED: try_again, which runs first,
--- leaves it. An array that is NULL says of all what a success at once says.
+-- Moves QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written
+-- to the history, with its attempt and its event. Exactly one outcome per attempt: a stale token
+-- moves nothing. The row of an execution that had ended before leaves, too, and its last column is
+-- false. A retry whose cancel was requested ends CANCELLED: try_again, which runs first, leaves it.
+-- An array that is NULL gives all rows the value of an immediate success.
 WITH outcomes AS (
     SELECT id, token, coalesce(status, 'SUCCEEDED') AS status, coalesce(reason, '') AS reason,
            coalesce(delay, 0) AS delay, attempt_id, coalesce(outcome, 'SUCCEEDED') AS outcome,
@@ -55,14 +55,14 @@ WITH outcomes AS (
             finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
 ), ended AS (
     DELETE FROM open_executions e USING outcomes o
-    -- By their ids, and the status in an expression: through the index of what is leased, all that
-    -- is leased would be read for each batch.
+    -- By their ids, and the status in an expression: the index of leased work would read all of it
+    -- for each batch.
     WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token AND CASE
         WHEN e.status IN ('QUEUED', 'RUNNING') THEN true ELSE false END
       AND (o.status <> 'RETRYING' OR e.cancel_requested_at IS NOT NULL)
     RETURNING e.*, CASE o.status WHEN 'RETRYING' THEN 'CANCELLED' ELSE o.status END AS final,
-        -- Of a run that was asked to make room, the reason of its end is the overlap. What waits
-        -- for its tenant to be resumed says so until its end, and no longer.
+        -- A run that was asked to free its place ends with the reason of the overlap. Work that
+        -- waits for its tenant to be resumed has that reason until its end, and no longer.
         CASE WHEN e.reason = 'overlap_cancelled' AND o.status IN ('CANCELLED', 'RETRYING')
                   OR e.reason = 'tenant_suspended' AND o.status = 'RETRYING' THEN e.reason
              WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended') OR o.reason <> ''
@@ -108,7 +108,7 @@ WITH outcomes AS (
     FROM ended WHERE final = 'SUCCEEDED' GROUP BY tenant_id
 )
 SELECT id, tenant_id, final, number,
-       -- When leased work starts, the tenant's own worker decides.
+       -- The tenant's own worker decides when leased work starts.
        CASE WHEN pool NOT LIKE 'pull.%%' THEN delay_ms END,
        date_trunc('minute', least(ended_at, now()), 'UTC'),
        task_id, trigger, revision, ended_at,
@@ -117,8 +117,8 @@ SELECT id, tenant_id, final, number,
 FROM ended
 
 -- name: try_again
--- QUEUED or RUNNING to RETRYING, under the token, with the attempt and the event; not what is asked
--- to be cancelled. Answers the columns of finish.
+-- Moves QUEUED or RUNNING to RETRYING, under the token, with the attempt and the event, unless its
+-- cancel was requested. Returns the columns of finish.
 WITH outcomes AS (
     SELECT id, token, coalesce(status, 'SUCCEEDED') AS status, coalesce(reason, '') AS reason,
            coalesce(delay, 0) AS delay, attempt_id, coalesce(outcome, 'SUCCEEDED') AS outcome,
@@ -136,8 +136,8 @@ WITH outcomes AS (
 ), moved AS (
     UPDATE open_executions e
     SET status = 'RETRYING',
-        -- Of a run that was asked to make room, the reason of its end is the overlap. What waits
-        -- for its tenant to be resumed says so until then.
+        -- A run that was asked to free its place ends with the reason of the overlap. Work that
+        -- waits for its tenant to be resumed has that reason until then.
         reason = CASE WHEN e.reason IN ('overlap_cancelled', 'tenant_suspended') OR o.reason = ''
                       THEN e.reason ELSE o.reason END,
         attempt = e.attempt + CASE WHEN e.status = 'QUEUED' THEN 1 ELSE 0 END,
@@ -177,8 +177,8 @@ SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
 FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free
--- Locks the executions, and their tasks, that nobody changes in this moment, and waits for none;
--- answers the executions that are left. Primary keys.
+-- Locks the executions, and their tasks, that no other session changes in this moment, without
+-- waiting; returns the executions that it did not lock. Primary keys.
 WITH free AS MATERIALIZED (
     SELECT e.id, e.task_id FROM open_executions e
     WHERE e.id = ANY(%(ids)s)
@@ -193,8 +193,8 @@ WHERE e.id = ANY(%(ids)s)
       SELECT FROM free f JOIN free_tasks t ON t.id = f.task_id WHERE f.id = e.id)
 
 -- name: note_progress
--- How far running work has come, under its token; no state changes. Of an execution that started
--- and reported within one batch of the recorder the start may not be recorded yet.
+-- Stores the progress of running work, under its token; no state changes. The start of an execution
+-- that started and reported within one batch of the recorder may not be recorded yet.
 UPDATE open_executions e
 SET sealed_progress = o.sealed
 FROM unnest(%(ids)s::uuid[], %(tokens)s::bigint[], %(sealed)s::bytea[]) AS o (id, token, sealed)
@@ -203,8 +203,8 @@ WHERE e.id = o.id AND e.id = ANY(%(ids)s::uuid[]) AND e.fencing_token = o.token
 RETURNING e.id
 
 -- name: hand_back
--- QUEUED to PENDING under the token, for work that was withdrawn or released before its start:
--- no attempt is used. The event keeps the moment of being queued, which the row loses.
+-- Moves QUEUED to PENDING under the token, for work that was withdrawn or released before its
+-- start: no attempt is used. The event keeps queued_at, which the row loses.
 WITH moved AS (
     UPDATE open_executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL
@@ -219,9 +219,9 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: defer
--- QUEUED to PENDING under the token, parked: its destination has no room. No attempt is used and
--- its due time stays. The event keeps the moment of being queued, which the row loses. A reason
--- that says why it exists stays, too.
+-- Moves QUEUED to PENDING under the token, parked: its destination has no capacity. No attempt is
+-- used and its due time stays. The event keeps queued_at, which the row loses. An existing reason,
+-- for which the execution was made, stays, too.
 WITH moved AS (
     UPDATE open_executions e
     SET status = 'PENDING', lease_expires_at = NULL, queued_at = NULL, parked = true,
@@ -238,7 +238,8 @@ WITH moved AS (
 SELECT id, task_id FROM moved
 
 -- name: cancel
--- PENDING, RETRYING or (voided) QUEUED to CANCELLED, in the history; the last column as of finish.
+-- Moves PENDING, RETRYING or (voided) QUEUED to CANCELLED, in the history; the last column is that
+-- of finish.
 WITH gone AS (
     DELETE FROM open_executions e
     USING unnest(%(ids)s::uuid[], %(tokens)s::bigint[]) AS o (id, token)
@@ -262,9 +263,9 @@ SELECT (e).id, (e).task_id, (e).trigger, (e).revision, now(),
 FROM gone
 
 -- name: request_cancel
--- Marks running executions, with a reason where one is given and nobody asked before; their
--- holder aborts the request and reports CANCELLED. Whoever goes on without a worker of ours hears
--- of it with its next heartbeat, and is ended when the grace is over.
+-- Marks running executions as to be cancelled, with a reason where one is given and no cancel was
+-- requested before; their holder aborts the request and reports CANCELLED. A holder other than our
+-- workers gets the mark with its next heartbeat, and its attempt is ended when the grace is over.
 UPDATE open_executions e
 SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
     lease_expires_at = CASE WHEN e.accepted_at IS NULL THEN e.lease_expires_at
@@ -276,8 +277,8 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'RUNNING'
 RETURNING e.id, e.task_id
 
 -- name: insert_dead_letters
--- One dead letter per execution that failed for good, in the transaction that fails it; the
--- payload is carried over as it is, encrypted, or named by the task's version.
+-- Inserts one dead letter per execution that failed for good, in the transaction that fails it; the
+-- payload is copied as it is, encrypted, or named by the task's version.
 INSERT INTO dead_letters (
     id, tenant_id, task_id, execution_id, error_code, error_message, error_signature,
     attempt_count, revision, sealed_payload, resolved, resolution, note, resolved_by, created_at
@@ -291,9 +292,9 @@ JOIN ended_executions e
 ON CONFLICT (execution_id) DO NOTHING
 
 -- name: lock_tasks
--- Locks tasks in order of id, which closes the deadlock of two sessions that share tasks, and the
--- race with a change of one; answers those that recur. A statement of its own, so that the next one
--- reads cursors and open work as they are once the locks are held.
+-- Locks tasks in order of id, which prevents the deadlock of two sessions that share tasks, and
+-- closes the race with a change of one; returns the recurring ones. A statement of its own, so that
+-- the next one reads cursors and open work as they are once the locks are held.
 WITH locked AS MATERIALIZED (
     SELECT t.id, t.type FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
     ORDER BY t.id FOR NO KEY UPDATE
@@ -329,12 +330,13 @@ FROM ended s
 WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
 
 -- name: settle_recurring_tasks
--- The same of recurring tasks: their last execution stands with their cursor, which is narrow, and
--- a task itself is written only when its failures in a row are others. Cursors are taken by their
--- places, which the lock of the task keeps. Index task_cursors_of_task_idx, read backwards: the newest
--- version has the latest instant, so the scan reads no older version that an open transaction keeps.
--- nullif keeps the planner from joining by an index scan on task_id, which would read every version.
--- Answers the tasks that may have had their last occurrence; they stay locked.
+-- Does the same for recurring tasks: their last execution is stored with their cursor, which is
+-- narrow, and a task itself is written only when its number of failures in a row changes. Cursors
+-- are found by their places, which the lock of the task keeps. Index task_cursors_of_task_idx, read
+-- backwards: the newest version has the latest instant, so the scan reads no older version that an
+-- open transaction keeps. nullif keeps the planner from joining by an index scan on task_id, which
+-- would read every version. Returns the tasks that may have had their last occurrence; they stay
+-- locked.
 WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(
         %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
@@ -368,13 +370,13 @@ WHERE r.may_be_over AND (
     SELECT t.status FROM tasks t WHERE t.id = r.task_id) IN ('SCHEDULED', 'RUNNING')
 
 -- name: lock_one_time_tasks
--- The one-time tasks among these that wait, locked as by lock_tasks.
+-- Locks the one-time tasks among these that wait, as lock_tasks does.
 SELECT t.id FROM tasks t
 WHERE t.id = ANY(%(task_ids)s::uuid[]) AND t.type = 'ONE_TIME' AND t.status = 'SCHEDULED'
 ORDER BY t.id FOR NO KEY UPDATE
 
 -- name: run_one_time_tasks
--- After lock_one_time_tasks: a one-time task whose execution is under way is RUNNING.
+-- After lock_one_time_tasks: sets one-time tasks whose execution is under way to RUNNING.
 UPDATE tasks t SET status = 'RUNNING'
 WHERE t.id = ANY(%(task_ids)s) AND NOT EXISTS (
       SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)

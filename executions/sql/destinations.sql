@@ -1,7 +1,7 @@
 -- name: listed
--- The hosts that a tenant's tasks call, or that have limits, behind one and in their order, with
--- their limits and how many tasks call them. All tasks of the tenant are counted, or those of one
--- host; indexes tasks_by_tenant_idx and destination_is_one_row.
+-- Returns the hosts that a tenant's tasks call, or that have limits, behind one and in their order,
+-- with their limits and the number of tasks that call them. Counts all tasks of the tenant, or the
+-- ones of given hosts; indexes tasks_by_tenant_idx and destination_is_one_row.
 SELECT h.host, max(h.tasks), d.max_in_flight, d.rate_per_second, d.breaker, d.version
 FROM (
     SELECT t.destination AS host, count(*) AS tasks FROM tasks t
@@ -23,8 +23,8 @@ ORDER BY h.host
 LIMIT %(limit)s
 
 -- name: work
--- How much of each host's work is in flight and how much is parked, the latter counted up to a
--- limit. Indexes open_executions_leased_idx and open_executions_parked_idx.
+-- Counts each host's work in flight, and its parked work up to a limit. Indexes
+-- open_executions_leased_idx and open_executions_parked_idx.
 SELECT w.host, coalesce(f.running, 0), p.parked
 FROM unnest(%(hosts)s::text[]) AS w (host)
 LEFT JOIN (

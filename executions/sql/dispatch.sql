@@ -1,10 +1,10 @@
 -- name: waiting
--- When the first work of each priority is due that is due within the window in the held
+-- Returns the first due time of each priority's work that is due within the window in the owned
 -- partitions, for workers of these pools, from the priority's lower bound on; the end of the window
--- and the time now; and whether anything is parked. Asked before a claim, which takes some
--- milliseconds to plan whether it finds anything or not. Indexes open_executions_due_idx and
--- open_executions_parked_idx, by their order: only asked whether there is any, the planner may read
--- the table from its begin.
+-- and the time now; and whether any work is parked. Asked before a claim, which takes some
+-- milliseconds to plan even when it finds no work. Indexes open_executions_due_idx and
+-- open_executions_parked_idx. Keep their ORDER BY: for a bare EXISTS the planner may scan the
+-- table.
 SELECT ARRAY(
     SELECT (
         SELECT e.due_at FROM open_executions e
@@ -22,26 +22,26 @@ SELECT ARRAY(
 ) IS NOT NULL
 
 -- name: limit_time
--- Gives up each following statement of this transaction that takes longer.
+-- Cancels each following statement of this transaction that takes longer.
 SELECT set_config('statement_timeout', %(milliseconds)s::text, true)
 
 -- name: limit_time_no_more
--- Ends that, where the transaction goes on.
+-- Ends that limit, where the transaction continues.
 SET LOCAL statement_timeout TO DEFAULT
 
 -- name: claim_due
 -- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
--- token and a lease. What is due goes by priority, then by due time, but ``oldest`` places go to
--- the oldest, which is of the priority ``eldest``. Then comes what is due soon, in ever longer
--- stretches, so that urgent work of a later moment takes no place of work due before it. Of a
--- destination no more than its room, where one is given or limits say one, parked or not, in the
--- same order and with ``old_rooms`` for its oldest; what is due beyond the room is parked, so that
+-- token and a lease. Due work goes by priority, then by due time, but ``oldest`` places go to the
+-- oldest work, which has the priority ``eldest``. Then comes work that is due soon, in ever longer
+-- stretches, so that urgent work of a later moment takes no place of work due before it. A
+-- destination gets at most its capacity, given in ``rooms`` or by its limits, parked or not, in the
+-- same order and with ``old_rooms`` for its oldest. Due work beyond the capacity is parked, so that
 -- the next claim does not meet it. Skips rows that are being changed in this moment. Indexes
--- open_executions_due_idx and open_executions_parked_idx. A first row without id when nothing
--- moved; the last column counts the parked. Rows are updated by arrays of their ids: of a table
--- that was empty the planner expects a handful of rows, and would compare each of it with each that
--- is chosen. The partitions are asked by their place in an array, which planning does not weigh one
--- by one. VALUES and arrays are visited in their order, and no further than to the limit.
+-- open_executions_due_idx and open_executions_parked_idx. Returns a first row without id when
+-- nothing moved; the last column counts the parked rows. Rows are updated by arrays of their ids:
+-- for a table that was empty the planner expects a handful of rows, and would compare every pair of
+-- rows. The partitions are checked by their place in an array, which costs no planning for each.
+-- VALUES and arrays are visited in their order, and only up to the limit.
 WITH held AS MATERIALIZED (
     SELECT ARRAY(
         SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
@@ -148,10 +148,10 @@ WITH held AS MATERIALIZED (
 )
 SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.attempt,
        m.max_attempts, m.fencing_token, m.lease_expires_at, m.priority, m.sealed_payload,
-       -- The URL apart: what is left is the same for many.
+       -- The URL apart: the rest is the same for many rows.
        r.target - 'url', r.definition -> 'retry_policy', r.sealed,
        m.destination, m.lost_count, m.sealed_progress,
-       -- What templates may name, and only for those who have templates.
+       -- The values that templates may name, only for targets with templates.
        CASE WHEN (r.target ->> 'template')::boolean THEN jsonb_build_object(
            'name', r.definition -> 'name', 'labels', r.definition -> 'labels',
            'last_success_at', (
@@ -163,8 +163,8 @@ SELECT m.id, m.tenant_id, m.task_id, m.revision, m.scheduled_for, m.due_at, m.at
        d.max_in_flight, d.rate_per_second, d.breaker, m.trace_context, r.target ->> 'url', p.parked
 FROM (SELECT count(*) AS parked FROM put_by) AS p
 LEFT JOIN moved m ON true
--- OFFSET: each by the index. Joined, a table that was emptied counts as one row until it is
--- analyzed, and each that moves would be compared with each revision.
+-- OFFSET: each is read by the index. In a plain join, a table that was emptied counts as one row
+-- until it is analyzed, and each moved row would be compared with each revision.
 LEFT JOIN LATERAL (
     SELECT v.definition, v.definition -> 'target' AS target, v.sealed FROM task_revisions v
     WHERE v.task_id = m.task_id AND v.version = m.revision OFFSET 0
@@ -173,7 +173,7 @@ LEFT JOIN destinations d ON d.tenant_id = m.tenant_id AND d.host = m.destination
 ORDER BY m.due_at
 
 -- name: heads
--- Since when the first of each priority is due in the held partitions, of one pool, from its lower
+-- Returns the first due time of each priority in the owned partitions, of one pool, from its lower
 -- bound on. Asked where a band has several priorities due. Index open_executions_due_idx.
 SELECT h.priority, h.due_at FROM unnest(%(priorities)s::smallint[]) AS p CROSS JOIN LATERAL (
     SELECT e.priority, e.due_at FROM open_executions e
@@ -186,8 +186,8 @@ SELECT h.priority, h.due_at FROM unnest(%(priorities)s::smallint[]) AS p CROSS J
 ORDER BY h.priority
 
 -- name: parked_heads
--- The priority of the oldest parked work of each destination, among those of a band. Index
--- open_executions_parked_idx.
+-- Returns the priority of the oldest parked work of each destination, among the priorities of a
+-- band. Index open_executions_parked_idx.
 SELECT DISTINCT ON (r.tenant_id, r.host) r.tenant_id, r.host, h.priority
 FROM unnest(%(tenants)s::uuid[], %(hosts)s::text[]) AS r (tenant_id, host)
 CROSS JOIN unnest(%(priorities)s::smallint[]) AS p
@@ -201,9 +201,9 @@ CROSS JOIN LATERAL (
 ORDER BY r.tenant_id, r.host, h.due_at, h.priority
 
 -- name: next_due
--- The soonest due time of work that waits in the held partitions for workers of these pools, from
--- each priority's lower bound on, and the time now; parked work waits for its destination. Index
--- open_executions_due_idx.
+-- Returns the soonest due time of work that waits in the owned partitions for workers of these
+-- pools, from each priority's lower bound on, and the time now; parked work waits for its
+-- destination. Index open_executions_due_idx.
 SELECT min(soonest), clock_timestamp() FROM (
     SELECT (
         SELECT e.due_at FROM open_executions e
@@ -216,16 +216,17 @@ SELECT min(soonest), clock_timestamp() FROM (
 ) AS per_priority
 
 -- name: in_flight
--- Executions per pool that workers hold or run; what goes on without them takes none of their
--- room. Index open_executions_leased_idx.
+-- Counts executions per pool that workers buffer or run; work that goes on without them takes none
+-- of their capacity. Index open_executions_leased_idx.
 SELECT pool, count(*) FROM open_executions
 WHERE status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
 GROUP BY pool
 
 -- name: leased
--- The same, with the number of destinations that each pool's work calls and the end of the first
--- lease; leases that end before a lower bound are not read. Then each destination that is asked for
--- or has at least ``many``, with its queued work. Index open_executions_leased_idx.
+-- Returns the same, with the number of destinations that each pool's work calls and the end of the
+-- first lease; leases that end before a lower bound are not read. Then returns each destination
+-- that is asked for or has at least ``many``, with its queued work. Index
+-- open_executions_leased_idx.
 WITH grouped AS MATERIALIZED (
     SELECT pool, tenant_id, destination, count(*) AS leased,
            count(*) FILTER (WHERE status = 'QUEUED') AS queued, min(lease_expires_at) AS first
@@ -243,8 +244,8 @@ WHERE destination <> '' AND (leased >= %(many)s OR (tenant_id, destination) IN (
     SELECT * FROM unnest(%(tenants)s::uuid[], %(hosts)s::text[])))
 
 -- name: parked_destinations
--- Destinations that have parked work, behind one, so many: jumps from one to the next. Index
--- open_executions_parked_idx.
+-- Returns up to ``limit`` destinations with parked work, behind one: jumps from one to the next.
+-- Index open_executions_parked_idx.
 WITH RECURSIVE found AS (
     (SELECT e.tenant_id, e.destination FROM open_executions e
      WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
@@ -261,7 +262,7 @@ WITH RECURSIVE found AS (
 SELECT tenant_id, destination FROM found LIMIT %(limit)s
 
 -- name: limits
--- The limits of destinations, of those that have any. Index destination_is_one_row.
+-- Returns the limits of destinations that have any. Index destination_is_one_row.
 SELECT d.tenant_id, d.host, d.max_in_flight, d.rate_per_second, d.breaker FROM destinations d
 JOIN unnest(%(tenants)s::uuid[], %(hosts)s::text[]) AS w (tenant_id, host)
   ON w.tenant_id = d.tenant_id AND w.host = d.host

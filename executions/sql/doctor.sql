@@ -1,16 +1,16 @@
 -- name: settings
--- The server's version and the settings that decide whether a commit survives a crash.
+-- Returns the server's version and the settings that decide whether a commit survives a crash.
 SELECT name, setting FROM pg_settings
 WHERE name IN ('server_version', 'server_version_num', 'fsync', 'synchronous_commit',
                'full_page_writes', 'max_connections', 'superuser_reserved_connections')
 
 -- name: connections
--- Sessions of clients, of all databases of the server: the limit is the server's.
+-- Counts sessions of clients, of all databases of the server: the limit is the server's.
 SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'
 
 -- name: oldest_transaction
--- The longest open transaction of another session, which keeps old row versions alive; age in
--- seconds, with what is needed to find and end it.
+-- Returns the longest open transaction of another session, which keeps old row versions alive: its
+-- age in seconds, and the facts to find and end it.
 SELECT extract(epoch FROM clock_timestamp() - a.xact_start)::float8, a.pid, a.application_name,
        a.state
 FROM pg_stat_activity a
@@ -19,8 +19,8 @@ WHERE a.xact_start IS NOT NULL AND a.backend_type = 'client backend'
 ORDER BY a.xact_start LIMIT 1
 
 -- name: oldest_due
--- The oldest work that is due and has not started, by what it waits for, without what a tenant's
--- own workers are to lease. Indexes open_executions_due_idx and open_executions_leased_idx.
+-- Returns the oldest work that is due and has not started, with its state, without work for a
+-- tenant's own workers. Indexes open_executions_due_idx and open_executions_leased_idx.
 SELECT w.status, w.id, extract(epoch FROM clock_timestamp() - w.due_at)::float8
 FROM (
     (SELECT e.status, e.id, e.due_at
@@ -42,8 +42,8 @@ FROM (
 ORDER BY w.due_at LIMIT 1
 
 -- name: pull_pools
--- Due work that no worker has leased: how much, of how many pools of all tenants, and for how many
--- seconds the oldest waits. Index open_executions_pull_idx.
+-- Counts due work that no worker has leased, and its pools of all tenants, and returns for how many
+-- seconds the oldest has waited. Index open_executions_pull_idx.
 SELECT count(*), count(DISTINCT (e.tenant_id, e.pool)),
        extract(epoch FROM now() - min(e.due_at))::float8
 FROM open_executions e

@@ -1,12 +1,12 @@
 -- name: partition
--- Who owns a partition under which epoch, until when, and when that scheduler was last heard of.
--- Primary keys.
+-- Returns the owner of a partition, its epoch, the end of its lease, and that scheduler's last
+-- heartbeat. Primary keys.
 SELECT l.owner, l.epoch, least(l.expires_at, n.lease_expires_at), n.name, n.heartbeat_at
 FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 WHERE l.partition = %(partition)s
 
 -- name: before_in_line
--- How many wait at the same gate and came before. Index open_executions_gated_idx.
+-- Counts executions that wait at the same gate and came before. Index open_executions_gated_idx.
 SELECT count(*) FROM open_executions e
 WHERE e.task_id = %(task)s
   AND e.series_id IS NOT DISTINCT FROM %(series)s::uuid

@@ -1,8 +1,8 @@
 -- name: hold_leases
--- Gives every partition to the fence for good, under an epoch far above any that was used after
--- the moment that the database was taken back to. No scheduler can take or renew one: nothing is
+-- Gives every partition to the fence for good, under an epoch far above any that was used after the
+-- moment to which the database was restored. No scheduler can take or renew one: no work is
 -- prepared, released, rescued or resumed. The lease ends a million days after the last sign of a
--- scheduler's life, up to which the database knows what happened. A table of 256 rows.
+-- scheduler's life, up to which the database knows the events. A table of 256 rows.
 UPDATE partition_leases l
 SET owner = %(fence)s, epoch = l.epoch + %(epochs)s,
     expires_at = (SELECT coalesce(max(n.heartbeat_at), now()) FROM scheduler_nodes n)
@@ -10,36 +10,36 @@ SET owner = %(fence)s, epoch = l.epoch + %(epochs)s,
 WHERE l.owner IS DISTINCT FROM %(fence)s::uuid
 
 -- name: skip_tokens
--- Moves the sequence of fencing tokens past every value that can have been used after the moment
--- that the database was taken back to. One row.
+-- Moves the sequence of fencing tokens past every value that can have been used after the moment to
+-- which the database was restored. One row.
 SELECT setval('execution_token_seq', s.last_value + %(tokens)s) FROM execution_token_seq s
 
 -- name: holds
--- Whether the fence holds the installation; it holds all partitions or none. Primary key.
+-- Returns whether the fence is up; it owns all partitions or none. Primary key.
 SELECT EXISTS (SELECT 1 FROM partition_leases l WHERE l.partition = 0 AND l.owner = %(fence)s)
 
 -- name: lift
--- Lets schedulers take the partitions, as ones that nobody has looked after for ages: whatever is
--- prepared and overdue goes back to its misfire policy. A table of 256 rows.
+-- Lets schedulers take the partitions, as if they had had no owner for ages: prepared and overdue
+-- work goes back to its misfire policy. A table of 256 rows.
 UPDATE partition_leases l SET owner = NULL, expires_at = '1970-01-01T00:00:00Z'
 WHERE l.owner = %(fence)s
 
 -- name: released
--- Work that was released and whose start is not recorded; not what was leased over the API, which
--- has been started by its lease. Index open_executions_leased_idx.
+-- Returns work that was released and whose start is not recorded, except work leased over the API,
+-- which its lease has started. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token FROM open_executions e
 WHERE e.status = 'QUEUED' AND e.pool NOT LIKE 'pull.%%'
 ORDER BY e.id LIMIT %(limit)s
 
 -- name: last_sign
--- The last sign of a scheduler's life before the fence, as hold_leases noted it, and the clock.
--- Primary key.
+-- Returns the last sign of a scheduler's life before the fence, as hold_leases noted it, and the
+-- clock. Primary key.
 SELECT l.expires_at - interval '1000000 days', clock_timestamp()
 FROM partition_leases l WHERE l.partition = 0
 
 -- name: overdue_tasks
--- By misfire policy: tasks with an instant in the past that nobody has started, and how many such
--- instants are prepared. Indexes task_cursors_due_idx, open_executions_due_idx and
+-- Counts, by misfire policy, tasks with an instant in the past that has not started, and such
+-- instants that are prepared. Indexes task_cursors_due_idx, open_executions_due_idx and
 -- open_executions_gated_idx.
 WITH overdue AS (
     SELECT t.id, t.schedule, 0 AS prepared FROM task_cursors k JOIN tasks t ON t.id = k.task_id
@@ -56,9 +56,9 @@ SELECT coalesce(o.schedule ->> 'misfire_policy', 'coalesce') AS policy,
 FROM overdue o GROUP BY policy ORDER BY policy
 
 -- name: unfinished
--- What was under way: running by our workers, leased or accepted outside, retries that are due,
--- retries that wait, and due work that somebody or a made-up instant asked for. Indexes
--- open_executions_leased_idx and open_executions_due_idx.
+-- Counts work that was under way: running in our workers, leased or accepted outside, retries that
+-- are due, retries that wait, and due work outside the schedule or with a reason, such as a
+-- coalesced run. Indexes open_executions_leased_idx and open_executions_due_idx.
 SELECT count(*) FILTER (WHERE e.status = 'RUNNING' AND NOT outside),
        count(*) FILTER (WHERE e.status IN ('QUEUED', 'RUNNING') AND outside),
        count(*) FILTER (WHERE repeated AND e.due_at < statement_timestamp()),
@@ -74,5 +74,5 @@ CROSS JOIN LATERAL (
 ) AS kind
 
 -- name: bulk_jobs_open
--- Bulk jobs that have not ended: they go on where they were. Index bulk_jobs_due_idx.
+-- Counts bulk jobs that have not ended: they continue where they were. Index bulk_jobs_due_idx.
 SELECT count(*) FROM bulk_jobs WHERE status IN ('PENDING', 'RUNNING')

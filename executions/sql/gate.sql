@@ -1,6 +1,6 @@
 -- name: groups
--- The groups that have gated work in the held partitions, behind a task: when the first and the
--- next of it are due, how much is due, and how many rows that are. So many rows are read: the
+-- Returns the groups with gated work in the owned partitions, behind a task: when the first and the
+-- next of it are due, the number of due rows, and of all rows read. Reads up to ``limit`` rows: the
 -- last task may have more. Index open_executions_gated_idx in its own order.
 SELECT w.task_id, w.series_id, min(w.due_at), min(w.due_at) FILTER (WHERE w.due_at > %(now)s),
        count(*) FILTER (WHERE w.due_at <= %(now)s), count(*)
@@ -14,7 +14,7 @@ GROUP BY w.task_id, w.series_id
 ORDER BY w.task_id, w.series_id
 
 -- name: groups_of_task
--- The same of one task that has many gated rows: jumps from series to series, so that a long
+-- Returns the same for one task with many gated rows: jumps from series to series, so that a long
 -- backlog of one does not hide the others. Index open_executions_gated_idx.
 WITH RECURSIVE series AS (
     (SELECT e.series_id FROM open_executions e
@@ -50,9 +50,10 @@ FROM waiting w
 GROUP BY w.series_id
 
 -- name: standings
--- Policy and limit of each group, whether its task is paused, and what takes its places now: one
--- row per place, or one without. The limit of a policy without one is 1; what a series allows is
--- said by its bulk job. Index open_executions_counted_idx, which only such tasks have entries in.
+-- Returns policy and limit of each group, whether its task is paused, and the executions that take
+-- its places now: one row per place, or one row without a place. A policy without a limit has the
+-- limit 1; the bulk job of a series has its policy and limit. Index open_executions_counted_idx,
+-- which has entries of such tasks only.
 SELECT g.task_id, g.series_id, r.policy,
        coalesce(r.most, CASE WHEN r.policy <> 'allow' THEN 1 END), t.status = 'PAUSED',
        a.id, a.status, a.fencing_token, a.cancel_requested_at IS NOT NULL
@@ -77,11 +78,11 @@ LEFT JOIN LATERAL (
 ORDER BY g.task_id, g.series_id, a.id
 
 -- name: lock_due
--- The first due work of each group, so many, locked against edit, pause and cancel. A group that
--- another scheduler decides on in this moment is left out, whatever it believes to own: the
--- advisory lock ends with the transaction and lets one at a time count and admit. The partition
--- must still be this owner's under this epoch. Rows that somebody changes are skipped, not
--- waited for. Index open_executions_gated_idx.
+-- Locks the first due work of each group, up to ``most`` rows, against edit, pause and cancel.
+-- Leaves out a group on which another scheduler decides in this moment, even one that wrongly
+-- believes that it owns the partition: the advisory lock ends with the transaction and allows one
+-- scheduler at a time to count and admit. The partition must still be this owner's under this
+-- epoch. Skips rows that another session changes, without waiting. Index open_executions_gated_idx.
 WITH taken AS MATERIALIZED (
     SELECT g.task_id, g.series_id, g.most
     FROM unnest(%(tasks)s::uuid[], %(series)s::uuid[], %(most)s::integer[])
@@ -119,16 +120,16 @@ FROM (SELECT * FROM of_schedules UNION ALL SELECT * FROM of_series) AS d
 ORDER BY task_id, series_id, due_at, id
 
 -- name: lock_places
--- What is to give its place up, locked as it stands now; what somebody else changes in this
--- moment is left for the next look.
+-- Locks executions that are to free their places, in their present state; leaves rows that another
+-- session changes in this moment to the next look.
 SELECT e.id, e.status, e.fencing_token FROM open_executions e
 WHERE e.id = ANY(%(ids)s)
 ORDER BY e.id FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: admit
--- Lets locked work go: it takes a place from here on. What had to wait for its turn is due now,
--- since it could not start before; its nominal time stays. Work of a task that is paused in
--- this moment stays held.
+-- Admits locked work: it takes a place from here on. Work that had to wait for its turn is due now,
+-- because it could not start before; its nominal time stays. Work of a task that is paused in this
+-- moment stays on hold.
 UPDATE open_executions e
 SET gated = false, counted = true, held = t.status = 'PAUSED',
     due_at = CASE WHEN o.waited THEN greatest(e.due_at, clock_timestamp()) ELSE e.due_at END
@@ -137,8 +138,8 @@ WHERE e.id = o.id AND e.status = 'PENDING' AND e.gated
   AND t.id = e.task_id
 
 -- name: skip
--- Gated PENDING to SKIPPED, in the history: its instant came while there was no place for it.
--- The last column as of complete/finish.
+-- Moves gated PENDING to SKIPPED, in the history: its instant came while there was no place for it.
+-- The last column is that of complete/finish.
 WITH gone AS (
     DELETE FROM open_executions e
     WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.gated
@@ -156,8 +157,8 @@ WITH gone AS (
 SELECT (e).id, (e).task_id, (e).id IN (SELECT id FROM kept) FROM gone
 
 -- name: end_tasks
--- Ends tasks whose last instant was skipped, or has ended: nothing of their schedule is left to
--- run. What a replay, of a version from 2^30 on, does in another place is not theirs. After
+-- Ends tasks whose last instant was skipped, or has ended: their schedule has nothing left to run.
+-- A replay into another place, of a version from 2^30 on, does not count. After
 -- complete/lock_tasks, by primary key.
 UPDATE tasks t SET status = 'COMPLETED'
 WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
@@ -169,8 +170,9 @@ WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
         AND e.revision < 1073741824)
 
 -- name: somebody_waits
--- Whether gated work of these tasks waits for a place, or will in a moment: a scheduler that
--- looks while their places are being freed may not see that yet. Index open_executions_gated_idx.
+-- Returns whether gated work of these tasks waits for a place, or will in a moment: a scheduler
+-- that looks while their places are being freed may not see that yet. Index
+-- open_executions_gated_idx.
 SELECT EXISTS (
     SELECT 1 FROM open_executions e
     WHERE e.status = 'PENDING' AND e.gated

@@ -1,6 +1,6 @@
 -- name: insert_executions
--- Finished executions of a time that nobody scheduled, for demonstrations: marked by trigger and
--- reason, and without events, so that nothing alerts on them. An id that is there stays.
+-- Inserts finished executions of a past time, for demonstrations: marked by trigger and reason, and
+-- without events, so that they cause no alerts. Keeps an existing id.
 INSERT INTO ended_executions (
     id, tenant_id, task_id, partition, priority, pool, revision, status, reason, trigger,
     scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
@@ -22,7 +22,7 @@ JOIN tasks t ON t.id = s.task_id AND t.tenant_id = %(tenant)s
 ON CONFLICT (id) DO NOTHING
 
 -- name: insert_attempts
--- The attempts of such executions; none was handed out, so their fencing token is 0.
+-- Inserts the attempts of such executions; none was handed out, so their fencing token is 0.
 INSERT INTO attempts (
     id, execution_id, tenant_id, number, fencing_token, worker, due_at, started_at, finished_at,
     outcome, error_code, error_message, response_status, timings, sealed_response
@@ -41,7 +41,7 @@ FROM unnest(
 ON CONFLICT (execution_id, id) DO NOTHING
 
 -- name: insert_letters
--- One dead letter for each of them that failed, of the time when it did.
+-- Inserts one dead letter for each of them that failed, with the time of the failure.
 INSERT INTO dead_letters (
     id, tenant_id, task_id, execution_id, error_code, error_message, error_signature,
     attempt_count, revision, resolved, resolution, note, resolved_by, created_at

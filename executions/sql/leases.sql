@@ -1,8 +1,8 @@
 -- name: beat_node
 -- Records this scheduler's heartbeat by the database's clock, and renews its lease, which covers
--- all partitions that it owns; answers whether the lease is valid. An expired lease is not renewed:
--- other schedulers may have acquired what it covered. (One row, not one for each partition: beside
--- a transaction that stays open, a row written every two seconds has many versions to step over.)
+-- all partitions that it owns; returns whether the lease is valid. An expired lease is not renewed:
+-- other schedulers may have acquired its partitions. (One row, not one for each partition: beside a
+-- transaction that stays open, a row written every two seconds has many versions to step over.)
 INSERT INTO scheduler_nodes (id, name, pid, started_at, heartbeat_at, reaches_redis, lease_expires_at)
 VALUES (%(node)s, %(name)s, %(pid)s, now(), now(), %(reaches_redis)s, now())
 ON CONFLICT (id) DO UPDATE
@@ -13,8 +13,8 @@ SET heartbeat_at = now(), reaches_redis = excluded.reaches_redis,
 RETURNING lease_expires_at > now()
 
 -- name: live_nodes
--- Schedulers whose heartbeat is fresher than a lease; the share of each is computed from them.
--- Those that do not reach Redis count only where none does.
+-- Returns schedulers whose heartbeat is fresher than a lease; the share of each is computed from
+-- them. Schedulers that do not reach Redis count only where none does.
 WITH live AS (
     SELECT id, reaches_redis FROM scheduler_nodes
     WHERE heartbeat_at > now() - %(ttl)s * interval '1 second'
@@ -24,25 +24,26 @@ WHERE reaches_redis OR NOT EXISTS (SELECT 1 FROM live WHERE reaches_redis)
 ORDER BY id
 
 -- name: drop_dead_nodes
--- Forgets schedulers that were silent for an hour and own no partition any more: until another
--- scheduler acquires a partition, the end of their lease tells when its outage began.
+-- Removes schedulers that were silent for an hour and own no partition any more: until another
+-- scheduler acquires a partition, the end of their lease shows when its outage began.
 DELETE FROM scheduler_nodes n
 WHERE n.heartbeat_at < now() - interval '1 hour'
   AND NOT EXISTS (SELECT FROM partition_leases l WHERE l.owner = n.id)
 
 -- name: drop_node
--- Forgets this scheduler at a warm stop, when it has given up everything, so that the others take
--- their new share at once.
+-- Removes this scheduler at a warm stop, when it has released all partitions, so that the others
+-- take their new share at once.
 DELETE FROM scheduler_nodes WHERE id = %(node)s
 
 -- name: owned
--- The partitions that this node owns, including those acquired by a call whose answer was lost.
+-- Returns the partitions that this node owns, including ones acquired by a call whose answer was
+-- lost.
 SELECT l.partition, l.epoch FROM partition_leases l
 WHERE l.owner = %(node)s AND coalesce(l.expires_at > now(), true)
 
 -- name: release
--- Gives partitions up under the epoch held; whoever should own them may take them at once. The
--- end of the lease says from when on nobody owned them.
+-- Releases partitions under their epoch; the schedulers that should own them may take them at once.
+-- The end of the lease is when they lost their owner.
 UPDATE partition_leases l
 SET owner = NULL, expires_at = now()
 WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
@@ -52,27 +53,29 @@ WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 UPDATE partition_leases l SET owner = NULL, expires_at = now() WHERE l.owner = %(node)s
 
 -- name: hand_over
--- Lets partitions expire at once under the epoch held, with the owner's name: whoever takes them
--- sees that work in them may be with nobody.
+-- Lets partitions expire at once under their epoch, and keeps the owner's name: the next owner sees
+-- that claimed work in them may not have been sent.
 UPDATE partition_leases l
 SET expires_at = now()
 WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]
 
 -- name: acquire
--- Takes unowned or expired partitions, also those of its own that it does not know of, and raises
--- their epoch, which fences the former owner; answers also whether they were another's until
--- their lease ran out. A partition is another's as long as that scheduler's lease stands, unless it
--- was handed over. Begins this scheduler's lease where that had ended. Notes the time in which they
--- had no scheduler, where that was an outage: a former owner that did not release may have died
--- right after it renewed. Skips rows that another scheduler is taking in this very moment.
+-- Takes unowned or expired partitions, also its own ones that it does not know of, and raises their
+-- epoch, which fences the former owner; returns also whether another scheduler owned them until its
+-- lease ran out. A partition is another scheduler's as long as that scheduler's lease lasts, unless
+-- it was handed over. Begins this scheduler's lease where that had ended. Notes the time in which
+-- the partitions had no scheduler, where that was an outage: a former owner that did not release
+-- may have died right after it renewed. Skips rows that another scheduler is taking in this very
+-- moment.
 WITH free AS (
     SELECT l.partition, l.owner, CASE WHEN l.owner IS NULL THEN l.expires_at
         ELSE coalesce(least(l.expires_at, (
             SELECT n.lease_expires_at FROM scheduler_nodes n WHERE n.id = l.owner
         )), '1970-01-01T00:00:00Z') END AS ended_at
     FROM partition_leases l
-    -- A row that another session has taken since this statement began is that one's, whose lease
-    -- this one may not see yet: the locked row is the newest, this one the first seen.
+    -- A row that another session has taken since this statement began belongs to that session,
+    -- whose lease may not be visible yet: the locked row is the newest version, ``seen`` the first
+    -- one.
     JOIN partition_leases seen ON seen.partition = l.partition AND seen.epoch = l.epoch
     WHERE l.partition = ANY(%(partitions)s)
       AND (l.owner IS NULL OR l.owner = %(node)s OR coalesce(least(l.expires_at, (
@@ -99,8 +102,9 @@ WITH free AS (
 SELECT partition, epoch, at, inherited FROM taken
 
 -- name: unowned
--- Of partitions the last stretch without a scheduler, and since when their prepared work has not
--- been judged: also what a scheduler found that did not get so far. Index unowned_stretches_idx.
+-- Returns the last stretch of partitions without a scheduler, and since when their prepared work
+-- has not been judged: also in stretches that an earlier scheduler left unjudged. Index
+-- unowned_stretches_idx.
 SELECT DISTINCT ON (u.partition) u.partition, u.since, u.until,
        (SELECT min(n.since) FROM unowned_stretches n
         WHERE n.partition = u.partition AND NOT n.judged)
@@ -116,21 +120,21 @@ FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS j (partitio
 WHERE u.partition = j.partition AND NOT u.judged AND u.until <= j.until
 
 -- name: next_expiry
--- Seconds until the first lease of another owner runs out, so that a dead scheduler's partitions
--- move at that moment and not at the next heartbeat.
+-- Returns the seconds until the first lease of another owner runs out, so that a dead scheduler's
+-- partitions move at that moment and not at the next heartbeat.
 SELECT extract(epoch FROM min(coalesce(least(l.expires_at, n.lease_expires_at), now()))
                - clock_timestamp())::float8
 FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 WHERE l.partition = ANY(%(partitions)s) AND l.owner <> %(node)s
 
 -- name: has_live_scheduler
--- Whether any partition is owned by a scheduler that still renews.
+-- Counts the partitions that a scheduler with a valid lease owns, and all partitions.
 SELECT count(*) FILTER (
     WHERE l.owner IS NOT NULL AND least(l.expires_at, n.lease_expires_at) > now()), count(*)
 FROM partition_leases l LEFT JOIN scheduler_nodes n ON n.id = l.owner
 
 -- name: database_time
--- The clock that decides.
+-- Returns the clock that decides.
 SELECT clock_timestamp()
 
 -- name: listen
@@ -138,5 +142,5 @@ SELECT clock_timestamp()
 LISTEN punctual_wake
 
 -- name: wake
--- Wakes the schedulers, which may wait so many seconds for more; coalesced by the sender.
+-- Wakes the schedulers, which may wait ``within`` seconds for more; the sender coalesces wake-ups.
 SELECT pg_notify('punctual_wake', %(within)s::text)

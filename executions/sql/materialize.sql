@@ -1,10 +1,11 @@
 -- name: lock_due_tasks
--- Tasks of the held partitions whose next instant falls within the horizon, soonest first; of each
--- partition its first few from a lower bound on, so that a pass does not read all that is due, nor
--- what was. Task and cursor are locked, which closes the race with an edit, pause or delete; another
--- session's lock is skipped, not waited for. Index task_cursors_due_idx. A lease that has run out
--- gives nothing: a planner must own when its transaction begins. (Nothing here is joined that
--- statistics may take for one row, or each would be compared with each: a task is fetched by its id.)
+-- Locks tasks of the owned partitions whose next instant falls within the horizon, soonest first;
+-- of each partition its first few from a lower bound on, so that a pass reads neither all due tasks
+-- nor past ones. Task and cursor are locked, which closes the race with an edit, pause or delete;
+-- another session's lock is skipped, not waited for. Index task_cursors_due_idx. An expired lease
+-- gives no tasks: a planner must own a partition when its transaction begins. (No table is joined
+-- that statistics may take for one row, or every pair would be compared: a task is fetched by its
+-- id.)
 SELECT d.*
 FROM (
     SELECT l.partition FROM partition_leases l
@@ -31,10 +32,10 @@ ORDER BY d.next_run_at
 LIMIT %(limit)s
 
 -- name: take_plain
--- Prepares tasks whose only instant is plain, in one statement: nothing is to be decided, and the
--- id of the execution was made with the task. Of each partition its first few, locked with their
--- tasks as by lock_due_tasks; the cursor goes, the open row comes. Answers how many, of how many
--- partitions there may be more, and when the first comes due. Index task_cursors_plain_idx.
+-- Prepares tasks whose only instant is plain, in one statement: no decision is needed, and the id
+-- of the execution was made with the task. Takes the first few of each partition, locked with their
+-- tasks as by lock_due_tasks; deletes the cursor and inserts the open row. Returns how many, of how
+-- many partitions there may be more, and when the first comes due. Index task_cursors_plain_idx.
 WITH due AS MATERIALIZED (
     SELECT d.* FROM (
         SELECT l.partition FROM partition_leases l
@@ -80,20 +81,20 @@ SELECT coalesce(sum(p.count), 0)::bigint, count(*) FILTER (WHERE p.count >= %(ea
 FROM (SELECT count(*) AS count, min(next_run_at) AS first FROM due GROUP BY partition) AS p
 
 -- name: plan_plain
--- Lets plain instants up to a moment be planned as all others are: something decides about them
--- after all. Index task_cursors_plain_idx.
+-- Leaves plain instants before a moment to planning as all others: they need a decision after all.
+-- Index task_cursors_plain_idx.
 UPDATE task_cursors k SET execution_id = NULL
 FROM unnest(%(partitions)s::smallint[], %(until)s::timestamptz[]) AS p (partition, until)
 WHERE k.partition = p.partition AND NOT k.held AND k.execution_id IS NOT NULL
   AND k.next_run_at < p.until
 
 -- name: insert_open
--- One PENDING row per instant, at most once whatever the number of schedulers: the id is derived
--- and unique, and the partition must still be this owner's under this epoch. The same test as where
--- cursors move, and once it fails it fails for good: no cursor passes a row that was refused.
--- What the policy or the limit of its task may hold back is written for the gate to decide on.
--- Skips a row that this statement sees, instead of meeting its key: a session that ends or takes
--- back that row waits for the task, which this one has locked, and the insert would wait for it.
+-- Inserts one PENDING row per instant, at most once for any number of schedulers: the id is derived
+-- and unique, and the partition must still be this owner's under this epoch. Cursors move under the
+-- same test, and once it fails it fails for good: no cursor passes a row that was refused. A row
+-- that the policy or the limit of its task may delay is written gated. Skips a row that this
+-- statement sees, instead of meeting its key: a session that ends or takes back that row waits for
+-- the task, which this one has locked, and the insert would wait for that session.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
@@ -105,7 +106,7 @@ WITH planned AS (
     SELECT p.*, t.*
     FROM planned p CROSS JOIN LATERAL (
         SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
-               -- Of a task that recurs each execution is a trace of its own.
+               -- Each execution of a recurring task is a trace of its own.
                CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
                t.priority, t.max_attempts, t.timeout_seconds, t.limited
         FROM tasks t
@@ -135,8 +136,8 @@ WITH planned AS (
 SELECT count(*) FROM made
 
 -- name: insert_skipped
--- Instants that do not run, straight into the history, under the same guards. One that is there,
--- open or ended, stays as it is.
+-- Inserts instants that do not run, straight into the history, under the same guards. An existing
+-- row, open or ended, stays as it is.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
@@ -149,7 +150,7 @@ WITH planned AS (
     SELECT p.*, t.*
     FROM planned p CROSS JOIN LATERAL (
         SELECT t.tenant_id, t.partition, t.version, t.pool, t.destination,
-               -- Of a task that recurs each execution is a trace of its own.
+               -- Each execution of a recurring task is a trace of its own.
                CASE WHEN t.type = 'ONE_TIME' THEN t.trace_context END AS trace_context,
                t.priority, t.max_attempts, t.timeout_seconds
         FROM tasks t
@@ -179,17 +180,17 @@ WITH planned AS (
 SELECT count(*) FROM made
 
 -- name: already_ended
--- Those of the ids that the history has. Asked after insert_open, with a snapshot of its own: an
+-- Returns the ids that the history has. Asked after insert_open, with a snapshot of its own: an
 -- insert that met the end of the same instant finds its row gone, and this sees where it went.
 SELECT d.id FROM ended_executions d
 WHERE d.id = ANY(%(ids)s::uuid[]) AND d.id >= %(low)s AND d.id <= %(high)s
 
 -- name: advance_tasks
--- Moves the cursor of each task that lock_due_tasks has locked past what was written, only where
--- nobody moved it since and the partition is still ours. A task with nothing ahead and nothing unfinished is at its end,
--- whatever a replay, of a version from 2^30 on, still does in another place. ``open`` says of a
--- task that unfinished work has just been written. What is being replayed or coalesced goes on at
--- the next look from replayed_until.
+-- Moves the cursor of each task that lock_due_tasks has locked past the written rows, only where no
+-- other session has moved it since and the partition is still ours. A task without an instant ahead
+-- and without unfinished work has ended, even while a replay into another place, of a version from
+-- 2^30 on, is under way. ``open`` marks tasks whose unfinished work has just been written. A replay
+-- or a coalesced run continues at the next look from replayed_until.
 WITH moved AS (
     UPDATE task_cursors k
     SET next_run_at = p.next_run_at, occurrence_count = k.occurrence_count + p.occurrences,
@@ -198,11 +199,11 @@ WITH moved AS (
         %(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(next_run_at)s::timestamptz[],
         %(occurrences)s::bigint[], %(replayed_until)s::timestamptz[], %(open)s::boolean[]
     ) AS p (task_id, cursor, next_run_at, occurrences, replayed_until, open)
-    -- By their places, which cannot change while they are locked: an index leads past each version
-    -- that there was, and joined alone, cursors would be read from end to end.
+    -- By their places, which cannot change while they are locked: an index leads past every old
+    -- version, and a plain join would read all cursors.
     WHERE k.task_id = p.task_id AND k.ctid = ANY(%(places)s::text[]::tid[])
-      -- In one expression: through the index of what is due every task that waits in these
-      -- partitions would be read.
+      -- In one expression: the index of due tasks would read every task that waits in these
+      -- partitions.
       AND CASE WHEN k.next_run_at = p.cursor AND NOT k.held AND k.partition = ANY(ARRAY(
           SELECT l.partition FROM partition_leases l
           WHERE l.owner = %(node)s AND l.epoch = (%(epochs)s::bigint[])[l.partition + 1]))
@@ -216,8 +217,8 @@ WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM moved m WHERE m.may_be_over)) AND N
       AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
 
 -- name: take_cursors
--- The same for one-time tasks, whose cursor goes with its only instant. Where that was skipped, the
--- task is at its end.
+-- Does the same for one-time tasks, whose cursor is deleted with its only instant. A task whose
+-- instant was skipped has ended.
 WITH taken AS (
     DELETE FROM task_cursors k
     USING unnest(%(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(open)s::boolean[])
@@ -236,8 +237,8 @@ WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM taken m WHERE m.may_be_over)) AND N
       AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
 
 -- name: next_due_task
--- The soonest instant that the held partitions wait for from a lower bound on, or the time given
--- where none is before that: the scheduler sleeps no longer, so what is due later is not read.
+-- Returns the soonest instant that the owned partitions wait for from a lower bound on, or the time
+-- given where none is before that: the scheduler sleeps no longer, so later instants are not read.
 -- Indexes task_cursors_due_idx and task_cursors_plain_idx.
 SELECT coalesce(min(soonest), %(until)s) FROM (
     SELECT least((
@@ -255,13 +256,13 @@ SELECT coalesce(min(soonest), %(until)s) FROM (
 ) AS per_partition
 
 -- name: tasks_to_resume
--- Paused tasks whose pause ends by itself. Index tasks_resume_due_idx.
+-- Returns paused tasks whose pause ends by itself. Index tasks_resume_due_idx.
 SELECT id, tenant_id FROM tasks
 WHERE status = 'PAUSED' AND paused_until <= now() AND partition = ANY(%(partitions)s)
 ORDER BY paused_until LIMIT %(limit)s
 
 -- name: fail_unreadable_tasks
--- Stops a task whose stored schedule cannot be read, so that it does not hold up its partition.
+-- Pauses a task whose stored schedule cannot be read, so that it does not block its partition.
 WITH paused AS (
     UPDATE tasks SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
            pause_note = %(note)s
@@ -271,15 +272,15 @@ WITH paused AS (
 UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
 
 -- name: unprepare_neglected
--- Tasks whose prepared instants came due in a time without a scheduler: those with an instant that
--- is missed, older than their grace, or one of several, which are not to start all at once. What
--- they have prepared from there on leaves the ledger, and their cursors go back before it: the
--- misfire policy decides again; what it decided since the outage goes too, where a worker's part
--- comes back only now. An instant that is less late and alone stays, and runs late. Rows
--- of both tables are locked without waiting, so that an edit or pause in this moment keeps its
--- rows and nobody deadlocks. What waits for the gate is treated alike. Rows that stay behind, since
--- they were started, are planned once more and met by their ids, so they leave the count, too.
--- Indexes open_executions_due_idx, open_executions_gated_idx and those of tasks in both parts.
+-- Unprepares tasks whose prepared instants came due in a time without a scheduler: tasks with an
+-- instant that is missed, older than their grace, or one of several, which must not start all at
+-- once. Their prepared rows from there on leave the ledger, and their cursors go back before them:
+-- the misfire policy decides again. Its decisions since the outage leave too, where a worker's part
+-- is returned only now. A single instant that is less late stays, and runs late. Rows of both
+-- tables are locked without waiting, so that an edit or pause in this moment keeps its rows and no
+-- session deadlocks. Gated work is treated alike. Rows that stay, because they were started, are
+-- planned once more and met by their ids, so they leave the count, too. Indexes
+-- open_executions_due_idx, open_executions_gated_idx and those of tasks in both parts.
 WITH late AS (
     SELECT e.task_id, e.due_at, e.scheduled_for, n.until
     FROM open_executions e
@@ -347,7 +348,7 @@ WITH late AS (
     WHERE k.task_id = b.task_id
     RETURNING k.task_id
 ), come_back AS (
-    -- One-time tasks had theirs taken.
+    -- The cursors of one-time tasks were deleted.
     INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
     SELECT j.id, j.tenant_id, j.partition, b.first, 0, false
     FROM taken_back b JOIN judged j ON j.id = b.task_id
@@ -360,7 +361,7 @@ SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared),
        (SELECT min(first) FROM taken_back)
 
 -- name: oldest_neglected
--- The oldest id among the prepared instants that unprepare_neglected may judge. Indexes
+-- Returns the oldest id among the prepared instants that unprepare_neglected may judge. Indexes
 -- open_executions_due_idx and open_executions_gated_idx.
 SELECT least((
     SELECT (array_agg(e.id ORDER BY e.id))[1] FROM open_executions e
@@ -376,11 +377,11 @@ SELECT least((
 ))
 
 -- name: oldest_open
--- The oldest id that is unfinished: no day at or above it leaves. Primary key.
+-- Returns the oldest unfinished id: no day at or above it leaves. Primary key.
 SELECT e.id FROM open_executions e ORDER BY e.id LIMIT 1
 
 -- name: oldest_of_last_hour
--- The oldest id of what ended within the last hour, long after its time. Index
+-- Returns the oldest id of executions that ended within the last hour, long after their time. Index
 -- executions_late_ends_idx; apart from the order, which would lead through the key of each day.
 WITH late AS MATERIALIZED (
     SELECT e.id FROM ended_executions e

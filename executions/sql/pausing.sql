@@ -1,6 +1,6 @@
 -- name: lock_work
--- All unfinished work of many tasks, locked against dispatch and the recorder until the pause
--- commits, in order of ids; answers what is released and has to be voided. Index
+-- Locks all unfinished work of many tasks against dispatch and the recorder until the pause
+-- commits, in order of ids; returns the released part, which has to be voided. Index
 -- open_executions_of_task_idx.
 WITH locked AS (
     SELECT e.id, e.status, e.fencing_token FROM open_executions e
@@ -10,16 +10,16 @@ WITH locked AS (
 SELECT id, fencing_token FROM locked WHERE status = 'QUEUED'
 
 -- name: lock_pausable
--- Those of many tasks that a pause holds, locked after their work and in order of ids, as the
--- recorder does: what somebody paused, ended or deleted meanwhile is left out. By primary key.
+-- Locks the tasks that a pause can hold, after their work and in order of ids, as the recorder
+-- does; leaves out tasks that were paused, ended or deleted meanwhile. By primary key.
 SELECT t.id FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND t.status IN ('SCHEDULED', 'RUNNING') AND t.deleted_at IS NULL
 ORDER BY t.id FOR NO KEY UPDATE
 
 -- name: unplan
--- Expectations of the schedule that lie ahead leave the ledger, and each cursor goes back before
--- them: the scheduler meets those instants again and what it counts again is taken back. The
--- rows are locked. Index open_executions_of_task_idx; no such row has an id below that of now.
+-- Removes expectations of the schedule that lie ahead, and sets each cursor back before them: the
+-- scheduler meets and counts those instants again, so their count is taken back. The rows are
+-- locked. Index open_executions_of_task_idx; no such row has an id below that of now.
 WITH first AS (
     SELECT e.task_id, min(e.scheduled_for) AS scheduled_for FROM open_executions e
     WHERE e.task_id = ANY(%(tasks)s) AND e.id >= %(ahead)s AND e.status = 'PENDING'
@@ -46,15 +46,15 @@ WITH first AS (
     WHERE k.task_id = c.task_id
     RETURNING k.task_id
 )
--- One-time tasks had theirs taken.
+-- The cursors of one-time tasks were deleted.
 INSERT INTO task_cursors (task_id, tenant_id, partition, next_run_at, occurrence_count, held)
 SELECT t.id, t.tenant_id, t.partition, c.scheduled_for, 0, true
 FROM counted c JOIN tasks t ON t.id = c.task_id
 WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
 
 -- name: pause_tasks
--- Locked tasks go under a standing pause, or into one of their own where none is given; one that
--- is paused keeps the time since when. By primary key.
+-- Puts locked tasks under a standing pause, or pauses each by itself where none is given; a task
+-- that is paused keeps its paused_at. By primary key.
 WITH held AS (
     UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)
 )
@@ -65,27 +65,27 @@ SET status = 'PAUSED',
 WHERE t.id = ANY(%(tasks)s)
 
 -- name: held_tasks
--- Tasks that a pause holds, so many. Index tasks_of_pause_idx.
+-- Returns up to ``limit`` tasks that a pause holds. Index tasks_of_pause_idx.
 SELECT t.id FROM tasks t
 WHERE t.pause_id = %(pause)s AND t.status = 'PAUSED'
 ORDER BY t.id LIMIT %(limit)s
 
 -- name: lock_held
--- Those of many tasks that the pause still holds, locked after their work and in order of ids,
--- as the recorder does. By primary key.
+-- Locks the tasks that the pause still holds, after their work and in order of ids, as the recorder
+-- does. By primary key.
 SELECT t.id FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND t.pause_id = %(pause)s AND t.status = 'PAUSED'
 ORDER BY t.id FOR NO KEY UPDATE
 
 -- name: hand_over
--- Locked tasks go from an ended pause under another that is open. By primary key.
+-- Moves locked tasks from an ended pause to another one that is open. By primary key.
 UPDATE tasks t
 SET pause_note = %(note)s, on_resume = %(on_resume)s, pause_id = %(pause)s, updated_at = %(now)s
 WHERE t.id = ANY(%(tasks)s)
 
 -- name: resume_tasks
--- Locked tasks are let go by the pause that has ended; what fell into it, from the cursor to
--- now, is decided by on_resume, which stays. By primary key.
+-- Resumes locked tasks of a pause that has ended; on_resume, which stays, decides about the
+-- instants that fell into it, from the cursor to now. By primary key.
 WITH let_go AS (
     UPDATE task_cursors k SET held = false, execution_id = NULL
     WHERE k.task_id = ANY(%(tasks)s)
@@ -96,18 +96,18 @@ SET status = 'SCHEDULED', resumed_at = %(now)s, paused_at = NULL, paused_until =
 WHERE t.id = ANY(%(tasks)s)
 
 -- name: forget_failures
--- Failures of locked tasks count anew from here on, as people resume them. By primary key.
+-- Starts the failure count of locked tasks anew, as people resume them. By primary key.
 UPDATE tasks t SET failure_streak = 0
 WHERE t.id = ANY(%(tasks)s) AND t.failure_streak <> 0
 
 -- name: to_end
--- Open pauses whose time is over. Index pauses_to_end_idx.
+-- Returns open pauses whose time is over. Index pauses_to_end_idx.
 SELECT p.id, p.tenant_id FROM pauses p
 WHERE p.ended_at IS NULL AND p.until <= clock_timestamp()
 ORDER BY p.until LIMIT %(limit)s
 
 -- name: to_let_go
--- Pauses ended not long ago that still hold tasks: their end was only begun, or a task went
+-- Returns recently ended pauses that still hold tasks: their end was only begun, or a task went
 -- under one in the moment of its end. Pauses are few; index tasks_of_pause_idx.
 SELECT p.id, p.tenant_id FROM pauses p
 WHERE p.ended_at > now() - interval '1 day'
@@ -115,7 +115,7 @@ WHERE p.ended_at > now() - interval '1 day'
 ORDER BY p.ended_at LIMIT %(limit)s
 
 -- name: tasks_failing
--- Tasks that have failed so often in a row that they pause themselves. Index tasks_failing_idx.
+-- Returns tasks that have failed as often in a row as their limit allows. Index tasks_failing_idx.
 SELECT t.id, t.tenant_id FROM tasks t
 WHERE t.partition = ANY(%(partitions)s) AND t.status = 'SCHEDULED'
   AND t.pause_after_failures IS NOT NULL AND t.failure_streak >= t.pause_after_failures
@@ -123,8 +123,8 @@ WHERE t.partition = ANY(%(partitions)s) AND t.status = 'SCHEDULED'
 ORDER BY t.id LIMIT %(limit)s
 
 -- name: out_of_step
--- Tenants that are suspended without holding their work, or hold it without being suspended, as a
--- version leaves them that did not know of that. Tenants and open pauses are few.
+-- Returns tenants that are suspended without a hold on their work, or have one without being
+-- suspended, as a version leaves them that did not know of that. Tenants and open pauses are few.
 SELECT t.id FROM tenants t
 WHERE (t.suspended_at IS NOT NULL) <> EXISTS (
     SELECT FROM pauses p
@@ -132,38 +132,40 @@ WHERE (t.suspended_at IS NOT NULL) <> EXISTS (
 LIMIT %(limit)s
 
 -- name: lock_tenant
--- A tenant, unless somebody suspends or resumes it in this moment; and whether it is suspended.
+-- Locks a tenant, unless another session suspends or resumes it in this moment; returns whether it
+-- is suspended.
 SELECT t.suspended_at IS NOT NULL FROM tenants t
 WHERE t.id = %(tenant)s FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: lock_tenant_work
--- All unfinished work of a tenant, locked in order of ids before any of its tasks, as the recorder
--- does: its later parts would else be waited for with the earlier ones locked. Index
+-- Locks all unfinished work of a tenant in order of ids before any of its tasks, as the recorder
+-- does: otherwise it would wait for later rows with earlier ones locked. Index
 -- open_executions_of_tenant_idx.
 SELECT e.id FROM open_executions e
 WHERE e.tenant_id = %(tenant)s
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: other_work
--- Of locked work of a tenant, what no pause of a task holds: asked for by hand while its task was
--- paused or after it had ended, and what a backfill makes of a task that has ended. Answers the
--- token of what is released, which has to be voided.
+-- Returns locked work of a tenant that no pause of a task holds: runs requested while their task
+-- was paused or after it had ended, and a backfill's executions of a task that has ended. Also
+-- returns the token of released work, which has to be voided.
 SELECT e.id, CASE WHEN e.status = 'QUEUED' THEN e.fencing_token END
 FROM open_executions e JOIN tasks t ON t.id = e.task_id
 WHERE e.id = ANY(%(ids)s)
   AND (NOT e.held OR (e.gated AND t.status <> 'PAUSED'))
 
 -- name: hold_other_work
--- Holds locked work for the suspension of its tenant and marks it by the reason, so that the end
--- of the suspension, and of no pause, lets it go. A backfill's is taken from the gate, which asks
--- only whether its task is paused. What runs keeps its mark for the retry that it may come to.
+-- Puts locked work on hold for the suspension of its tenant and marks it by the reason, so that
+-- only the end of the suspension frees it, and no end of a pause. A backfill's work is taken from
+-- the gate, which checks only whether its task is paused. Running work keeps its mark for a retry
+-- that may follow.
 UPDATE open_executions e
 SET held = true, gated = false, parked = false, reason = 'tenant_suspended'
 WHERE e.id = ANY(%(ids)s)
 
 -- name: release_suspended_work
--- Lets locked work go that the suspension of its tenant held by itself; what a backfill had not
--- begun waits for the gate again.
+-- Frees locked work that only the suspension of its tenant held; work that a backfill had not begun
+-- waits for the gate again.
 UPDATE open_executions e
 SET reason = '',
     gated = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted,

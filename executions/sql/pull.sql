@@ -1,21 +1,23 @@
 -- name: share_pool
--- Keeps a pool from being changed until the lease that reads it commits: nothing is leased from it
--- after the answer that pauses it. The unique index pool_is_one_row.
+-- Keeps a pool from being changed until the lease that reads it commits: after the answer that
+-- pauses it, no work is leased from it. The unique index pool_is_one_row.
 SELECT p.id FROM pools p WHERE p.tenant_id = %(tenant)s AND p.name = %(name)s FOR SHARE
 
 -- name: own_pool
--- Lets one lease at a time count what a pool with a limit has out; goes with the transaction.
+-- Allows one lease at a time to count the leased work of a pool with a limit; ends with the
+-- transaction.
 SELECT pg_advisory_xact_lock(hashtextextended('pool ' || %(tenant)s::text || ' ' || %(pool)s, 0))
 
 -- name: count_leased
--- What the workers of one pool of a tenant hold or run. Index open_executions_pull_leased_idx.
+-- Counts work that the workers of one pool of a tenant have leased or run. Index
+-- open_executions_pull_leased_idx.
 SELECT count(*) FROM open_executions e
 WHERE e.status IN ('QUEUED', 'RUNNING')
   AND e.tenant_id = %(tenant)s AND e.pool = %(pool)s AND e.pool LIKE 'pull.%%'
 
 -- name: heads
--- The priorities with due work that the worker's labels satisfy, of one pool of a tenant, and since
--- when the first of each is due. Index open_executions_pull_idx.
+-- Returns the priorities with due work that the worker's labels satisfy, of one pool of a tenant,
+-- and since when the first of each is due. Index open_executions_pull_idx.
 SELECT h.priority, h.due_at
 FROM unnest(ARRAY[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]::smallint[]) AS p CROSS JOIN LATERAL (
     SELECT e.priority, e.due_at FROM open_executions e
@@ -31,9 +33,9 @@ ORDER BY h.priority
 
 -- name: claim
 -- Moves due work of a band's priorities, of one pool of a tenant, to QUEUED under a new fencing
--- token and a lease of the given length; only what the worker's labels satisfy. By priority, then
--- by due time, but ``oldest`` places go to the oldest, which is of the priority ``eldest``. Skips
--- rows that are being changed in this moment. Index open_executions_pull_idx.
+-- token and a lease of the given length; only work that the worker's labels satisfy. By priority,
+-- then by due time, but ``oldest`` places go to the oldest work, which has the priority ``eldest``.
+-- Skips rows that are being changed in this moment. Index open_executions_pull_idx.
 WITH due AS MATERIALIZED (
     SELECT v.old, d.* FROM (VALUES
         (true, %(eldest)s::smallint[], %(oldest)s), (false, %(priorities)s, %(limit)s)
@@ -86,8 +88,8 @@ JOIN task_revisions r ON r.task_id = m.task_id AND r.version = m.revision
 ORDER BY m.priority, m.due_at
 
 -- name: ready
--- For each group of waiting workers (tenant, pool, labels): how many executions they could lease
--- now, up to as many as are wanted. Index open_executions_pull_idx.
+-- Returns for each group of waiting workers (tenant, pool, labels) how many executions they could
+-- lease now, up to the wanted number. Index open_executions_pull_idx.
 SELECT w.number, (
     SELECT count(*) FROM (
         SELECT 1
@@ -113,7 +115,8 @@ WHERE NOT coalesce(p.paused, false)
         AND e.tenant_id = w.tenant AND e.pool = w.pool AND e.pool LIKE 'pull.%%'))
 
 -- name: depths
--- Per pool of a tenant: what is due and waits, and since when. Index open_executions_pull_idx.
+-- Counts due work that waits, per pool of a tenant, with its oldest due time. Index
+-- open_executions_pull_idx.
 SELECT e.pool, count(*), min(e.due_at) FROM open_executions e
 WHERE e.tenant_id = %(tenant)s
   AND e.pool LIKE 'pull.%%' AND e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
@@ -121,7 +124,7 @@ WHERE e.tenant_id = %(tenant)s
 GROUP BY e.pool
 
 -- name: in_flight
--- Per tenant, pool and worker: what is leased or runs; of one tenant, or of all where none is
+-- Counts leased or running work per tenant, pool and worker; of one tenant, or of all where none is
 -- given. Index open_executions_pull_leased_idx.
 SELECT e.tenant_id, e.pool, e.worker, count(*) FROM open_executions e
 WHERE e.status IN ('QUEUED', 'RUNNING')

@@ -1,8 +1,8 @@
 -- name: expired_queued
--- Released work that nobody started in time, that was queued for a pool before it lost a worker,
--- or in a partition before its scheduler was lost, which may not have sent it; and what was sent
--- under a former incarnation of Redis, once that is settled. What was leased over the API has been
--- started by its lease, and is judged by callback/expired. Index open_executions_leased_idx.
+-- Returns released work that was not started in time, that was queued for a pool before it lost a
+-- worker, or in a partition before its scheduler was lost, which may not have sent it; and work
+-- sent under a former incarnation of Redis, once that is settled. Work leased over the API has been
+-- started by its lease, and callback/expired judges it. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.partition, e.due_at FROM open_executions e
 WHERE e.status = 'QUEUED' AND e.lease_expires_at >= %(first)s
   AND e.pool NOT LIKE 'pull.%%' AND e.partition = ANY(%(partitions)s)
@@ -18,9 +18,9 @@ WHERE e.status = 'QUEUED' AND e.lease_expires_at >= %(first)s
 ORDER BY e.lease_expires_at LIMIT %(limit)s
 
 -- name: lost_running
--- Running work whose worker is gone, or whose lease had run out at a moment up to which every
--- outcome has been recorded; not what goes on without a worker of ours. Locked; what somebody
--- changes in this moment is passed over. Index open_executions_leased_idx.
+-- Locks running work whose worker is gone, or whose lease had run out at a moment up to which every
+-- outcome has been recorded; not work that runs without a worker of ours. Skips rows that another
+-- session changes in this moment. Index open_executions_leased_idx.
 SELECT e.id, e.fencing_token, e.attempt, e.max_attempts, e.lost_count, e.worker,
        e.cancel_requested_at IS NOT NULL, r.definition -> 'retry_policy', e.started_at,
        e.scheduled_for
@@ -33,20 +33,20 @@ ORDER BY e.lease_expires_at LIMIT %(limit)s
 FOR NO KEY UPDATE OF e SKIP LOCKED
 
 -- name: lock_free
--- Locks those of the executions that nobody changes in this moment. Primary key.
+-- Locks the executions that no other session changes in this moment. Primary key.
 SELECT e.id FROM open_executions e
 WHERE e.id = ANY(%(ids)s)
 FOR NO KEY UPDATE SKIP LOCKED
 
 -- name: running_workers
--- Workers that the ledger believes to run something. Index open_executions_leased_idx.
+-- Returns workers that run work according to the ledger. Index open_executions_leased_idx.
 SELECT DISTINCT e.worker FROM open_executions e
 WHERE e.status = 'RUNNING' AND e.lease_expires_at >= %(first)s
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
 
 -- name: first_lease
--- When the first lease ends of what in the partitions is with a worker, or with who leased it, from
--- a lower bound on, and the time now. Index open_executions_leased_idx, by its order.
+-- Returns when the first lease of work in the partitions ends, from a lower bound on, and the time
+-- now. Index open_executions_leased_idx, by its order.
 SELECT (
     SELECT e.lease_expires_at FROM open_executions e
     WHERE e.status IN ('QUEUED', 'RUNNING') AND e.lease_expires_at >= %(since)s

@@ -1,5 +1,5 @@
 -- name: add_to_minutes
--- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which closes
+-- Adds a batch's counts to the minutes of its tenants. In order of the primary key, which prevents
 -- the deadlock of two recorders that share minutes.
 INSERT INTO minute_stats AS kept (
     tenant_id, minute, succeeded, failed, retried, cancelled, late, start_delays
@@ -24,11 +24,11 @@ SET succeeded = kept.succeeded + EXCLUDED.succeeded,
         ORDER BY n)
 
 -- name: open_work
--- What a tenant has open at this moment: due, late (queued work too), queued, running, RETRYING
--- (held work too), seconds that the oldest due work waits. Of each kind a limited number of rows of
--- all tenants is looked at; the last column says whether those were all. What waits for its
--- destination is due. Indexes open_executions_due_idx, open_executions_parked_idx,
--- open_executions_held_idx and open_executions_leased_idx.
+-- Counts a tenant's open work at this moment: due, late (queued work too), queued, running,
+-- RETRYING (work on hold too), and returns the seconds that the oldest due work has waited. Of each
+-- kind it reads a limited number of rows of all tenants; the last column is whether those were all.
+-- Work that waits for its destination is due. Indexes open_executions_due_idx,
+-- open_executions_parked_idx, open_executions_held_idx and open_executions_leased_idx.
 WITH due AS MATERIALIZED (
     SELECT e.tenant_id, e.status, e.due_at FROM open_executions e
     WHERE e.status IN ('PENDING', 'RETRYING')
@@ -78,8 +78,8 @@ SELECT (SELECT count(*) FROM due WHERE tenant_id = %(tenant)s)
                 (SELECT count(*) FROM leased)) < %(scan)s
 
 -- name: running_now
--- What a tenant runs, the longest first. Index open_executions_leased_idx; as many rows as all
--- workers have in hand.
+-- Returns a tenant's running executions, the longest first. Index open_executions_leased_idx; reads
+-- as many rows as all workers have in hand.
 SELECT r.id, r.task_id, t.name, r.started_at, extract(epoch FROM now() - r.started_at)::float8,
        r.timeout_seconds, r.attempt, r.max_attempts, r.worker, r.cancel_requested_at IS NOT NULL
 FROM (
@@ -92,10 +92,10 @@ LEFT JOIN tasks t ON t.id = r.task_id
 ORDER BY r.started_at, r.id
 
 -- name: next_of_tasks
--- The soonest coming instants of a tenant's tasks that are not in the ledger yet, one per task. An
--- instant that has passed waits for its scheduler and comes no more; tasks with calendars are
--- looked at one by one, since a calendar may exclude their next instant. Index
--- task_cursors_of_tenant_idx, in its order: the planner believes that few tasks have no calendar.
+-- Returns the soonest coming instants of a tenant's tasks that are not in the ledger yet, one per
+-- task. Leaves out an instant that has passed and waits for its scheduler, and tasks with
+-- calendars: they are read one by one, because a calendar may exclude their next instant. Index
+-- task_cursors_of_tenant_idx, in its order: the planner assumes that few tasks have no calendar.
 SELECT t.id, t.name, k.next_run_at, t.type, t.schedule, t.created_at
 FROM task_cursors k
 CROSS JOIN LATERAL (
@@ -108,10 +108,10 @@ WHERE k.tenant_id = %(tenant)s AND NOT k.held AND k.next_run_at >= now()
 ORDER BY k.next_run_at, k.task_id LIMIT %(limit)s
 
 -- name: next_prepared
--- The soonest instants of a tenant that are in the ledger and have not come: those whose time is
--- ahead, by index executions_of_tenant_idx from now on, and those whose time has passed and that
--- wait for their share of a jitter, among the first of all tenants by index
--- open_executions_due_idx, and with a worker by index open_executions_leased_idx.
+-- Returns the soonest instants of a tenant that are in the ledger and have not come. Instants ahead
+-- come by index executions_of_tenant_idx from now on. Past instants that wait for their share of a
+-- jitter come from the first of all tenants by index open_executions_due_idx, and with a worker by
+-- index open_executions_leased_idx.
 WITH ahead AS (
     SELECT e.id, e.task_id, e.scheduled_for, e.due_at FROM open_executions e
     WHERE e.tenant_id = %(tenant)s AND e.id >= %(now)s
@@ -141,8 +141,8 @@ JOIN tasks t ON t.id = p.task_id
 ORDER BY p.due_at, p.id LIMIT %(limit)s
 
 -- name: latest_runs
--- The latest executions of each of some tasks, oldest first. Index executions_of_task_idx, as
--- many rows as are asked for; ids are bounded.
+-- Returns the latest executions of each of some tasks, oldest first. Index executions_of_task_idx,
+-- as many rows as are asked for; ids are bounded.
 SELECT e.task_id, e.id, e.status, e.scheduled_for, e.started_at, e.finished_at, e.start_delay_ms
 FROM unnest(%(tasks)s::uuid[]) AS t (id)
 CROSS JOIN LATERAL (
@@ -154,7 +154,7 @@ CROSS JOIN LATERAL (
 ORDER BY e.task_id, e.id
 
 -- name: letters_by_hour
--- How many dead letters of each cause a tenant got in each hour, counted from now backwards (0 is
+-- Counts the dead letters of each cause that a tenant got in each hour, from now backwards (0 is
 -- the last hour), among its newest ones. Index dead_letters_open_idx.
 SELECT l.error_signature, floor(extract(epoch FROM now() - l.created_at) / 3600)::integer,
        count(*)

@@ -1,6 +1,6 @@
 -- name: open_work
--- How much work is due, late, queued, running or RETRYING (held work too); what waits for its
--- destination is due. What a tenant's own workers are to lease is due, but never late. Indexes
+-- Counts work that is due, late, queued, running or RETRYING (work on hold too). Work that waits
+-- for its destination is due. Work for a tenant's own workers is due, but never late. Indexes
 -- open_executions_due_idx, open_executions_parked_idx, open_executions_held_idx and
 -- open_executions_leased_idx.
 WITH parked AS MATERIALIZED (
@@ -32,8 +32,8 @@ SELECT
        WHERE e.status = 'RETRYING' AND e.held)
 
 -- name: recent
--- What ended in the minutes of all tenants since one, and how late first attempts of it started, by
--- bucket. The primary key of minute_stats, tenant by tenant.
+-- Counts successes and failures in the minutes of all tenants since a given minute, and first
+-- attempts by their start delay. The primary key of minute_stats, tenant by tenant.
 WITH hour AS MATERIALIZED (
     SELECT m.* FROM tenants t
     JOIN minute_stats m ON m.tenant_id = t.id AND m.minute >= %(since)s
@@ -46,6 +46,6 @@ SELECT coalesce(sum(h.succeeded), 0)::bigint, coalesce(sum(h.failed), 0)::bigint
 FROM hour h
 
 -- name: live_schedulers
--- Schedulers whose heartbeat is fresher than a lease.
+-- Counts schedulers whose heartbeat is fresher than a lease.
 SELECT count(*) FROM scheduler_nodes
 WHERE heartbeat_at > now() - %(ttl)s * interval '1 second'

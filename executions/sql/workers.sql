@@ -1,5 +1,5 @@
 -- name: roll_up
--- Adds the minutes of past hours up to one row per worker and hour; from the hour after the latest
+-- Adds up the minutes of past hours to one row per worker and hour, from the hour after the latest
 -- one that has a row, so that each minute is read once. Doing it twice changes nothing. Indexes
 -- worker_hours_idx and worker_minutes_idx.
 INSERT INTO worker_hours AS kept (
@@ -19,8 +19,8 @@ GROUP BY 1, 2
 ON CONFLICT (worker, hour) DO NOTHING
 
 -- name: earlier
--- The workers that were heard since a moment, each with its first and last hour and how much it
--- ended, the latest first; of a tenant's own and of ours. Index worker_hours_idx.
+-- Returns the workers that were heard since a moment, each with its first and last hour and its
+-- count of ended attempts, the latest first; of a tenant's own and of ours. Index worker_hours_idx.
 SELECT h.worker, (array_agg(h.pool ORDER BY h.hour DESC))[1],
        (array_agg(h.host ORDER BY h.hour DESC))[1], (array_agg(h.version ORDER BY h.hour DESC))[1],
        bool_or(h.tenant_id IS NOT NULL), min(h.hour), max(h.hour), sum(h.ended)::bigint

@@ -1,6 +1,6 @@
-"""The built-in test receiver as a tenant has it: its address, and what arrived below it.
+"""The built-in test receiver of a tenant: its address, and the requests that arrived below it.
 
-The receiver runs beside ``up`` on this machine. Its network side shows nothing to anybody; this
+The receiver runs beside ``up`` on this machine. Its network side shows no requests; this module
 asks it over a socket file that webhooks cannot reach, always for the one tenant.
 """
 
@@ -50,7 +50,7 @@ def segment(tenant_id: UUID) -> str:
 
 
 def received(tenant_id: UUID, query: Mapping[str, str | int]) -> dict[str, Any]:
-    """Return what arrived below the tenant's address: ``requests``, ``kept``, ``total``.
+    """Return what the receiver has for the tenant's address: ``requests``, ``kept``, ``total``.
 
     ``query`` may name ``path``, ``webhook_id`` and ``limit``. Raise NoReceiver where none runs,
     Unavailable where it does not answer.
@@ -60,7 +60,7 @@ def received(tenant_id: UUID, query: Mapping[str, str | int]) -> dict[str, Any]:
 
 
 def forget(tenant_id: UUID) -> None:
-    """Let the receiver forget what arrived below the tenant's address; raise as the above."""
+    """Make the receiver forget the requests of the tenant; raise as :func:`received`."""
     _ask("DELETE", tenant_id, {})
 
 

@@ -1,7 +1,7 @@
 """A definition aimed at the tenant's own address of the built-in test receiver.
 
-For a test of the call without the receiver that it is for. The secrets of the target stay here:
-they belong to another host (decision note 0027), and the receiver keeps what arrives.
+For a test of the call without its real receiver. The secrets of the target stay here: they belong
+to another host (decision note 0027), and the test receiver keeps its requests.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from shared.http_headers import is_secret_header
 from shared.redaction import MASK
 from tasks.definition import Definition
 
-#: What answers at the receiver unless a test names another path.
+#: The path at the receiver unless a test names another one.
 DEFAULT_PATH = "/ok"
 #: Longest path of a test, its query included.
 PATH_LENGTH = 500
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*")
-#: Parts of a webhook that prove who sends it, or say by which way.
+#: Parts of a webhook that authenticate its sender, or choose its way.
 _LEFT_OUT = ("auth", "tls", "proxy")
 
 
 def read_path(text: str) -> str:
-    """Return a path below a tenant's address; raise ValueError for what is none."""
+    """Return a path below a tenant's address; raise ValueError for an invalid one."""
     if len(text) > PATH_LENGTH or not _PATH.fullmatch(text):
         raise ValueError(f"Give a path of at most {PATH_LENGTH} characters, like /status/503.")
     return text
@@ -52,7 +52,7 @@ def aimed_at_receiver(tenant_id: UUID, definition: Definition, path: str) -> Def
 
 
 def request_received(tenant_id: UUID, sent: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what arrived of a request that was sent there; None where nothing did."""
+    """Return a sent request as it arrived there; None where it did not arrive."""
     execution = next(
         value for name, value in sent["headers"].items() if name.lower() == "webhook-id"
     )

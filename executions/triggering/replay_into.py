@@ -1,4 +1,4 @@
-"""Replays into another pool or URL: which executions fit, and the version that each task's get."""
+"""Replay into another pool or URL: which executions fit, and the version for each task."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tasks.revisions import definition_of, find_redirected, read_definition, wri
 
 
 def unfit(tenant_id: UUID, rows: Any, into: Mapping[str, str]) -> Any:
-    """Return those of a tenant's executions whose task cannot go into the place by its kind."""
+    """Return a tenant's executions whose task's kind of target does not fit the place."""
     tasks = Task.objects.filter(tenant_id=tenant_id)
     webhook, pulled = Q(pool=WEBHOOK_POOL), Q(pool__startswith=PULL_PREFIX)
     if "url" in into:
@@ -37,7 +37,7 @@ def unfit(tenant_id: UUID, rows: Any, into: Mapping[str, str]) -> Any:
 
 
 def route_for(job_id: UUID, task: Task, into: Mapping[str, str], actor: Actor) -> Route:
-    """Return how executions of a locked task go in a replay; its first one makes the version.
+    """Return the route of a locked task's executions in a replay; the first one makes the version.
 
     Raise Conflict or InvalidInput where the task's target cannot go there.
     """

@@ -1,8 +1,8 @@
-"""Send a definition's request once, now, so that a person sees what comes of it.
+"""Send a definition's request once, now, so that a person sees the result.
 
 One real, signed delivery from the calling process, by the product's own client and its address
-guard, marked ``X-Scheduler-Test: true``. It makes no execution and no statistics. Nothing here
-may be called within a transaction: it waits for the receiver for up to ten seconds.
+guard, marked ``X-Scheduler-Test: true``. It makes no execution and no statistics. Do not call it
+within a transaction: it waits for the receiver for up to ten seconds.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tenants.services.signing_secrets import active_signing_secrets
 from tenants.signing import open_signing_secret
 from tenants.suspension import require_active
 
-#: Longest wait for a receiver, whatever the target's timeout says.
+#: Longest wait for a receiver, even if the target's timeout is longer.
 DEADLINE_SECONDS = 10.0
 MARK = ("X-Scheduler-Test", "true")
 #: Part of the answer's body that is shown.
@@ -68,14 +68,14 @@ class TooManyTests(QuotaExceeded):
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """What was sent and what came of it; secrets are masked, timings are milliseconds by phase.
+    """The sent request and its result; secrets are masked, timings are milliseconds by phase.
 
     ``request`` has method, url, headers and body; ``response`` (None without a complete answer)
     status, headers, body as text and whether it was cut. ``received`` is the request as it
     arrived at the built-in receiver, of a test that went there.
     """
 
-    #: Not a class of tests, whatever its name says.
+    #: Not a class of tests, despite its name.
     __test__ = False
 
     outcome: str
@@ -96,11 +96,11 @@ def send_test(
     source: Definition | None = None,
     receiver_path: str | None = None,
 ) -> TestResult:
-    """Send what a task of this body would send; raise what creating it would raise.
+    """Send the request of a task with this body; raise the errors of creating it.
 
-    A masked secret is that of the ``source``, which the body was made from. With a
-    ``receiver_path`` it goes to the tenant's own address of the built-in receiver instead, without
-    the target's secrets; raise NoReceiver where none runs.
+    A masked secret is taken from ``source``, from which the body was made. With a
+    ``receiver_path`` the request goes to the tenant's own address of the built-in receiver instead,
+    without the target's secrets; raise NoReceiver where none runs.
     """
     now, limits = database_now(), limits_of(tenant_id)
     if source is None:
@@ -113,7 +113,7 @@ def send_test(
 def send_test_of_task(
     tenant_id: UUID, task_id: UUID, *, actor: Actor, receiver_path: str | None = None
 ) -> TestResult:
-    """Send what the task sends, or to the receiver as above; raise NotFound when there is none."""
+    """Send the task's request, or send it to the receiver as :func:`send_test`; raise NotFound."""
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id)
     return _send_to(receiver_path, tenant_id, task, read_definition(task), actor)
 
@@ -135,7 +135,7 @@ def _send(tenant_id: UUID, task: Task | None, definition: Definition, actor: Act
     moment = _moment(tenant_id, task, definition, plan, now)
     request = _request(plan, _in_trace_of(moment, actor))
     with _one_of_few():
-        # Written before anything is sent, so that no call leaves without a trace.
+        # Written before the request is sent, so that every call has an audit entry.
         audit.record(
             tenant_id,
             actor,
@@ -162,7 +162,7 @@ def _plan(tenant_id: UUID, definition: Definition) -> Plan:
             allow=allow,
         )
     except UrlError as error:
-        # A task that is stored may name what the settings of today refuse.
+        # A stored task may name a URL that today's settings refuse.
         raise _refused(error) from error
 
 

@@ -30,14 +30,14 @@ from tasks.versions import is_redirected
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A payload that takes the place of the task's; absent when None is held."""
+    """A payload that takes the place of the task's."""
 
     payload: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where an execution of a replay goes instead of where its task goes now."""
+    """The version, pool and destination of a replay's execution, in place of its task's."""
 
     version: int
     pool: str
@@ -46,14 +46,14 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An execution that was made, and what the audit log is to say of it, last."""
+    """An execution that was made, and its audit entry, which is written last."""
 
     execution_id: UUID
     change: audit.Change
 
     @property
     def execution(self) -> Execution:
-        """Return it, read anew."""
+        """Return the execution, read anew."""
         return Execution.objects.get(pk=self.execution_id)
 
 
@@ -77,8 +77,8 @@ def retry_execution(
 ) -> Execution:
     """Run a finished execution's work again, as a new execution linked to it.
 
-    The payload is the original's unless given; the target is the task's current one, so that a
-    mended task is what is retried. Raise Conflict while the original is unfinished.
+    The payload is the original's unless given; the target is the task's current one, so that the
+    retry uses a mended task. Raise Conflict while the original is unfinished.
     """
     require_portable(override)
     standing_pauses.share_active(tenant_id)
@@ -91,7 +91,7 @@ def retry_execution(
 
 
 def require_portable(override: Override | None) -> None:
-    """Raise InvalidInput for a payload that cannot be carried; doors that read text have judged."""
+    """Raise InvalidInput for a payload that JSON cannot carry; doors that read text check first."""
     problem = json_problem(override.payload, "#/payload") if override else None
     if problem:
         raise InvalidInput([FieldError(*problem)], problem[2])
@@ -99,8 +99,8 @@ def require_portable(override: Override | None) -> None:
 
 def lock_tasks(task_ids: Iterable[UUID]) -> dict[UUID, Task]:
     """Lock tasks, deleted ones too; return them by id."""
-    # The race: the recorder settles the tasks of its batch. Two that lock more than one in
-    # different orders would each hold what the other wants; everybody goes by id.
+    # The race: the recorder settles the tasks of its batch. Two sessions that lock several tasks in
+    # different orders would deadlock, so all lock by id.
     tasks = Task.objects.filter(pk__in=set(task_ids))
     return {task.id: task for task in tasks.locked()}
 
@@ -148,8 +148,8 @@ def retry_of(
 ) -> UUID:
     """Insert the retry of an execution of a locked task; return its id. The caller wakes.
 
-    What was replayed into another place goes there again, never where the task goes. Raise
-    Conflict ``task_deleted``: nothing of a deleted task runs.
+    An execution that was replayed into another place goes there again, never to the task's target.
+    Raise Conflict ``task_deleted``: a deleted task runs nothing.
     """
     _require_there(task)
     route = None
@@ -164,7 +164,7 @@ def _require_there(task: Task) -> None:
 
 
 def wake_for_made() -> None:
-    """Wake the schedulers for what this transaction has made, which is due at once."""
+    """Wake the schedulers for the executions of this transaction, which are due at once."""
     wake_schedulers_in(0.0)
 
 
@@ -176,7 +176,7 @@ def _insert(
     actor: Actor,
     route: Route | None = None,
 ) -> UUID:
-    """Insert a run, or the retry of an execution, in the trace of the call that asks for it."""
+    """Insert a run, or the retry of an execution, in the trace of the requesting call."""
     trigger = Trigger.RETRY if original else Trigger.MANUAL
     execution_id = series_id(task.id, now, now, f"{trigger}:{new_id()}")
     if override is not None:

@@ -1,5 +1,5 @@
-"""Why an instant ran, did not run or waits: an ordered checklist with evidence (A15).
+"""Why an instant ran, did not run or waits: an ordered checklist with evidence.
 
-``explanation`` is the door; it reads and never writes. The checks stand in ``checks`` in their
-order, each a function of a ``Situation``, which reads a fact when it is first asked for.
+``explanation`` is the entry; it reads and never writes. ``checks`` lists the checks in their
+order. Each is a function of a ``Situation``, which reads a fact at its first use.
 """

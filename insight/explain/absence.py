@@ -1,6 +1,6 @@
-"""Why an instant without a row is none of the schedule's, as far as that can be told.
+"""Find out why the schedule does not expect an instant that has no row.
 
-Each reason is looked for in turn, the plainest first; the last one always fits.
+The reasons are tried in turn, the plainest first; the last one always fits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECOND = timedelta(seconds=1)
 def why_absent(found: Situation) -> Absence | None:
     """Return a clause and further sentences; None for an instant that is expected."""
     if found.without_calendars is None:
-        return "the stored schedule cannot be read", "Edit the task to mend it."
+        return "the stored schedule cannot be read", "Edit the task to repair it."
     expected = found.occurrence is not None or _is_nominal(found)
     if expected:
         return _why_not_of_this_task(found)
@@ -60,12 +60,12 @@ def _used_up(found: Situation) -> Absence | None:
     try:
         left = found.timetable.left_from(found.at, found.at)
     except InvalidInput:
-        return None  # so far ahead that it is not worth counting; nothing is claimed
+        return None  # too far ahead to count; the explanation does not claim it
     return None if left is None or left > 0 else (says, "")
 
 
 def _edited_since(found: Situation) -> Absence | None:
-    """Return that an earlier version, in force then, did not have what the present one has."""
+    """Return that the version in force then lacked this instant, which the present one has."""
     then = found.timetable.version_at(found.at)
     if then is None or then[0] == found.task.version:
         return None
@@ -75,19 +75,19 @@ def _edited_since(found: Situation) -> Absence | None:
     since = f", of {told(changed[1])}" if changed else ""
     return (
         f"version {found.task.version}{since}, has this instant; version {then[0]}, in force "
-        "then, had not",
+        "then, did not",
         "",
     )
 
 
 def _edited_away(found: Situation) -> Absence | None:
-    """Return that an edit took away what the version before had."""
+    """Return that the latest edit removed this instant."""
     version = found.task.version - 1
     if version < 1 or occurrence_at(found.timetable.of(version), found.at) is None:
         return None
     changed = found.timetable.version_at(found.now)
     since = f" of {told(changed[1])}" if changed else ""
-    return f"the edit{since} to version {found.task.version} took this instant away", ""
+    return f"the edit{since} to version {found.task.version} removed this instant", ""
 
 
 def _before_start(found: Situation) -> Absence | None:
@@ -113,7 +113,7 @@ def _bound(found: Situation, name: str) -> datetime | None:
 
 
 def _clocks_jump(found: Situation) -> Absence | None:
-    """Return that its local time does not exist that day, and what dst_gap makes of it."""
+    """Return that its local time does not exist that day, and the effect of dst_gap."""
     spec = found.without_calendars
     choice = found.task.schedule.get("dst_gap")
     if spec is None or choice is None or found.at < EPOCH + _SECOND:

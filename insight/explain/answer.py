@@ -1,8 +1,8 @@
-"""What an explanation is made of: checks in order, a verdict, an estimate; and its answer.
+"""The parts of an explanation: checks in order, a verdict, an estimate; and its answer.
 
 ``ok`` is true when a check was passed, false when it stops or stopped the instant, None when it
-was not reached, does not apply, or only waits for a time that comes by itself (``not_yet``). The
-first false one is what people are to look at; what is merely not yet due has none.
+was not reached, does not apply, or only waits for a time that will come (``not_yet``). The first
+false check is the first blocker. An instant that is merely not yet due has none.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHECKS = (
     "running",
     "outcome",
 )
-#: How an instant stands: the first three are what its task wants of it.
+#: The states of an instant; the first three are the wanted ones.
 STATES = (
     "ran",
     "runs",
@@ -52,7 +52,7 @@ GOOD_STATES = frozenset({"ran", "runs", "will_run"})
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What can be done, in a short sentence; the API call that does it, and a console page."""
+    """A remedy in a short sentence, the API call for it, and a console page."""
 
     text: str
     call: str = ""

@@ -43,6 +43,6 @@ def run_checks(found: Situation) -> list[Check]:
 
 
 def first_to_wait_for(found: Situation) -> Check | None:
-    """Return the first check that has not passed and has to; what comes after it is not asked."""
+    """Return the first required check that has not passed; later checks do not run."""
     results = (check(found) for check in _ORDER)
     return next((result for result in results if result.holds_up), None)

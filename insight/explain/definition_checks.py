@@ -1,4 +1,4 @@
-"""Checks of the task and its tenant: is it there, is it active, what holds it."""
+"""Checks of the task and its tenant: whether it exists, is active, or is paused and why."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tasks.models import Task
 from tasks.standing_pauses import describe
 
 _LATER = {
-    OnResume.SKIP.value: "What falls into the pause is skipped.",
-    OnResume.RUN_ONCE.value: "What falls into the pause runs once, on resuming.",
-    OnResume.REPLAY.value: "What falls into the pause runs for each missed time.",
+    OnResume.SKIP.value: "Instants within the pause are skipped.",
+    OnResume.RUN_ONCE.value: "One run on resuming covers all instants within the pause.",
+    OnResume.REPLAY.value: "Every instant within the pause runs on resuming.",
 }
 
 _SUSPENDED_ONLY = "no pause of its own holds it"
-#: Of work that is there, and of an instant without a row.
+#: For an instant with a row, and for one without.
 _AFTER_SUSPENSION = (
     "It starts when the tenant is resumed.",
     "When the tenant is resumed, the task's misfire policy decides on it.",
@@ -28,7 +28,7 @@ _AFTER_SUSPENSION = (
 
 
 def task_exists(found: Situation) -> Check:
-    """Judge whether the task is there, or was when it mattered."""
+    """Judge whether the task exists, or did when the instant was decided."""
     task = found.task
     if task.deleted_at is None:
         says = f"the task is there since {told(task.created_at)}, now at version {task.version}"
@@ -36,9 +36,9 @@ def task_exists(found: Situation) -> Check:
     by = found.change("task.deleted")
     says = f"the task was deleted at {told(task.deleted_at)}{f' by {by}' if by else ''}"
     if found.reason == "task_deleted" or not (found.final or found.status):
-        fix = Fix("Make the task anew; nothing of a deleted one runs.", "POST /v1/tasks")
+        fix = Fix("Create the task again; a deleted task never runs.", "POST /v1/tasks")
         return Check("task_exists", False, says, fix=fix)
-    more = "It was there when this was decided." if found.final else "What had started goes on."
+    more = "It existed when this was decided." if found.final else "Started executions continue."
     return Check("task_exists", True, says, more)
 
 
@@ -47,14 +47,14 @@ def task_active(found: Situation) -> Check:
     if found.final:
         return _was_active(found)
     if found.status in (Status.QUEUED, Status.RUNNING):
-        return _active(True, "nothing held it when it was handed to a worker")
+        return _active(True, "no pause held it when it was handed to a worker")
     if found.row is not None:
         return _active_for_row(found)
     return _active_for_instant(found)
 
 
 def tenant_active(found: Situation) -> Check:
-    """Judge whether the tenant was active: nothing of a suspended one starts."""
+    """Judge whether the tenant was active: no work of a suspended tenant starts."""
     tenant = found.tenant
     if tenant is None:
         return Check("tenant_active", None, "the tenant is gone")
@@ -64,15 +64,15 @@ def tenant_active(found: Situation) -> Check:
         return Check("tenant_active", True, f"the tenant, {tenant.name}, is active")
     says = f"the tenant, {tenant.name}, is suspended since {told(tenant.suspended_at)}"
     if found.status in (Status.QUEUED, Status.RUNNING):
-        return Check("tenant_active", True, says, "What runs may end.")
+        return Check("tenant_active", True, says, "Running executions may end.")
     if found.row is None and (found.occurrence is None or found.passed):
-        return Check("tenant_active", None, says, "That did not decide on this instant.")
+        return Check("tenant_active", None, says, "The suspension did not decide on this instant.")
     fix = Fix("Have the operator resume the tenant: `manage.py tenant resume`.")
     return Check("tenant_active", False, says, _AFTER_SUSPENSION[found.row is None], fix)
 
 
 def _was_not_suspended(found: Situation) -> Check:
-    """Judge by what the ledger says of an instant that is decided."""
+    """Judge a decided instant by its row in the ledger."""
     if found.reason == TENANT_SUSPENDED:
         says = "it fell into a suspension of the tenant"
         policy = found.task.schedule.get("misfire_policy") or "coalesce"
@@ -86,7 +86,7 @@ def _was_not_suspended(found: Situation) -> Check:
 
 
 def _was_active(found: Situation) -> Check:
-    """Judge by what the ledger says of an instant that is decided."""
+    """Judge a decided instant by its row in the ledger."""
     reason = REASONS.get(found.reason)
     if found.reason == "task_cancelled":
         by = found.change("task.cancelled")
@@ -97,7 +97,7 @@ def _was_active(found: Situation) -> Check:
     if in_pause:
         return _active(True, "it fell into a pause of the task and ran afterwards")
     if found.status == Status.CANCELLED and not found.started:
-        return _active(None, "it was cancelled by itself; the task goes on")
+        return _active(None, "only this execution was cancelled; the task continues")
     return _active(True, "the task was active")
 
 
@@ -119,24 +119,27 @@ def _active_for_row(found: Situation) -> Check:
     if found.task.status != TaskStatus.PAUSED:
         if row is not None and row.held and not row.gated:
             fix = Fix("Resume the task.", f"POST /v1/tasks/{found.task.pk}/resume")
-            return _active(False, "it is held, as by a pause that has ended", fix=fix)
+            return _active(False, "it is on hold, as after a pause that has ended", fix=fix)
         return _active(True, f"the task is {found.task.status}")
     if row is not None and not row.held:
-        return _active(None, "the task is paused, which does not hold what was asked for by hand")
+        return _active(None, "the task is paused, which does not hold a run started by hand")
     return _paused(found)
 
 
 def _active_for_instant(found: Situation) -> Check:
-    """Judge for an instant that has no row yet, by how the task stands now."""
+    """Judge an instant without a row by the present status of the task."""
     task = found.task
     if found.occurrence is None:
-        return _active(None, f"the task is {task.status}; the instant is none of its own")
+        return _active(None, f"the task is {task.status}; the instant is not in its schedule")
     if task.status == TaskStatus.CANCELLED:
         by = found.change("task.cancelled")
         fix = Fix(
-            "Duplicate the task; a cancelled one stays so.", "POST /v1/tasks", "task", task.pk
+            "Duplicate the task; a cancelled task stays cancelled.",
+            "POST /v1/tasks",
+            "task",
+            task.pk,
         )
-        says = f"the task is cancelled{f', by {by}' if by else ''}, and fires no more"
+        says = f"the task is cancelled{f', by {by}' if by else ''}, and will not fire again"
         return _active(False, says, fix=fix)
     if _in_suspension(found):
         return _active(True, _SUSPENDED_ONLY)
@@ -149,7 +152,7 @@ def _active_for_instant(found: Situation) -> Check:
 
 
 def _in_suspension(found: Situation) -> bool:
-    """Return whether it is the suspension of the tenant that holds it, and no other pause."""
+    """Return whether the suspension of the tenant holds the task, and no other pause."""
     if found.pause is not None:
         return found.pause.scope == SUSPENSION
     return found.row is not None and found.row.held and found.reason == TENANT_SUSPENDED
@@ -171,7 +174,7 @@ def _paused(found: Situation) -> Check:
     by = found.change("task.paused")
     if _by_itself(task, by):
         says = f"the task paused by itself{since}, after {task.failure_streak} failures in a row"
-        fix = Fix("Mend what fails, then resume the task.", fix.call, fix.page, fix.subject)
+        fix = Fix("Mend the failure, then resume the task.", fix.call, fix.page, fix.subject)
         return _active(False, says, more, fix, until)
     says = f"the task is paused{f' by {by}' if by else ''}{since}{end}"
     return _active(False, says, more, fix, until)

@@ -1,4 +1,4 @@
-"""Checks of the way to a worker and of what came of it: Redis, room, lease, run, outcome."""
+"""Checks of the way to a worker and of the result: Redis, workers, lease, run, outcome."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from insight.explain.reasons import REASONS, meaning_of
 
 _START_WORKER = Fix("Start a worker: `manage.py up`, or `run_worker`.", "", "workers")
 _MORE_WORKERS = Fix("Start another worker, or raise WORKER_CAPACITY.", "", "workers")
-_START_REDIS = Fix("Bring Redis back; `manage.py doctor` looks at it.", "", "workers")
+_START_REDIS = Fix("Start Redis again; `manage.py doctor` checks it.", "", "workers")
 
 
 def redis(found: Situation) -> Check:
@@ -18,27 +18,27 @@ def redis(found: Situation) -> Check:
     if not _to_be_released(found):
         return _not_asked("redis", found)
     if found.pool_room is None:
-        says = "Redis cannot be reached, so nothing is handed to a worker"
-        return Check("redis", False, says, "What is due waits in the database.", _START_REDIS)
+        says = "Redis cannot be reached, so no worker gets work"
+        return Check("redis", False, says, "Due work waits in the database.", _START_REDIS)
     return Check("redis", True, "Redis answers")
 
 
 def workers(found: Situation) -> Check:
-    """Judge whether live workers of the pool have room."""
+    """Judge whether live workers of the pool have free capacity."""
     if not _to_be_released(found):
         return _not_asked("workers", found)
     if pool_checks.is_leased_from(found):
         return pool_checks.workers(found)
     pool = found.pool_room
     if pool is None:
-        return Check("workers", None, "Redis, which knows the workers, cannot be asked")
+        return Check("workers", None, "Redis, which knows the workers, cannot be reached")
     taking = [worker for worker in pool.workers if worker.takes_work]
     if not taking:
         says = f"no live worker of the pool {found.pool} takes work"
         return Check("workers", False, says, _gone(pool), _START_WORKER)
     used = f"{pool.in_flight} of {pool.room} places of the pool {found.pool} are in use"
     if pool.in_flight >= pool.room:
-        return Check("workers", False, f"no worker has room: {used}", fix=_MORE_WORKERS)
+        return Check("workers", False, f"no worker has free capacity: {used}", fix=_MORE_WORKERS)
     return Check("workers", True, f"{used}, with {len(taking)} live workers")
 
 
@@ -56,7 +56,7 @@ def lease(found: Situation) -> Check:
     if pool_checks.is_leased_from(found):
         return pool_checks.leased(row)
     says = f"a worker of the pool {row.pool} was handed it{handed} and has not started it yet"
-    more = f"The lease holds{end}; not started by then, it is taken back."
+    more = f"The lease holds{end}. If the worker has not started it by then, it is taken back."
     if not found.due:
         says = f"a worker of the pool {row.pool} holds it for its time, handed over{handed}"
         return Check("lease", True, says, more)
@@ -64,7 +64,7 @@ def lease(found: Situation) -> Check:
 
 
 def running(found: Situation) -> Check:
-    """Tell who runs it since when, and until when it may run."""
+    """Report which worker runs it since when, and until when it may run."""
     row = found.row
     if row is None or row.status != Status.RUNNING:
         return Check("running", None, "it does not run at this moment")
@@ -81,10 +81,10 @@ def running(found: Situation) -> Check:
 
 
 def outcome(found: Situation) -> Check:
-    """Tell what came of it."""
+    """Report its outcome."""
     row = found.row
     if row is None or row.status not in FINAL:
-        return Check("outcome", None, "nothing has come of it yet")
+        return Check("outcome", None, "it has no outcome yet")
     ended = f" at {told(row.finished_at)}" if row.finished_at else ""
     if row.status == Status.SUCCEEDED:
         tries = f"attempt {row.attempt} of {row.max_attempts}"
@@ -92,19 +92,19 @@ def outcome(found: Situation) -> Check:
     if row.status == Status.FAILED:
         return _failed(found, ended)
     if _told_before(found):
-        return Check("outcome", None, f"it ended as {row.status}, as a check above says")
+        return Check("outcome", None, f"it ended as {row.status}, as a check above explains")
     if row.status == Status.CANCELLED:
         by = found.change("execution.cancelled", kind="execution")
         says = f"it was cancelled{f' by {by}' if by else ''}{ended}"
         return Check("outcome", False, says, _unless_plain(row.reason))
-    says = f"it was skipped: {row.reason or 'nobody noted why'}"
+    says = f"it was skipped: {row.reason or 'no reason was noted'}"
     return Check("outcome", False, says, meaning_of(row.reason) if row.reason else "")
 
 
 def _failed(found: Situation, ended: str) -> Check:
     row, letter = found.row, found.letter
     if row is None:
-        return Check("outcome", None, "nothing has come of it yet")
+        return Check("outcome", None, "it has no outcome yet")
     error = f"{row.error_code or row.reason or 'no reason was noted'}"
     says = f"it failed{ended} after {row.attempt} of {row.max_attempts} attempts: {error}"
     more = f"{row.error_message.rstrip('.')}." if row.error_message else ""
@@ -136,15 +136,15 @@ def _to_be_released(found: Situation) -> bool:
 def _not_asked(name: str, found: Situation) -> Check:
     if found.row is not None and not found.waiting:
         handed = found.started or found.status == Status.QUEUED
-        says = "a worker was found" if handed else "it never came so far"
+        says = "a worker was found" if handed else "it never reached this check"
         return Check(name, True if handed else None, says)
-    return Check(name, None, "this is asked when it may start")
+    return Check(name, None, "this is checked when it may start")
 
 
 def _gone(pool: PoolRoom) -> str:
     silent = [worker.silent_seconds for worker in pool.workers if not worker.live]
     if pool.workers and not silent:
-        return "Those that live are about to stop."
+        return "All live workers are about to stop."
     if not silent:
-        return "None was ever heard of within the last day."
+        return "No worker has reported within the last day."
     return f"The last one fell silent {min(silent):.0f} s ago."

@@ -11,21 +11,21 @@ from wire.destination_key import RATE
 
 
 def destination(found: Situation) -> Check:
-    """Judge whether the host that it calls has room for it."""
+    """Judge whether the host that it calls has free capacity."""
     row = found.row
     if row is None or not row.destination:
         return Check("destination", None, "it calls no host of a webhook yet")
     if not found.waiting or row.held or not (found.due or row.parked):
         return Check(
-            "destination", None, f"this is asked when it may start; it calls {row.destination}"
+            "destination", None, f"this is checked when it may start; it calls {row.destination}"
         )
     shown = found.destination
     if shown is None:
-        return Check("destination", None, f"nothing is known of {row.destination}")
+        return Check("destination", None, f"no state of {row.destination} is known")
     if shown.circuit == "open" or (shown.circuit == "half_open" and row.parked):
         return _circuit(found, shown)
     if not row.parked:
-        return Check("destination", True, f"{row.destination} has room")
+        return Check("destination", True, f"{row.destination} has free capacity")
     return _limited(found, shown)
 
 
@@ -38,12 +38,10 @@ def _circuit(found: Situation, shown: Shown) -> Check:
     lately = f"{shown.failures} of {shown.calls} calls of the last minute failed."
     until = shown.open_until
     if until is None:
-        says = (
-            f"the circuit of {shown.host} is half open: one call at a time tries whether it works"
-        )
+        says = f"the circuit of {shown.host} is half open: one call at a time tests the host"
         return Check("destination", False, says, lately, fix, found.now)
     says = f"the circuit of {shown.host} is open until {told(until)}"
-    return Check("destination", False, says, f"{lately} Then one call tries.", fix, until)
+    return Check("destination", False, says, f"{lately} Then one call tests it.", fix, until)
 
 
 def _limited(found: Situation, shown: Shown) -> Check:

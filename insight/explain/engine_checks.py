@@ -1,4 +1,4 @@
-"""Checks of what schedulers do with an instant: prepare it, judge it when missed, gate it."""
+"""Checks of the schedulers' part: preparing an instant, the misfire policy, the gate."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from shared.conf import conf
 from tasks.choices import AS_MISSED, TaskStatus
 
 _START_ONE = Fix("Start a scheduler: `manage.py up`, or `run_scheduler`.", "", "workers")
-_CONFIRM = Fix("See what would run, and let it: `manage.py restore --confirm`.")
+_CONFIRM = Fix("Check what would run, then confirm: `manage.py restore --confirm`.")
 _POLICIES = {
     "skip": "skipped",
-    "coalesce": "made up for by one run",
-    "replay": "made up for, each",
+    "coalesce": "caught up by one run",
+    "replay": "replayed, each instant",
 }
 
 
 def prepared(found: Situation) -> Check:
-    """Judge whether a scheduler has put the instant into the ledger, and looks after it."""
+    """Judge whether the instant is in the ledger and a live scheduler owns its partition."""
     if found.row is not None:
         says = f"it is in the ledger since {told(found.row.created_at)}"
         if not found.waiting or not found.due:
@@ -36,7 +36,7 @@ def prepared(found: Situation) -> Check:
     if found.passed:
         return _missing(found)
     if found.task.status == TaskStatus.PAUSED:
-        return Check("prepared", None, "nothing is prepared while the task is paused")
+        return Check("prepared", None, "no instant is prepared while the task is paused")
     if found.at > horizon_end(found.now):
         ahead = f"{conf().horizon_seconds:g} s"
         says = f"the scheduler prepares it {ahead} before its time"
@@ -45,7 +45,7 @@ def prepared(found: Situation) -> Check:
 
 
 def misfire(found: Situation) -> Check:
-    """Judge what the misfire policy made, or will make, of an instant that was missed."""
+    """Judge the decision of the misfire policy on a missed instant, past or coming."""
     reason = REASONS.get(found.reason)
     if reason is not None and reason.check == "misfire":
         return _missed(found)
@@ -57,7 +57,7 @@ def misfire(found: Situation) -> Check:
         return Check("misfire", None, "it was not missed: it was in the ledger in time")
     late = found.now - found.at
     if found.occurrence is None or found.passed or not _is_missed(late):
-        return Check("misfire", None, "nothing is missed so far")
+        return Check("misfire", None, "the instant is not missed so far")
     resumed = found.task.resumed_at
     if found.task.status == TaskStatus.PAUSED or (resumed is not None and found.at <= resumed):
         return Check("misfire", None, _decided_by_pause(found))
@@ -105,11 +105,11 @@ def bulk_job(found: Situation) -> Check:
         return Check("bulk_job", None, "its bulk job is no longer kept")
     name = job.name or f"{job.action} {job.kind}"
     if not row.gated or not found.waiting:
-        return Check("bulk_job", True, f"the bulk job {name} let it go")
+        return Check("bulk_job", True, f"the bulk job {name} gave it a place")
     if not found.due:
-        return Check("bulk_job", None, f"the bulk job {name} is asked for a place when it is due")
+        return Check("bulk_job", None, f"the bulk job {name} gives it a place when it is due")
     if found.standing.room(1):
-        return Check("bulk_job", None, f"the bulk job {name} is about to let it go")
+        return Check("bulk_job", None, f"the bulk job {name} is about to give it a place")
     says = f"the bulk job {name} runs {found.standing.limit} at a time"
     call = f"POST /v1/bulk-jobs/{job.pk}/cancel"
     fix = Fix("Wait, or cancel the bulk job.", call, "bulk_job", job.pk)
@@ -155,21 +155,31 @@ def _partition(found: Situation) -> int:
 
 
 def _looked_after(found: Situation, says: str) -> Check:
-    """Judge whether a live scheduler owns the partition of what is to be done now."""
+    """Judge whether a live scheduler owns the partition of work that is due now."""
     owner, now, number = found.owner, found.now, _partition(found)
     if owner.owner == fence.OWNER:
         says = "everything is held back since the database was restored"
-        return Check("prepared", False, says, "Nobody has let it run yet.", _CONFIRM)
+        return Check(
+            "prepared", False, says, "The operator has not confirmed the restore yet.", _CONFIRM
+        )
     if owner.owner is None or owner.expires_at is None:
         since = f" since {told(owner.expires_at)}" if owner.expires_at else ""
         says = f"no scheduler owns partition {number}{since}"
-        return Check("prepared", False, says, "None lives, or none has taken it yet.", _START_ONE)
+        return Check(
+            "prepared",
+            False,
+            says,
+            "No scheduler is alive, or none has taken the partition yet.",
+            _START_ONE,
+        )
     if owner.expires_at <= now:
         says = (
             f"the scheduler of partition {number}, {owner.name or owner.owner}, has lost its lease "
             f"at {told(owner.expires_at)}"
         )
-        return Check("prepared", False, says, "No other one has taken it over.", _START_ONE)
+        return Check(
+            "prepared", False, says, "No other scheduler has taken the partition over.", _START_ONE
+        )
     heard = owner.heartbeat_at
     silent = timedelta(seconds=conf().partition_lease_seconds)
     if heard is None or now - heard > silent:
@@ -184,15 +194,15 @@ def _missing(found: Situation) -> Check:
     """Judge an instant that the cursor has gone past without leaving a row."""
     days = conf().retention_days
     if found.at < found.now - timedelta(days=days):
-        says = f"the ledger keeps {days} days, and this lies before; nothing is known of it"
+        says = f"the ledger keeps {days} days, and this instant is older"
         return Check("prepared", False, says)
     cursor = found.task.next_run_at
     if cursor is None:
         ended = found.task.status if found.task.status != TaskStatus.SCHEDULED else "at its end"
-        says = f"the task was {ended} and prepared nothing any more"
+        says = f"the task was {ended}, so no instant was prepared"
     else:
-        says = f"the schedule stood still then: it goes on from {told(cursor)}, without this one"
-    return Check("prepared", False, says, "There is no row of it in the ledger.")
+        says = f"the schedule was halted then: it continues at {told(cursor)}, without this instant"
+    return Check("prepared", False, says, "The ledger has no row of it.")
 
 
 # --- misfire --------------------------------------------------------------------------------
@@ -228,13 +238,13 @@ def _skipped_by(found: Situation) -> str:
     grace = found.task.schedule.get("misfire_grace_seconds")
     return {
         "misfire_skipped": "misfire_policy is skip",
-        "misfire_coalesced": "misfire_policy is coalesce, and another run stands for it",
+        "misfire_coalesced": "misfire_policy is coalesce, and another run covers it",
         "misfire_grace_exceeded": f"misfire_grace_seconds is {grace}",
     }.get(found.reason, found.reason)
 
 
 def _to_be_missed(found: Situation, late: timedelta) -> Check:
-    """Judge what the policy will make of an instant that no scheduler has looked at yet."""
+    """Judge how the policy will decide on an instant that no scheduler has reached yet."""
     schedule = found.task.schedule
     policy = str(schedule.get("misfire_policy") or "coalesce")
     grace = schedule.get("misfire_grace_seconds")
@@ -281,7 +291,7 @@ def _waits_for_place(found: Situation) -> Check:
     more = f"{_policy(found)} {ending} of them is being cancelled." if ending else _policy(found)
     line = f" {found.before_in_line} wait before it." if found.before_in_line else ""
     fix = Fix(
-        "Cancel the run that holds the place, or allow more at a time.",
+        "Cancel the run that holds the place, or allow more runs at a time.",
         f"POST /v1/executions/{holders[0].pk}/cancel",
         "execution",
         holders[0].pk,

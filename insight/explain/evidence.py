@@ -1,6 +1,6 @@
 """The facts about one instant of one task; each is read when a check first asks for it.
 
-Only reads, and none that fails when data is missing: what is not known is None or empty.
+Only reads, and none that fails when data is missing: an unknown fact is None or empty.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class PoolRoom:
-    """A pool's workers, and how much of what they can take is taken."""
+    """A pool's workers, their capacity, and the executions in flight."""
 
     workers: Sequence[WorkerInfo]
     room: int
@@ -82,12 +82,12 @@ class Situation:
 
     @property
     def is_span(self) -> bool:
-        """Whether the row stands for a stretch of instants."""
+        """Whether the row is a span row: one for a whole stretch of instants."""
         return self.row is not None and self.row.span_count is not None
 
     @property
     def final(self) -> bool:
-        """Whether what becomes of it is decided for good."""
+        """Whether its state is final."""
         return self.status in FINAL
 
     @property
@@ -105,12 +105,12 @@ class Situation:
 
     @property
     def scheduled(self) -> bool:
-        """Whether the schedule has to have the instant: not for what was made by hand."""
+        """Whether the schedule must contain the instant; false for a run beside the schedule."""
         return self.row is None or self.row.trigger == Trigger.SCHEDULE
 
     @cached_property
     def into(self) -> dict[str, str] | None:
-        """Where a replay sent it instead of where its task goes, None of any other row."""
+        """The URL or pool that a replay sent it to in place of its task's; None of other rows."""
         if self.row is None or not is_redirected(self.row.revision):
             return None
         target = read_readable_version(self.task, self.row.revision).definition.target
@@ -146,12 +146,12 @@ class Situation:
 
     @cached_property
     def occurrence(self) -> Occurrence | None:
-        """The instant as its schedule has it."""
+        """The schedule's occurrence at the instant, if it has one."""
         return occurrence_at(self.spec, self.at)
 
     @property
     def passed(self) -> bool:
-        """Whether the scheduler has gone past the instant, or goes nowhere any more."""
+        """Whether the task's cursor is past the instant, or the task has no cursor any more."""
         cursor = self.task.next_run_at
         return cursor is None or self.at < cursor
 
@@ -197,7 +197,7 @@ class Situation:
 
     @property
     def partition(self) -> int:
-        """The partition whose scheduler looks after it."""
+        """The partition that it belongs to."""
         return self.task.partition if self.row is None else self.row.partition
 
     @cached_property
@@ -223,18 +223,18 @@ class Situation:
 
     @cached_property
     def standing(self) -> Standing:
-        """How its group stands at the gate: policy, limit, and what takes the places."""
+        """The occupancy of its group at the gate: policy, limit, and the counted executions."""
         return gate.standing(self.task, None if self.row is None else self.row.series_id)
 
     @cached_property
     def holders(self) -> list[Execution]:
-        """What takes the places that the row waits for, the first due first."""
+        """The executions that take the places the row waits for, the first due first."""
         ids = [held for held in self.standing.active if self.row is None or held != self.row.pk]
         return list(Execution.objects.filter(pk__in=ids[:_HOLDERS]).order_by("due_at", "id"))
 
     @cached_property
     def before_in_line(self) -> int:
-        """How many wait for the same place and came before."""
+        """How many earlier executions wait for the same place."""
         parameters: dict[str, Any] = {
             "task": self.task.pk,
             "series": None if self.row is None else self.row.series_id,
@@ -245,7 +245,7 @@ class Situation:
 
     @cached_property
     def destination(self) -> Shown | None:
-        """How the host that it calls does, None when nothing is known of it."""
+        """The state of the host that it calls; None when the host is not known."""
         try:
             return get_destination(self.task.tenant_id, self.row.destination) if self.row else None
         except NotFound:
@@ -253,12 +253,12 @@ class Situation:
 
     @cached_property
     def pool(self) -> str:
-        """The pool whose workers take it."""
+        """The pool whose workers run it."""
         return self.task.pool if self.row is None else self.row.pool
 
     @cached_property
     def pool_room(self) -> PoolRoom | None:
-        """The pool's workers and their room, None when Redis cannot be asked."""
+        """The pool's workers and their capacity; None when Redis cannot be reached."""
         try:
             of_pool = [worker for worker in workers() if worker.pool == self.pool]
         except _REDIS_FAULTS:
@@ -268,7 +268,7 @@ class Situation:
         return PoolRoom(of_pool, room, flying.get(self.pool, 0))
 
     def change(self, *actions: str, kind: str = "task", until: datetime | None = None) -> str:
-        """Return who did the latest of these changes, and when, as words; '' if nobody knows."""
+        """Return the actor of the latest of these changes as words; '' without an audit entry."""
         subject = self.task.pk if kind == "task" else self.row.pk if self.row else None
         found = AuditEntry.objects.filter(
             tenant_id=self.task.tenant_id,
@@ -303,5 +303,5 @@ def name_of(actor: str) -> str:
 
 
 def horizon_end(now: datetime) -> datetime:
-    """Return up to when the schedulers prepare at this moment."""
+    """Return the end of the horizon: the latest instant that schedulers prepare at ``now``."""
     return now + timedelta(seconds=conf().horizon_seconds)

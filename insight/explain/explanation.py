@@ -1,7 +1,7 @@
-"""Explain: the checklist of one execution or instant, with a verdict and an estimate (A15).
+"""Explain: the checklist of one execution or instant, with a verdict and an estimate.
 
-The API, the console and the command call it. It reads, changes nothing, and answers whatever
-state the data is in.
+The API, the console and the command call it. It reads, changes nothing, and answers in every
+state of the data, also when rows are missing.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ def explain_execution(execution: Execution, now: datetime) -> Explanation:
 
 
 def explain_task(task: Task, at: datetime | None, now: datetime) -> Explanation:
-    """Explain an instant of a task, past or future; without one, what matters most now.
+    """Explain an instant of a task, past or future; without one, the most urgent one.
 
-    That is the execution that has waited longest, else the next instant, else the last one. An
-    instant that nobody expects gives way to the nearest expected one of its minute. Where the
-    schedule left no row, a run of exactly this time that was made beside it is explained.
+    That is the execution that has waited longest, else the next instant, else the latest run.
+    For an instant outside the schedule, explain the nearest expected one of its minute. Where the
+    schedule left no row, explain a run of exactly this time that was made beside the schedule.
     """
     if at is None:
         found = _most_urgent(task)
@@ -140,7 +140,7 @@ def _beside_schedule(task: Task, at: datetime) -> Execution | None:
     return None
 
 
-# --- what it comes to -------------------------------------------------------------------------
+# --- verdict and estimate ---------------------------------------------------------------------
 
 
 def _state(found: Situation, blocker: Check | None) -> str:
@@ -190,7 +190,7 @@ def _verdict(found: Situation, state: str, held_up_by: Check | None) -> str:
         late = why_late(found)
         return f"It runs at this moment.{f' It began late: {late}.' if late else ''}"
     if state == "did_not_run":
-        return f"It did not run: {found.reason or 'nobody noted why'}."
+        return f"It did not run: {found.reason or 'no reason was noted'}."
     if held_up_by is None:
         return "It is about to start: nothing stands in its way."
     lead = {
@@ -218,7 +218,7 @@ def _verdict_of_run(found: Situation) -> str:
 
 
 def _when(row: Execution) -> str:
-    return f"from {told(row.started_at)}" if row.started_at else "at a time that is not known"
+    return f"from {told(row.started_at)}" if row.started_at else "at an unknown time"
 
 
 def _estimate(found: Situation, state: str, held_up_by: Check | None) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Where the time went of a run that began late, as far as its row still tells."""
+"""What a run that began late waited for, as far as its row still shows."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tasks.choices import AS_MISSED
 from tasks.schedules.jitter import jitter_of
 
 _MADE_UP_FOR = {
-    "misfire": "it made up for an instant that was missed while no scheduler ran",
-    "task_active": "it made up for an instant that fell into a pause",
-    "tenant_active": "it made up for an instant that fell into a suspension of the tenant",
+    "misfire": "it caught up on an instant that was missed while no scheduler ran",
+    "task_active": "it caught up on an instant that fell into a pause",
+    "tenant_active": "it caught up on an instant that fell into a suspension of the tenant",
 }
 
 
 def why_late(found: Situation) -> str:
     """Return what a late first start waited for, as a clause; '' when it was on time.
 
-    Times of the row are those of its latest attempt, so a repeated one tells only its reason.
+    The row has the times of its latest attempt, so a retried execution shows only its reason.
     """
     row = found.row
     if row is None or row.started_at is None:
@@ -48,7 +48,7 @@ def why_late(found: Situation) -> str:
 
 
 def _planned_late(found: Situation, due_at: datetime) -> str:
-    """Say what a scheduler made up for, or that none ran, '' for any other."""
+    """Return that a scheduler caught up on it, or that none ran; '' for any other run."""
     reason = REASONS.get(found.reason)
     if found.scheduled and reason is not None and reason.check in _MADE_UP_FOR:
         missed = reason.check == "misfire" and found.outage is not None
@@ -59,7 +59,7 @@ def _planned_late(found: Situation, due_at: datetime) -> str:
 
 
 def was_late_by_outage(found: Situation) -> bool:
-    """Return whether no scheduler ran when it was due, and its first start was late by that."""
+    """Return whether no scheduler ran when it was due, and it therefore started late."""
     started = found.first_start
     return (
         found.outage is not None and started is not None and started - found.first_due_at >= ON_TIME
@@ -67,13 +67,13 @@ def was_late_by_outage(found: Situation) -> bool:
 
 
 def stretch_of(found: Situation) -> str:
-    """Return from when to when no scheduler ran, '' where one did."""
+    """Return the stretch without a scheduler as words; '' where one ran."""
     outage = found.outage
     return f"from {told(outage.since)} to {told(outage.until)}" if outage else ""
 
 
 def _its_turn(found: Situation, due_at: datetime) -> str:
-    """Say how long it was held back so that not all that was late started at once."""
+    """Return how long it waited because a task's late executions do not start all at once."""
     outage = found.outage
     if outage is None or due_at - outage.until < ON_TIME:
         return ""
@@ -92,5 +92,5 @@ def _waited_in_ledger(found: Situation, stretch: str) -> str:
         return f"its {what} until {told(resumed)}"
     free = task.schedule.get("overlap_policy", "allow") == "allow"
     if free and not task.schedule.get("max_concurrent"):
-        return f"no worker had room {stretch}"
-    return f"earlier runs held its place, or no worker had room, {stretch}"
+        return f"no worker had free capacity {stretch}"
+    return f"earlier runs held its place, or no worker had free capacity, {stretch}"

@@ -1,6 +1,6 @@
-"""Checks of work that goes on without a worker of ours: leased from a pool, or at a receiver.
+"""Checks of work outside our own workers: leased by a pull worker, or running at a receiver.
 
-The pool is judged for what workers outside lease; ``delivery_checks`` asks here for the rest.
+``delivery_checks`` calls this module for such work.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from wire.heartbeats import workers as registered
 
 
 def is_leased_from(found: Situation) -> bool:
-    """Return whether workers outside lease it."""
+    """Return whether pull workers lease it."""
     return found.pool.startswith(PULL_PREFIX)
 
 
 def pool(found: Situation) -> Check:
-    """Judge whether its pool lets it be leased: not paused, not at its limit."""
+    """Judge whether its pool allows the lease: not paused, not at its limit."""
     if not is_leased_from(found):
-        return Check("pool", None, "no pool is asked: our own workers run it")
+        return Check("pool", None, "no pool decides on it: our own workers run it")
     name = plain_pool(found.pool)
     if not found.waiting or not found.due:
-        return Check("pool", None, f"the pool {name} is asked when it may start")
+        return Check("pool", None, f"the pool {name} is checked when it may start")
     row = Pool.objects.filter(tenant_id=found.task.tenant_id, name=name).first()
     call = f"PATCH /v1/pools/{name}"
     if row is not None and row.paused:
-        fix = Fix("Let the pool go.", f'{call} {{"paused": false}}', "workers")
+        fix = Fix("Resume the pool.", f'{call} {{"paused": false}}', "workers")
         return Check("pool", False, f"the pool {name} is paused", fix=fix)
     if row is None or row.max_in_flight is None:
         return Check("pool", True, f"the pool {name} is open, without a limit")
@@ -53,7 +53,7 @@ def workers(found: Situation) -> Check:
     try:
         known = [one for one in registered(found.task.tenant_id) if one.pool == found.pool]
     except (redis.RedisError, OSError):
-        return Check("workers", None, "Redis, which knows the workers, cannot be asked")
+        return Check("workers", None, "Redis, which knows the workers, cannot be reached")
     live = [one for one in known if one.live]
     fix = Fix("Start a worker that leases from it.", f"POST /v1/pools/{name}/lease", "workers")
     if not live:
@@ -73,16 +73,16 @@ def workers(found: Situation) -> Check:
 
 
 def leased(row: Execution) -> Check:
-    """Tell who has leased it and has not been heard of since."""
+    """Report which worker has leased it and has sent no heartbeat yet."""
     at = f" at {told(row.queued_at)}" if row.queued_at else ""
     says = f"{row.worker or 'a worker'} has leased it{at}, and has sent no heartbeat yet"
     end = f" until {told(row.lease_expires_at)}" if row.lease_expires_at else ""
-    more = f"The lease holds{end}; not ended by then, the worker is lost."
+    more = f"The lease holds{end}. If the worker has not ended it by then, the worker is lost."
     return Check("lease", None, says, more, until=row.lease_expires_at, not_yet=True)
 
 
 def goes_on(row: Execution, now: datetime) -> Check:
-    """Tell where it goes on, since when, and until when without another heartbeat."""
+    """Report where it runs, since when, and until when without another heartbeat."""
     where = f"with {row.worker or 'a worker'}, which leased it"
     if not row.pool.startswith(PULL_PREFIX):
         where = "at the receiver, which answered 202"
@@ -94,8 +94,8 @@ def goes_on(row: Execution, now: datetime) -> Check:
     more = f"Without a heartbeat its lease ends at {ends_at}."
     if row.cancel_requested_at is not None:
         more = (
-            f"It is being cancelled since {told(row.cancel_requested_at)}: its holder hears of it "
-            f"with the next heartbeat, and is ended at {ends_at}."
+            f"It is being cancelled since {told(row.cancel_requested_at)}: its holder learns of it "
+            f"with the next heartbeat, and its lease ends at {ends_at}."
         )
     return Check("running", True, says, more)
 
@@ -117,5 +117,5 @@ def _requires(found: Situation) -> dict[str, str]:
 
 def _gone(known: list[WorkerInfo]) -> str:
     if not known:
-        return "None was ever heard of within the last day."
-    return f"The last one was heard of {min(one.silent_seconds for one in known):.0f} s ago."
+        return "No worker has reported within the last day."
+    return f"The last one reported {min(one.silent_seconds for one in known):.0f} s ago."

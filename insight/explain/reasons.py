@@ -1,4 +1,4 @@
-"""Every reason word of the ledger: what it means, and which check of Explain it belongs to.
+"""Every reason word of the ledger: its meaning, and the check of Explain that it belongs to.
 
 ``docs/reference/reasons.md`` is written from this table; tests hold the page to it, and the table
 to the words that the code writes.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One word: the check that explains it, on which states it stands, and its meaning."""
+    """One word: the check that explains it, the states that carry it, and its meaning."""
 
     check: str
     states: str
@@ -23,13 +23,13 @@ REASONS: Mapping[str, Reason] = {
     "paused": Reason(
         "task_active",
         "SKIPPED, EXPECTED",
-        "The instant fell into a pause whose `on_resume` is `skip`; or it will, as things stand.",
+        "The instant fell into a pause whose `on_resume` is `skip`; or it will, as planned now.",
     ),
     "paused_coalesced": Reason(
         "task_active",
         "SKIPPED, any, EXPECTED",
-        "It fell into a pause whose `on_resume` is `run_once`: SKIPPED for the one that ran on "
-        "resuming, which bears the same word.",
+        "It fell into a pause whose `on_resume` is `run_once`: SKIPPED, because one run on "
+        "resuming covered the whole pause. That run carries the same reason.",
     ),
     "paused_replayed": Reason(
         "task_active",
@@ -71,8 +71,8 @@ REASONS: Mapping[str, Reason] = {
     "late": Reason(
         "due",
         "any",
-        "On an occurrence: it started more than a second after it was due, for want of a worker, "
-        "say. Explain tells what it waited for.",
+        "On an occurrence: it started more than a second after it was due, for example because no "
+        "worker was free. Explain names the cause.",
     ),
     "misfire_skipped": Reason(
         "misfire", "SKIPPED", "It was missed while no scheduler ran; the policy is `skip`."
@@ -80,8 +80,8 @@ REASONS: Mapping[str, Reason] = {
     "misfire_coalesced": Reason(
         "misfire",
         "SKIPPED, any",
-        "It was missed, and the policy is `coalesce`: SKIPPED for the one run that stands for all "
-        "of them, which bears the same word.",
+        "It was missed, and the policy is `coalesce`: SKIPPED, because one run covers all missed "
+        "instants. That run carries the same reason.",
     ),
     "misfire_replayed": Reason(
         "misfire", "any", "It was missed, and runs afterwards: the policy is `replay`."
@@ -108,7 +108,7 @@ REASONS: Mapping[str, Reason] = {
     "cancel_requested": Reason(
         "running", "RUNNING", "It is being cancelled; its worker aborts the request."
     ),
-    "cancelled": Reason("outcome", "CANCELLED", "Somebody cancelled it."),
+    "cancelled": Reason("outcome", "CANCELLED", "A person or a program cancelled it."),
     "worker_lost": Reason(
         "retry", "RETRYING, any", "The worker of an attempt went silent; another attempt follows."
     ),
@@ -127,11 +127,9 @@ REASONS: Mapping[str, Reason] = {
         "outcome", "FAILED", "Three workers were lost while they ran it; it is not tried again."
     ),
     "demo_history": Reason(
-        "outcome", "any", "Made up by `demo seed` as history to look at; nothing was sent."
+        "outcome", "any", "Invented by `demo seed` as history to look at; no request was sent."
     ),
-    "tenant_limit": Reason(
-        "outcome", "SKIPPED", "Reserved: a limit of the tenant stood in its way."
-    ),
+    "tenant_limit": Reason("outcome", "SKIPPED", "Reserved: a limit of the tenant prevented it."),
     "circuit_open": Reason(
         "destination",
         "PENDING, RETRYING",
@@ -140,18 +138,18 @@ REASONS: Mapping[str, Reason] = {
     "destination_rate": Reason(
         "destination",
         "PENDING, RETRYING",
-        "Its destination may only be called so often a second; it waits for its turn.",
+        "The limit of starts per second of its destination is reached; it waits for its turn.",
     ),
     "destination_in_flight": Reason(
         "destination",
         "PENDING, RETRYING",
-        "As many requests as may be are under way to its destination; it waits for its turn.",
+        "The limit of concurrent requests of its destination is reached; it waits for its turn.",
     ),
 }
 
 
 def meaning_of(word: str) -> str:
-    """Return what a reason means as plain text, the word itself for one that nobody knows."""
+    """Return the meaning of a reason as plain text; of an unknown one, a sentence with its word."""
     found = REASONS.get(word)
     return found.meaning.replace("`", "") if found else f"The reason is {word}."
 
@@ -167,11 +165,11 @@ def render_reasons() -> str:
 
 _HEAD = """# Reasons
 
-Written from `insight/explain/reasons.py`; tests hold this page to it, and it to the code. A
-reason stands on an execution, and on an occurrence (`GET /v1/tasks/{id}/occurrences`). There, the
-status `EXPECTED` is that of an instant without a row yet. *any* is every state that something
-which runs can have. The last column names the check of
-[Explain](../howto/find-out-why-it-did-not-run.md) that tells more.
+Written from `insight/explain/reasons.py`; tests hold this page to it, and it to the code. An
+execution has a reason, and so has an occurrence (`GET /v1/tasks/{id}/occurrences`). There, an
+instant without a row yet has the status `EXPECTED`. *any* is every state of an execution that
+runs or ran. The last column names the check of
+[Explain](../howto/find-out-why-it-did-not-run.md) that gives the details.
 
-| Reason | Stands on | Meaning | Check |
+| Reason | States | Meaning | Check |
 |---|---|---|---|"""

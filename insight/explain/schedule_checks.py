@@ -1,4 +1,4 @@
-"""Checks of the instant itself: is it in the schedule, does a calendar spare it, is it due."""
+"""Checks of the instant itself: whether it is in the schedule, is excluded, and is due."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tasks.schedules.base import CALENDAR_EXCLUDED, CALENDAR_ROLLED, DST_GAP, DS
 from tasks.schedules.jitter import jitter_of
 
 _BY_HAND = {
-    Trigger.MANUAL: "it was asked for by hand, beside the schedule",
+    Trigger.MANUAL: "it was started by hand, beside the schedule",
     Trigger.BACKFILL: "a backfill made it, beside the schedule",
     Trigger.RETRY: "it repeats a finished execution, beside the schedule",
     Trigger.WORKFLOW: "a workflow made it, beside the schedule",
 }
-#: A start this much after its time is no delay worth a word.
+#: A start less than this after its time counts as on time.
 ON_TIME = timedelta(seconds=1)
-#: How many instants are looked through for one that a calendar has moved.
+#: How many instants a search for a moved one reads.
 _LOOKED_AT = 400
 
 
@@ -46,19 +46,19 @@ def in_schedule(found: Situation) -> Check:
 
 
 def _elsewhere(found: Situation) -> str:
-    """Say where a replay sent it, if it named a place."""
+    """Return the URL or pool that a replay sent it to, as a sentence; '' for any other run."""
     if found.into is None:
         return ""
     [(key, place)] = found.into.items()
     where = f"the pool {place}" if key == "pool" else place
-    return f"It was replayed into {where}, and goes there whatever the task calls now."
+    return f"It was replayed into {where}, and goes there even if the task's target has changed."
 
 
 def calendar(found: Situation) -> Check:
     """Judge whether a calendar of the task excludes the instant, or has moved it."""
     names = [str(name) for name in found.task.schedule.get("calendars") or []]
     if not found.scheduled:
-        return Check("calendar", None, "calendars judge what the schedule makes")
+        return Check("calendar", None, "calendars apply only to instants of the schedule")
     occurrence = found.occurrence
     excluder = occurrence.excluded if occurrence is not None else ""
     if found.reason == CALENDAR_EXCLUDED or (excluder and found.row is None):
@@ -75,11 +75,11 @@ def calendar(found: Situation) -> Check:
 def due(found: Situation) -> Check:
     """Judge whether its time has come, jitter included."""
     if found.final and not found.started:
-        return Check("due", None, "it was decided without being started")
+        return Check("due", None, "it ended without a start")
     if found.started:
         return Check("due", True, _started_when(found))
     if found.row is None and found.occurrence is None:
-        return Check("due", None, "an instant that nobody expects is never due")
+        return Check("due", None, "an instant outside the schedule is never due")
     spread = _spread(found)
     if found.due:
         late = found.now - found.due_at
@@ -92,7 +92,7 @@ def due(found: Situation) -> Check:
 
 
 def _spread(found: Situation) -> str:
-    """Say why it is due later than its time: by jitter, or since it had to wait its turn."""
+    """Return why it is due later than its time: by jitter, or because it waited for its turn."""
     later, most = found.due_at - found.at, jitter_of(found.task.schedule)
     if later <= timedelta() or not found.scheduled:
         return ""
@@ -122,7 +122,7 @@ def _notes(found: Situation) -> str:
     words = []
     if DST_GAP in occurrence.notes:
         gap = schedule.get("dst_gap")
-        words.append(f"It stands for a local time that the clocks jump over (dst_gap {gap}).")
+        words.append(f"It replaces a local time that the clocks jump over (dst_gap {gap}).")
     if DST_OVERLAP in occurrence.notes:
         overlap = schedule.get("dst_overlap")
         words.append(f"Its local time occurs twice that day (dst_overlap {overlap}).")
@@ -152,10 +152,10 @@ def _excluded(found: Situation, name: str) -> Check:
 
 
 def _moved_away(found: Situation, names: list[str]) -> Check:
-    """Judge for an instant that only the schedule without its calendars has."""
+    """Judge an instant that only the schedule without its calendars contains."""
     bare = occurrence_at(found.without_calendars, found.at) if names else None
     if bare is None or found.spec is None:
-        return Check("calendar", None, "an instant that nobody expects needs no calendar")
+        return Check("calendar", None, "no calendar applies to an instant outside the schedule")
     policy = found.task.schedule.get("calendar_policy")
     says = f"a calendar ({', '.join(names)}) excludes it, and calendar_policy is {policy}"
     moved = _moved_to(found, forward=policy == "next_business_day")
@@ -165,7 +165,7 @@ def _moved_away(found: Situation, names: list[str]) -> Check:
 
 
 def _moved_to(found: Situation, *, forward: bool) -> str:
-    """Return where it went: the nearest instant in that direction that was moved itself."""
+    """Return its new time: the nearest moved instant in the direction of the policy."""
     spec, at = found.spec, found.at
     if spec is None:
         return ""

@@ -1,6 +1,6 @@
 """The instants that a task's schedule expects, by the revision that was in force.
 
-The ledger's API and Explain ask it; a revision that cannot be read any more expects nothing.
+The ledger's API and Explain use it. A revision that cannot be read any more expects no instant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ log = logging.getLogger("executions.explain.timetable")
 #: Schedules know no other time.
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
 LAST = datetime(2200, 1, 1, tzinfo=UTC)
-#: Widths of the looks back for an instant, each only when the one before found none.
+#: Widths of the searches back for an instant; each runs only when the one before found none.
 _LOOKS_BACK = tuple(
     timedelta(minutes=minutes) for minutes in (1, 60, 1440, 11_520, 46_080, 527_040, 4_216_320)
 )

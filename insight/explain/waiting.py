@@ -1,4 +1,4 @@
-"""What one execution waits for and until when, in short; by the checks of Explain."""
+"""What one execution waits for and until when, in short, by the checks of Explain."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WAITS_FOR = (*_WHAT.values(), "max_concurrent")
 def waiting_for(execution: Execution, task: Task, now: datetime) -> dict[str, Any] | None:
     """Return what it waits for (``WAITS_FOR``), until when as far as known, and a sentence.
 
-    None for what runs or has ended.
+    None for an execution that runs or has ended.
     """
     if execution.status in FINAL or execution.status == Status.RUNNING:
         return None
     check = first_to_wait_for(Situation(task, execution.scheduled_for, now, execution))
     if check is None:
         what = _gate(task) if execution.gated else "worker"
-        return {"what": what, "until": None, "detail": "Nothing stands in its way any more."}
+        return {"what": what, "until": None, "detail": "No check stops it any more."}
     until = format_instant(check.until) if check.until else None
     return {"what": _what(check, task), "until": until, "detail": check.evidence}
 

@@ -1,7 +1,7 @@
-"""Which minutes of a forecast stand out, and whose starts they are. Pure.
+"""Find the hot spots of a forecast, and the tasks that start in them. Pure.
 
-A minute stands out when many tasks meet in it by choice of a round time, not because the load
-is high all the time: it has several times the starts of a usual minute.
+A hot spot has several times the starts of a usual minute: many tasks share a round time there. A
+load that is high all the time makes none.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from uuid import UUID
 
 from tasks.schedules.minutes import MINUTE, Stretch
 
-#: A hot minute has at least so many starts, and so many times those of the mean minute.
+#: Least starts of a hot minute, and its least multiple of the mean minute's starts.
 LEAST_STARTS = 5
 TIMES_THE_MEAN = 3
-#: Minutes that are looked at, the fullest first, and hot spots that are found among them.
+#: Minutes that are examined, the fullest first, and hot spots that are found among them.
 _CANDIDATES = 300
 _MOST = 10
 _SAMPLE = 5
@@ -26,7 +26,7 @@ _DESTINATIONS = 5
 
 
 class Contribution:
-    """Starts by minute of tasks that share them, in few bytes; destinations count the tasks."""
+    """Starts by minute of tasks with equal instants, packed; destinations count the tasks."""
 
     __slots__ = ("_counts", "destinations", "numbers", "sample", "tasks")
 
@@ -52,7 +52,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class HotSpot:
-    """A minute that stands out, and how many more of the same tasks there are (``repeats``)."""
+    """A hot minute; ``repeats`` counts the further hot minutes of the same tasks."""
 
     at: datetime
     count: int

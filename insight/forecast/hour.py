@@ -1,7 +1,7 @@
 """How many starts the schedules have in each minute of the coming hour, cheap for any tenant.
 
-The overview shows it. Every task is counted up to a bound; of more, those of some of the 256
-partitions, over which tasks are spread evenly, and the numbers are estimates then.
+The overview shows it. Up to a bound every task is counted. Beyond it only the tasks of some of the
+256 partitions are, over which tasks are spread evenly; the numbers are estimates then.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tasks.forecast_groups import Scope, count_tasks
 from tasks.schedules.minutes import MINUTE, Stretch
 
 MINUTES = 60
-#: Tasks that one look counts: a tenth of a second, or half of one where all schedules differ.
+#: Tasks that one forecast counts: a tenth of a second, or half of one where all schedules differ.
 MOST_TASKS = 10_000
-#: Occurrences that one look walks.
+#: Occurrences that one forecast walks.
 _MOST_WALKED = 200_000
 _PARTITIONS = 256
-#: Partitions whose tasks say how many a sample takes.
+#: Partitions whose tasks decide how many partitions a sample takes.
 _PROBED = 8
-#: So many tasks are counted anew at each look; the counts of more are kept for a while.
+#: Up to this number of tasks every call counts anew; the counts of more are cached.
 _AT_ONCE = 250
 _KEPT_SECONDS = 60
 
@@ -48,7 +48,7 @@ class HourAhead:
 def hour_ahead(tenant_id: UUID, now: datetime) -> HourAhead:
     """Return the starts of the minute under way and of the 59 that follow it.
 
-    Paused tasks do not start. Of many tasks up to a minute old.
+    Paused tasks do not start. For many tasks the numbers may be a minute old.
     """
     start = now.replace(second=0, microsecond=0)
     key = f"hour_ahead:{tenant_id}:{start.timestamp():.0f}"
@@ -69,7 +69,7 @@ def _counted(scope: Scope, start: datetime, now: datetime) -> HourAhead:
 
 
 def _estimated(scope: Scope, start: datetime, now: datetime) -> HourAhead:
-    """Count the tasks of as many partitions as hold about MOST_TASKS of them."""
+    """Count the tasks of a sample of partitions that holds about MOST_TASKS of them."""
     probe = _of_partitions(scope, _PROBED)
     per_partition = max(1, count_tasks(probe, MOST_TASKS)) / _PROBED
     sampled = max(1, min(_PARTITIONS, int(MOST_TASKS / per_partition)))

@@ -1,8 +1,8 @@
-"""The load forecast: how many starts each coming minute brings, and which minutes stand out (A16).
+"""The load forecast: how many starts each coming minute brings, and which minutes stand out.
 
-Bounded whatever the number of tasks: the database groups those of equal instants, each group is
-walked once, and what exceeds the bounds is left out and said so (``complete``). Paused tasks do
-not start. A forecast is kept for a minute in each process that was asked for it.
+Its cost is bounded for any number of tasks: the database groups tasks of equal instants, and each
+group is walked once. Tasks beyond the bounds are left out, and ``complete`` is false then. Paused
+tasks do not start. Each process that computes a forecast keeps it for a minute.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def forecast(
     destination: str | None = None,
     label: str | None = None,
 ) -> Forecast:
-    """Return the forecast from ``start`` (its whole minute; now unless given) for so many days.
+    """Return the forecast of ``days`` from ``start`` on (its whole minute; now unless given).
 
-    Up to a minute old: ``computed_at`` says when it was made.
+    It may be a minute old; ``computed_at`` is the time of its making.
     """
     destination = destination and _named(destination)
     key = f"forecast:{tenant_id}:{start and format_instant(start)}:{days}:{destination}:{label}"
@@ -95,7 +95,7 @@ def forecast(
 
 
 def _named(destination: str) -> str:
-    """Return the name of the destination that the text spells; what spells none finds nothing."""
+    """Return the name of the destination that the text spells; other text as it is."""
     try:
         return read_name(destination)
     except HostError:
@@ -155,7 +155,7 @@ def present_hot_spots(found: Forecast) -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class _Sum:
-    """What has been added up so far."""
+    """The sums so far."""
 
     walked: int = 0
     tasks: int = 0
@@ -164,7 +164,7 @@ class _Sum:
     contributions: list[Contribution] = field(default_factory=list)
 
     def add(self, starts: Mapping[int, int], part: Contribution) -> None:
-        """Add the starts of tasks that share them."""
+        """Add the starts of tasks with equal instants."""
         self.tasks += part.tasks
         total = 0
         for number, count in starts.items():
@@ -207,7 +207,7 @@ def compute(scope: Scope, stretch: Stretch, now: datetime) -> Forecast:
 def count_group(group: Group, stretch: Stretch) -> Counted | None:
     """Count the starts of a group's tasks; None where they cannot be counted within the bound.
 
-    One unreadable schedule must not keep the others from being seen; the scheduler pauses it.
+    One unreadable schedule must not hide the others; the scheduler pauses its task.
     """
     try:
         if group.key.remaining is not None:
@@ -236,5 +236,5 @@ def _rest(stretch: Stretch, walked: int) -> Stretch:
 
 
 def _safe(key: str) -> str:
-    """Return a key that every cache takes."""
+    """Return the key in a form that every cache accepts."""
     return sha256(key.encode(errors="backslashreplace")).hexdigest()

@@ -1,7 +1,7 @@
-"""What an edit would change, before it is saved: the new next instants against the old ones (A9).
+"""Preview an edit before it is saved: the new next instants against the old ones.
 
-Judges an edit as saving does and changes nothing. Both schedules are compared from now on: what
-stays, what comes, what goes, how often a day, and what else the tenant has in the new minutes.
+Validates an edit as saving does and changes nothing. Compares both schedules from now on: kept,
+added and removed instants, runs per day, and other starts of the tenant in the new minutes.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tasks.schedules.minutes import MINUTE, Spread, Stretch, count_minutes
 from tasks.services import require_pausable, require_resumable, spec_of
 from tasks.validation.bodies import StatusChange, parse_patch
 
-#: Instants that are compared (A9).
+#: Instants that are compared.
 COUNT = 100
 _WEEK = timedelta(days=MAX_DAYS)
 #: Rarer schedules are counted over a longer time; 52 whole weeks.
 _YEAR = timedelta(days=364)
 _FEW = 7
 _MOST_WALKED = 50_000
-#: Of larger tenants the load is not added up for a preview.
+#: A preview for a larger tenant does not add up the load.
 _MOST_TASKS = 50_000
 
 
@@ -84,9 +84,9 @@ def preview_edit(
     now: datetime,
     expected_version: int | None = None,
 ) -> dict[str, Any]:
-    """Return what PATCH with this body would change of a task's instants; changes nothing.
+    """Return the changes of a task's instants by a PATCH with this body; changes nothing.
 
-    Raise what the edit would: NotFound, InvalidInput, TooLarge, VersionMismatch, Conflict.
+    Raises as the edit would: NotFound, InvalidInput, TooLarge, VersionMismatch, Conflict.
     """
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id)
     if expected_version is not None and expected_version != task.version:
@@ -157,7 +157,7 @@ def _allowed(task: Task, schedule: Mapping[str, Any], now: datetime) -> int:
         return COUNT
     counted = task.occurrence_count
     if task.next_run_at is not None and task.next_run_at > now:
-        # What is prepared is counted, and still to come.
+        # Prepared instants are counted already, though they are still to come.
         prepared = spec_of(task).count_between(now, task.next_run_at - MICROSECOND, COUNT)[0]
         counted -= min(counted, prepared)
     return max(0, min(COUNT, int(bound) - counted))
@@ -193,7 +193,7 @@ def _runs_per_day(task: Task, plan: _Plan) -> float | None:
         Stretch(plan.now, MAX_DAYS * DAY_MINUTES, _MOST_WALKED),
     )
     if counted is None:
-        # Denser than is walked: the pace of the next ones is the pace.
+        # Too dense to walk the week: the pace of the next instants counts.
         span = (plan.next[-1].at - plan.next[0].at) / timedelta(days=1)
         return _rounded((COUNT - 1) / span)
     soon = sum(counted.starts.values())

@@ -1,4 +1,4 @@
-"""The answers that show bulk jobs and their items; every door that shows one uses them."""
+"""The answers that show bulk jobs and their items, for every door."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.schedules.zones import find_zone
 def present_bulk_job(job: BulkJob) -> dict[str, Any]:
     """Return a job as every list and page shows it.
 
-    Ended, ``total`` is ``done + skipped + failed``; before, ``remaining`` makes up the rest.
+    ``total`` is ``done + skipped + failed + remaining``; ``remaining`` is 0 once it has ended.
     """
     decided = job.done_count + job.skipped_count + job.failed_count
     return {
@@ -44,18 +44,18 @@ def present_bulk_job(job: BulkJob) -> dict[str, Any]:
 
 
 def _has_payload(job: BulkJob) -> bool:
-    """Return whether the job holds a payload; what is sealed with a set is its patch."""
+    """Return whether the job holds a payload; the sealed value of a set is its patch."""
     held = job.options.get("set")
     return job.sealed_payload is not None and (held is None or "payload" in held)
 
 
 def present_job_detail(job: BulkJob) -> dict[str, Any]:
-    """Return a job as its own page shows it: with what came of the executions that it made."""
+    """Return a job as its own page shows it: with the states of the executions that it made."""
     return {**present_bulk_job(job), "executions": count_results(job)}
 
 
 def present_backfill_plan(plan: Plan) -> dict[str, Any]:
-    """Return what a backfill would do: how many instants, from when to when, the first few."""
+    """Return the plan of a backfill: how many instants, from when to when, the first few."""
     zone = find_zone(plan.task.schedule["timezone"]).info
     return {
         "count": plan.count,
@@ -77,7 +77,7 @@ def present_backfill_plan(plan: Plan) -> dict[str, Any]:
 
 
 def present_item(item: BulkJobItem) -> dict[str, Any]:
-    """Return what became of one row of a job, or of one instant of a backfill."""
+    """Return the outcome of one row of a job, or of one instant of a backfill."""
     return {
         "position": item.position,
         "id": str(item.item_id),
@@ -90,7 +90,7 @@ def present_item(item: BulkJobItem) -> dict[str, Any]:
 
 
 def present_scope(scope: Scope) -> dict[str, Any]:
-    """Return how many rows a job would be about, from when to when, and of how many tasks.
+    """Return how many rows a job would cover, from when to when, and of how many tasks.
 
     With ``into``, also how many of them cannot go there.
     """
@@ -104,10 +104,10 @@ def present_scope(scope: Scope) -> dict[str, Any]:
 
 
 def present_sample(rows: Iterable[Task | DeadLetter | Execution]) -> list[dict[str, Any]]:
-    """Return rows of a scope in brief, whatever they are; names of tasks come in one query."""
+    """Return rows of a scope of any kind in brief; names of tasks come in one query."""
     found = list(rows)
     ids = {row.task_id for row in found if not isinstance(row, Task)}
-    # Deleted tasks too: what is left of them stays readable.
+    # Deleted tasks too: their remaining rows stay readable.
     names = dict(Task.objects.filter(id__in=ids).values_list("id", "name")) if ids else {}
     return [_in_brief(row, names) for row in found]
 

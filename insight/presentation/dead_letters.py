@@ -1,4 +1,4 @@
-"""The answers that show dead letters; every door that shows one uses them."""
+"""The answers that show dead letters, for every door."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.revisions import read_readable_version
 
 
 def present_letters(letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
-    """Return the letters as lists answer them, in a number of queries that does not grow."""
+    """Return the letters as lists answer them, in a constant number of queries."""
     attempts = attempts_of([letter.execution_id for letter in letters])
     payloads = payloads_of_letters(letters)
     return [
@@ -27,9 +27,9 @@ def present_letters(letters: Sequence[DeadLetter]) -> list[dict[str, Any]]:
 
 
 def present_letter(letter: DeadLetter) -> dict[str, Any]:
-    """Return the single view: attempts with what they sent and got, and an edited payload.
+    """Return the single view: attempts with their request and answer, and an edited payload.
 
-    What belongs to the execution is missing when that is no longer kept.
+    Fields of the execution are missing when the execution is no longer kept.
     """
     shown = present_letters([letter])[0]
     execution = Execution.objects.filter(pk=letter.execution_id).first()

@@ -1,4 +1,4 @@
-"""The answers that show executions; every door that shows one uses them."""
+"""The answers that show executions, for every door."""
 
 from __future__ import annotations
 
@@ -88,6 +88,6 @@ def _reason(execution: Execution) -> str | None:
 
 
 def _next_attempt_at(execution: Execution) -> str | None:
-    # Held work waits for its task to be resumed; nobody knows when.
+    # Work on hold waits until its task resumes, at an unknown time.
     waits = execution.status in _UNSTARTED and not execution.held
     return format_instant(execution.due_at) if waits else None

@@ -1,4 +1,4 @@
-"""The single view of an execution: its attempts, what was sent and captured, what it waits for."""
+"""The single view of an execution: its attempts, requests and answers, and why it waits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def present_execution_detail(execution: Execution, *, now: datetime) -> dict[str
 def present_attempts(
     attempts: Sequence[Attempt], execution: Execution, target: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return each attempt with what it sent, save the body, which is the same for all."""
+    """Return each attempt with its request, without the body, which is the same for all."""
     return [
         {
             **present_attempt(attempt),
@@ -68,7 +68,7 @@ def present_attempts(
 
 
 def present_attempt(attempt: Attempt) -> dict[str, Any]:
-    """Return what is known of an attempt without opening what it sent and got."""
+    """Return an attempt in brief, without opening its sealed request and answer."""
     return {
         "number": attempt.number,
         "outcome": str(attempt.outcome),

@@ -1,4 +1,4 @@
-"""The answers that show a task's ledger; every door that shows it uses them."""
+"""The answers that show a task's ledger, for every door."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def present_occurrence(entry: Entry) -> dict[str, Any]:
 
 
 def present_line(entry: Entry) -> dict[str, Any]:
-    """Return an instant, or a stretch of them that is shown as one line, as pages show it."""
+    """Return one line of a page: an instant, or a stretch of instants."""
     return {
         **present_occurrence(entry),
         "last": instant_or_none(entry.last),

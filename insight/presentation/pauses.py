@@ -1,4 +1,4 @@
-"""The answers that show standing pauses; every door that shows one uses them."""
+"""The answers that show standing pauses, for every door."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.models import Pause
 
 
 def present_pauses(pauses: Sequence[Pause]) -> list[dict[str, Any]]:
-    """Return pauses as lists show them; what they hold is counted in one query."""
+    """Return pauses as lists show them; one query counts the tasks that they hold."""
     counts = task_counts(pauses)
     return [present_pause(pause, counts[pause.id]) for pause in pauses]
 
@@ -35,7 +35,7 @@ def present_pause(pause: Pause, task_count: int) -> dict[str, Any]:
 
 
 def present_reach(scope: str, reach: Reach) -> dict[str, Any]:
-    """Return what a pause would hold: the answer of a dry run."""
+    """Return the tasks that a pause would hold: the answer of a dry run."""
     return {
         "scope": scope,
         "value": reach.value,

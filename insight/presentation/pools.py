@@ -1,4 +1,4 @@
-"""The answers that show pools; every door that shows one uses them."""
+"""The answers that show pools, for every door."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shared.instants import format_instant
 
 
 def present_pool(view: PoolView) -> dict[str, Any]:
-    """Return a pool as the API answers it; ``workers`` is null while Redis cannot be asked."""
+    """Return a pool as the API answers it; ``workers`` is null while Redis cannot be reached."""
     pool = view.pool
     return {
         "name": pool.name,

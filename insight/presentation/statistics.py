@@ -1,4 +1,4 @@
-"""The answers that show statistics, who does the work, and tests of a delivery."""
+"""The answers that show statistics, workers, schedulers and tests of a delivery."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tasks.definition import plain_pool
 
 
 def present_overview(overview: Overview) -> dict[str, Any]:
-    """Return how a tenant does."""
+    """Return a tenant's overview."""
     oldest = overview.oldest_due_seconds
     return {
         "at": format_instant(overview.at),
@@ -57,7 +57,7 @@ def present_overview(overview: Overview) -> dict[str, Any]:
 
 
 def present_throughput(points: Sequence[MinutePoint]) -> dict[str, Any]:
-    """Return what ended by minute, with the bounds of the buckets."""
+    """Return the ended attempts by minute, with the bounds of the buckets."""
     return {
         "minutes": [
             {
@@ -74,7 +74,7 @@ def present_throughput(points: Sequence[MinutePoint]) -> dict[str, Any]:
 def present_workers(
     workers: Sequence[WorkerView], recorders: Sequence[RecorderView]
 ) -> dict[str, Any]:
-    """Return who delivers and who records."""
+    """Return the workers and the recorders."""
     return {
         "workers": [_worker(worker) for worker in workers],
         "recorders": [
@@ -152,7 +152,7 @@ def present_earlier_workers(workers: Sequence[EarlierWorker]) -> dict[str, Any]:
 def present_schedulers(
     schedulers: Sequence[SchedulerView], partitions: Sequence[PartitionView]
 ) -> dict[str, Any]:
-    """Return who schedules what."""
+    """Return the schedulers and their partitions."""
     return {
         "schedulers": [
             {
@@ -179,7 +179,7 @@ def present_schedulers(
 
 
 def present_test(result: TestResult) -> dict[str, Any]:
-    """Return what a test sent and what came of it."""
+    """Return the request of a test delivery and its result."""
     return {
         "outcome": result.outcome,
         "would_retry": result.would_retry,

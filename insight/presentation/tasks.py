@@ -1,7 +1,7 @@
-"""The answers that show tasks with what the ledger knows of them; every door uses them.
+"""The answers that show tasks with their state in the ledger, for every door.
 
-A task's own cursor stands behind what is prepared, so its next run is asked of the ledger.
-Pages of tasks cost a number of queries that does not grow.
+A task's own cursor is beyond its prepared instants, so the ledger gives its next run. A page of
+tasks costs a constant number of queries.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tasks.schedules.base import MICROSECOND
 from tasks.schedules.jitter import due_at, jitter_of
 
 LATEST = 10
-#: More than the horizon, so that a coming instant is met in today's or tomorrow's table.
+#: More than the horizon, so that today's or tomorrow's table has a coming instant.
 _AHEAD = timedelta(days=1)
 _NONE = timedelta()
 
@@ -75,11 +75,11 @@ def paused_by(task: Task, pauses: Mapping[UUID, Pause]) -> dict[str, Any]:
 
 
 def upcoming(tasks: Sequence[Task]) -> dict[UUID, Coming | None]:
-    """Return the soonest coming start of each task that its own cursor does not tell.
+    """Return the soonest coming start of each task whose own cursor does not show it.
 
-    The cursor stands behind what is prepared, up to the horizon ahead, and knows no jitter: what
-    is prepared and waits for its share of that comes first. Of tasks with calendars the first
-    instant that is not excluded is given, None where there is none.
+    The cursor is beyond the prepared instants, up to the horizon ahead, and knows no jitter. So a
+    prepared instant that waits for its share of the jitter comes first. Of tasks with calendars
+    the result is the first instant that no calendar excludes, None where there is none.
     """
     now = database_now()
     prepared = (
@@ -107,7 +107,7 @@ def _open_cursors(
 ) -> dict[UUID, Coming | None]:
     """Return when tasks with calendars or jitter run next, which their cursors do not tell.
 
-    A cursor may stand at an excluded instant, and never says what jitter adds to it.
+    A cursor may be at an excluded instant, and never includes the jitter.
     """
     found: dict[UUID, Coming | None] = {}
     named = [
@@ -122,7 +122,7 @@ def _open_cursors(
         try:
             spec = read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
         except InvalidInput:
-            continue  # Its text says what is wrong.
+            continue  # The schedule's text names the fault.
         following = next(spec.walk_open(task.next_run_at - MICROSECOND), None)
         found[task.id] = None
         if following is not None:
@@ -132,7 +132,7 @@ def _open_cursors(
 
 
 def next_execution(task: Task, soonest: Mapping[UUID, Coming | None]) -> dict[str, Any]:
-    """Return the fields that say when the task runs next."""
+    """Return the fields of the task's next run."""
     cursor = task.next_run_at and Coming(task.next_run_at, task.next_run_at)
     coming = soonest.get(task.id, cursor)
     moment = next_moment(task, coming.at if coming else None)
@@ -142,8 +142,8 @@ def next_execution(task: Task, soonest: Mapping[UUID, Coming | None]) -> dict[st
 def present_latest(task: Task, now: datetime) -> list[dict[str, Any]]:
     """Return the task's latest ten executions, newest first.
 
-    Those whose time has come are taken first, so that occurrences prepared ahead of their time
-    do not crowd the history out.
+    Executions whose time has come are taken first, so that occurrences prepared ahead of their
+    time do not crowd the history out.
     """
     rows = Execution.objects.for_tenant(task.tenant_id).filter(task_id=task.id)
     latest = list(rows.scheduled_between(None, now).order_by("-id")[:LATEST])

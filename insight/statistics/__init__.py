@@ -1,7 +1,7 @@
-"""Reads for pictures: what is going on, what comes, what was, and who does it.
+"""Reads for pictures: present, coming and past work, and the processes that do it.
 
-The console, the API and the commands show them. Each read is bounded: it looks at a limited
-number of rows, however much there is, and says so where that may make it incomplete.
+The console, the API and the commands show them. Each read is bounded: it reads a limited number of
+rows of any installation, and reports where its result may be incomplete.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who does the work: schedulers and their partitions, workers, recorders.
+"""The processes that do the work: schedulers and their partitions, workers, recorders.
 
-They serve all tenants, save for a tenant's own workers, which lease over the API. What is asked of
-Redis raises what Redis raises while it cannot be asked.
+They serve all tenants, except a tenant's own workers, which lease over the API. Reads of Redis
+raise its errors while it cannot be reached.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class SchedulerView:
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """A partition; without ``owner`` nobody holds a lease on it that has not run out."""
+    """A partition; without ``owner`` no scheduler has a valid lease on it."""
 
     partition: int
     owner: UUID | None
@@ -79,7 +79,7 @@ class WorkerView:
 
 @dataclass(frozen=True, slots=True)
 class RecorderView:
-    """A recorder; ``pending`` entries of outcomes are with it, unwritten."""
+    """A recorder; it has received ``pending`` outcomes that it has not written yet."""
 
     name: str
     silent_seconds: float
@@ -111,9 +111,9 @@ def partition_map() -> list[PartitionView]:
 
 
 def workers(tenant_id: UUID | None = None) -> list[WorkerView]:
-    """Return the workers by pool and name, also those that fell silent within the last day.
+    """Return the workers by pool and name, also the ones lost within the last day.
 
-    Of those that lease over the API only the tenant's, where one is given.
+    With a tenant, of the workers that lease over the API only the tenant's own.
     """
     known = heartbeats.workers(tenant_id)
     any_leases = any(info.tenant is not None for info in known)
@@ -127,7 +127,7 @@ def recorders() -> list[RecorderView]:
     try:
         consumers = client().xinfo_consumers(OUTCOME_STREAM, OUTCOME_GROUP)
     except redis.ResponseError:
-        # No stream or no group: no recorder has ever asked this server.
+        # No stream or no group: no recorder has ever read from this server.
         return []
     found = [_recorder(consumer) for consumer in consumers]
     return sorted(found, key=lambda recorder: recorder.name)

@@ -1,4 +1,4 @@
-"""What a tenant's tasks do next."""
+"""The next fires of a tenant's tasks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tasks.schedules.base import MICROSECOND
 from tasks.schedules.jitter import due_at, jitter_of
 from tasks.schedules.spec import parse
 
-#: Tasks with calendars whose next instant is looked for, the soonest by their cursors.
+#: Tasks with calendars that the search reads, the soonest by their cursors.
 _MOST_WITH_CALENDARS = 200
-#: How far ahead an instant is looked for that no calendar excludes.
+#: How far ahead the search for an instant goes that no calendar excludes.
 _AHEAD = timedelta(days=366)
-#: Tasks whose next instants are looked at, the soonest by their cursors.
+#: Tasks whose next instants are read, the soonest by their cursors.
 _LOOKED_AT = 40
-#: Rows of each priority, the first due, among which those are looked for that jitter moves.
+#: Rows of each priority, the first due, that are searched for instants moved by jitter.
 _SCANNED = 500
 
 
@@ -45,10 +45,10 @@ class NextFire:
 
 
 def next_fires(tenant_id: UUID, limit: int = 20) -> list[NextFire]:
-    """Return the soonest fires: what is prepared, and the next instant of each task beyond it.
+    """Return the soonest fires: prepared instants, and the next instant of each task beyond.
 
-    A task that fires often shows what is prepared of it and one instant more. Paused tasks do
-    not fire; nor do instants that a calendar excludes, or that have passed.
+    A task that fires often shows its prepared instants and one more. Paused tasks do not fire, nor
+    do instants that a calendar excludes or that have passed.
     """
     now = database_now()
     bounds = {
@@ -66,7 +66,7 @@ def next_fires(tenant_id: UUID, limit: int = 20) -> list[NextFire]:
 def _of_tasks(tenant_id: UUID, limit: int) -> Iterator[NextFire]:
     """Yield the next instants that are not in the ledger yet.
 
-    More than are shown: jitter may put what comes first behind what comes later.
+    More than are shown, because jitter may change their order.
     """
     parameters = {"tenant": tenant_id, "limit": max(limit, _LOOKED_AT)}
     for task_id, name, at, kind, stored, made in rows("statistics/next_of_tasks", parameters):
@@ -81,7 +81,7 @@ def _of_tasks(tenant_id: UUID, limit: int) -> Iterator[NextFire]:
 
 
 def _of_tasks_with_calendars(tenant_id: UUID, now: datetime) -> Iterator[NextFire]:
-    """Yield the next instant of each that no calendar excludes; a cursor may stand at one."""
+    """Yield each task's next instant that no calendar excludes; its cursor may be excluded."""
     # In the words of the index tasks_with_calendars_idx.
     named: Any = Task.objects.ahead(tenant_id).filter(~Q(schedule__calendars=[]))
     tasks = list(named[:_MOST_WITH_CALENDARS])

@@ -1,4 +1,4 @@
-"""What was: the last runs of tasks, and when dead letters of a cause came."""
+"""Past work: the last runs of tasks, and the arrival of dead letters by cause."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from shared.sql import rows
 
 MOST_TASKS = 100
 MOST_RUNS = 100
-#: Where the runs of busy tasks are found; only what rarely runs is looked for beyond.
+#: Where the runs of busy tasks are found; the search goes beyond only for rare tasks.
 _NEAR = timedelta(days=1)
-#: How far back the runs of the others are looked for.
+#: How far back the search for the runs of the others goes.
 _FAR_DAYS = 35
-#: Newest dead letters that are looked at, of the open and of the resolved ones.
+#: Newest dead letters that are read, of the open and of the resolved ones each.
 _LETTERS = 20_000
 _HOUR = timedelta(hours=1)
 

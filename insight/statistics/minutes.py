@@ -1,4 +1,4 @@
-"""What ended, minute by minute, and what the start delays of a stretch of minutes come to."""
+"""Ended attempts by minute, and percentiles of the start delays of a stretch of minutes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NONE = (0,) * (len(START_DELAY_BUCKETS_MS) + 1)
 
 @dataclass(frozen=True, slots=True)
 class MinutePoint:
-    """What ended within one minute; ``start_delays`` counts first attempts by bucket.
+    """The attempts that ended within one minute; ``start_delays`` counts first ones by bucket.
 
     The buckets are those of ``START_DELAY_BUCKETS_MS`` and one above them.
     """
@@ -68,7 +68,7 @@ def throughput(
 
 
 def first_minute(now: datetime, minutes: int = MINUTES) -> datetime:
-    """Return where the last minutes begin: the one under way and those before it."""
+    """Return the start of the last minutes: the one under way and the ones before it."""
     return now.replace(second=0, microsecond=0) - (minutes - 1) * _MINUTE
 
 
@@ -110,7 +110,7 @@ def bound_text(bound: float | None) -> str:
 
 
 def wire_bound(bound: float | None) -> float | None:
-    """Return a percentile as the API and ``--json`` tell it: 60,000 also for what is longer."""
+    """Return a percentile as the API and ``--json`` give it: 60,000 also for longer delays."""
     return None if bound is None else min(bound, float(START_DELAY_BUCKETS_MS[-1]))
 
 

@@ -1,4 +1,4 @@
-"""How a tenant does at this moment: open work, the last hour, what runs."""
+"""A tenant at this moment: open work, the last hour, running executions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.models import Pause, Task
 
 #: From here on work that has not started is late.
 LATE_SECONDS = 1.0
-#: Open rows that one look takes in, of each kind and of all tenants.
+#: Open rows that one read counts, of each kind and of all tenants.
 _SCAN = 20_000
 #: Open dead letters, and paused tasks, that are counted.
 MOST_COUNTED = 10_000
@@ -26,8 +26,8 @@ class Overview:
     """One moment of a tenant; ``at`` is the database's time.
 
     ``due_now`` waits for a worker, ``queued`` is with one, ``late`` is either of them a second
-    after its time. Where ``exact`` is false there is more open work than one look takes in and
-    its counts say "at least". ``dead_letters_open`` and ``paused_tasks`` stop at 10,000.
+    after its time. Where ``exact`` is false there is more open work than one read counts, and
+    the counts are lower bounds. ``dead_letters_open`` and ``paused_tasks`` stop at 10,000.
     ``start_delay`` covers the last hour.
     """
 
@@ -50,7 +50,7 @@ class Overview:
 
     @property
     def success_rate(self) -> float | None:
-        """Return the share of successes among what ended in the last hour, 0 to 1."""
+        """Return the share of successes among the attempts ended in the last hour, 0 to 1."""
         ended = self.succeeded_last_hour + self.failed_last_hour
         return self.succeeded_last_hour / ended if ended else None
 
@@ -77,7 +77,7 @@ class RunningNow:
 
 
 def overview(tenant_id: UUID) -> Overview:
-    """Return how the tenant does now."""
+    """Return the tenant's overview of this moment."""
     now = database_now()
     due, late, queued, running, retrying, oldest, exact = rows(
         "statistics/open_work",
@@ -107,7 +107,7 @@ def overview(tenant_id: UUID) -> Overview:
 
 
 def running_now(tenant_id: UUID, limit: int = 20) -> list[RunningNow]:
-    """Return what the tenant runs, the longest first."""
+    """Return the tenant's running executions, the longest first."""
     found = rows(
         "statistics/running_now",
         {"tenant": tenant_id, "limit": limit},

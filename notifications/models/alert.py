@@ -1,4 +1,4 @@
-"""The alert: one incident, however many executions fail of the same cause."""
+"""The alert: one incident for any number of executions that fail of the same cause."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Alert(models.Model):
     """Failures of one kind, cause and destination, from the first until it is quiet.
 
     ``count`` is exact: it moves in the transaction of the event cursor. ``task_name``,
-    ``execution_id`` and the error are those of the first failure. ``next_notice_at`` is when
-    somebody has to look whether there is something to tell, or to close.
+    ``execution_id`` and the error are from the first failure. ``next_notice_at`` is the time at
+    which the alerter has to decide on a notice or close the alert.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -73,7 +73,7 @@ class Alert(models.Model):
 
     @property
     def title(self) -> str:
-        """Return one line: what fails, why, and how often."""
+        """Return one line: the task, the cause and the count."""
         attempts = "attempt" if self.attempt == 1 else "attempts"
         if self.count > 1:
             tasks = self.task_name if self.task_count <= 1 else f"{self.task_count} tasks"
@@ -82,7 +82,7 @@ class Alert(models.Model):
 
 
 class AlertTask(models.Model):
-    """A task that an alert is about; the rows are what ``task_count`` counts."""
+    """A task of an alert; ``task_count`` counts these rows."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="tasks")
     task_id = models.UUIDField()

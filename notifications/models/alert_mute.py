@@ -8,7 +8,7 @@ from notifications.models.alert import Alert
 
 
 class AlertMute(models.Model):
-    """A member does not want to hear of this alert until then; others still do."""
+    """A member gets no notice of this alert until ``until``; other members still do."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="mutes")
     membership = models.ForeignKey("tenants.Membership", on_delete=models.CASCADE, related_name="+")

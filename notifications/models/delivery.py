@@ -12,11 +12,11 @@ from shared.ids import new_id
 
 
 class Delivery(models.Model):
-    """A message that is owed, was sent, or why it was not.
+    """A message that is owed or was sent, or the reason why it was not.
 
     The unique constraint makes a notice exactly one message per member and channel. A claim
-    expires, so that the death of a sender only delays. ``bundled`` ones came in a storm and go
-    together in one message. ``reached`` are the browsers that have it already.
+    expires, so the death of a sender only delays the message. ``bundled`` deliveries of a burst
+    share one message. ``reached`` are the browsers that have it already.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

@@ -1,4 +1,4 @@
-"""The notification preference: what one member wants to hear of, how, and when not."""
+"""The notification preference: a member's choice of alerts, channels and quiet hours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from notifications.choices import AlertKind
 
 
 def final_failures() -> list[str]:
-    """Return the default of e-mail: only what is dead for good."""
+    """Return the default of e-mail: only final failures."""
     return [AlertKind.FINAL_FAILURE.value]
 
 
@@ -24,7 +24,7 @@ class NotificationPreference(models.Model):
     """A member's wishes; a member without a row has the defaults.
 
     Quiet hours run from ``quiet_from`` to ``quiet_to`` in ``timezone``, also over midnight, and
-    hold back e-mail and push, final failures only without ``quiet_except_final``.
+    suppress e-mail and push; with ``quiet_except_final`` final failures still go out.
     ``email_address`` is used once its owner has confirmed it; ``confirmed_email_address`` is the
     last one that was.
     """
@@ -65,13 +65,13 @@ class NotificationPreference(models.Model):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether messages go where the member wants: the account's own address needs no proof."""
+        """Whether messages go to the wanted address; the account's own address needs no proof."""
         known = (None, self.confirmed_email_address, self.membership.user.email)
         return self.email_address in known
 
     @property
     def effective_address(self) -> str:
-        """Return where e-mail goes: an address that is confirmed, or nowhere."""
+        """Return the address for e-mail: a confirmed one, or ""."""
         wanted = self.email_address if self.is_confirmed else self.confirmed_email_address
         return wanted or self.membership.user.email or ""
 

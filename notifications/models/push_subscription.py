@@ -10,7 +10,7 @@ from shared.ids import new_id
 
 
 class PushSubscription(models.Model):
-    """What the browser gave; ``sealed_auth`` is its shared secret, sealed under the row's id."""
+    """A browser's subscription; ``sealed_auth`` is its secret, sealed under the row's id."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     membership = models.ForeignKey(
@@ -28,7 +28,7 @@ class PushSubscription(models.Model):
     class Meta:
         db_table = "push_subscriptions"
         constraints = [
-            # Of each member: nobody can take a browser away by naming its endpoint.
+            # Per member: naming an endpoint must not take the browser away from another member.
             models.UniqueConstraint(
                 fields=["membership", "endpoint"], name="one_push_subscription_per_browser"
             )

@@ -1,7 +1,7 @@
 """A member's own address for e-mail: it is used once its owner has confirmed it by a link.
 
-Until then messages go to the address confirmed before, else to that of the account. So a member
-cannot send mail to a stranger, but for few messages that ask to confirm.
+Until then messages go to the address confirmed before, else to the account's. So a stranger gets
+no mail from a member but a few messages that ask to confirm.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 def ask_to_confirm(preference: NotificationPreference) -> None:
-    """Let the system worker ask the new address once this has committed.
+    """Make the system worker ask the new address once this has committed.
 
     Raise TooManyMessages, Unavailable.
     """
@@ -39,9 +39,9 @@ def ask_to_confirm(preference: NotificationPreference) -> None:
 
 
 def ask_again(membership: Membership) -> str:
-    """Send the message that asks to confirm once more, at once, and return where it went.
+    """Send the message that asks to confirm once more, at once, and return its address.
 
-    Raise Conflict where nothing is to be confirmed, TooManyMessages, Unavailable, TransportError.
+    Raise Conflict where no address waits, TooManyMessages, Unavailable, TransportError.
     """
     address = unconfirmed_address(membership)
     if not address:
@@ -68,7 +68,7 @@ def send_confirmation(member_id: int) -> None:
 
 @transaction.atomic
 def confirm_address(member_id: int, address: str, *, caller: str, trace_id: str = "") -> None:
-    """Use the address from now on, as its owner wishes; repeating it changes nothing.
+    """Use the address from now on, as its owner has confirmed; repeating it changes nothing.
 
     Raise NotFound where the member has left, or has another address by now.
     """
@@ -97,7 +97,7 @@ def confirm_address(member_id: int, address: str, *, caller: str, trace_id: str 
 
 
 def unconfirmed_address(membership: Membership) -> str:
-    """Return the address that waits to be confirmed, or nothing."""
+    """Return the address that waits to be confirmed, or ""."""
     preference = preference_of(membership)
     return "" if preference.is_confirmed else preference.email_address or ""
 

@@ -1,4 +1,4 @@
-"""What people do with alerts: find one, mute it for everybody or for oneself."""
+"""Services of alerts: find one, mute it for all members or for one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def get_alert(tenant_id: UUID, alert_id: UUID) -> Alert:
 
 @transaction.atomic
 def mute_alert(tenant_id: UUID, alert_id: UUID, *, minutes: int, actor: Actor) -> Alert:
-    """Tell nobody of this alert for so long; it goes on counting. Zero minutes ends a mute."""
+    """Send no notice of this alert for ``minutes``; it keeps counting. Zero ends the mute."""
     if not 0 <= minutes <= MOST_MINUTES:
         message = f"Give 0 to {MOST_MINUTES} minutes."
         raise InvalidInput([FieldError("#/minutes", "out_of_range", message)], message)
@@ -36,7 +36,7 @@ def mute_alert(tenant_id: UUID, alert_id: UUID, *, minutes: int, actor: Actor) -
     now = database_now()
     alert.muted_until = now + timedelta(minutes=minutes) if minutes else None
     if alert.closed_at is None:
-        # The alerter looks now, and again when the mute ends.
+        # The alerter checks it now, and again when the mute ends.
         alert.next_notice_at = now
     alert.save(update_fields=["muted_until", "next_notice_at"])
     audit.record(tenant_id, actor, "alert.muted", "alert", alert_id, after={"minutes": minutes})
@@ -47,7 +47,7 @@ def mute_alert(tenant_id: UUID, alert_id: UUID, *, minutes: int, actor: Actor) -
 def mute_alert_for_member(
     alert_id: UUID, member_id: int, *, minutes: int, address: str, trace_id: str = ""
 ) -> Alert:
-    """Tell one member nothing of this alert for so long, as their own wish."""
+    """Send one member no notice of this alert for ``minutes``, at the member's own request."""
     membership = Membership.objects.filter(pk=member_id).first()
     if membership is None:
         raise NotFound("The member is gone.")

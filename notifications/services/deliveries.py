@@ -1,7 +1,7 @@
-"""Sends what is owed: claim a delivery, send it outside of any transaction, record what came.
+"""Sends owed deliveries: claim one, send it outside of any transaction, record the result.
 
-Called by the Celery task of the system worker; ``wake_due_deliveries`` by the recorder. Every
-retry is a row, so neither a lost Celery message nor a mail server that is away loses one.
+The Celery task of the system worker calls it, and the recorder ``wake_due_deliveries``. Every
+retry is a row, so neither a lost Celery message nor an unreachable mail server loses one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _next_prune = 0.0
 
 
 def send_delivery(delivery_id: UUID) -> str | None:
-    """Send a delivery that is due; return its new status, or None where there is nothing to do."""
+    """Send a delivery that is due; return its new status, or None without a claim on it."""
     claim = claim_delivery(delivery_id)
     if claim is None:
         return None
@@ -77,9 +77,9 @@ def send_delivery(delivery_id: UUID) -> str | None:
 
 
 def wake_due_deliveries() -> float:
-    """Wake the senders for what is due in the database; return the seconds until the next look.
+    """Wake the senders for due deliveries; return the seconds until the next pass.
 
-    A broker that is away costs nothing but time: the rows stay due.
+    While the broker cannot be reached, the rows stay due and are only late.
     """
     _prune_now_and_then()
     now = database_now()
@@ -107,7 +107,7 @@ def prune_alerts() -> int:
 
 
 def push_to_browser(subscription: PushSubscription, message: PushMessage) -> None:
-    """Send one push and note how it went; a browser that has left is forgotten.
+    """Send one push and note the result; delete the subscription of a browser that ended it.
 
     Raise TransportError.
     """
@@ -128,7 +128,7 @@ def push_to_browser(subscription: PushSubscription, message: PushMessage) -> Non
 
 
 def _still_wanted(claim: Claim, recipient: Recipient | None) -> list[Delivery]:
-    """Return what the member still wants to hear; record the rest as suppressed."""
+    """Return the deliveries that the member still wants; record the others as suppressed."""
     now = database_now()
     wanted = []
     for delivery in claim.deliveries:
@@ -159,7 +159,7 @@ def _send_email(claim: Claim, recipient: Recipient, content: Content) -> str:
 
 
 def _send_push(claim: Claim, recipient: Recipient, content: Content) -> str:
-    """Send to every browser that does not have it yet; one that is away is tried again alone."""
+    """Send to every browser that does not have it yet; a retry covers only the missing ones."""
     message = push_of(content, claim.first.alert)
     reached = list(claim.first.reached)
     temporary: TransportError | None = None
@@ -180,7 +180,7 @@ def _send_push(claim: Claim, recipient: Recipient, content: Content) -> str:
     if temporary is not None:
         raise temporary
     if not reached:
-        raise refused or TransportError("No browser is subscribed any more.", permanent=True)
+        raise refused or TransportError("No browser is still subscribed.", permanent=True)
     return refused.message if refused else ""
 
 
@@ -208,7 +208,7 @@ def _prune_now_and_then() -> None:
     global _next_prune
     if time.monotonic() < _next_prune:
         return
-    # While there is more, the next call goes on with it.
+    # While there are more old alerts, the next call deletes them.
     if prune_alerts() < _PRUNED_AT_ONCE:
         _next_prune = time.monotonic() + _PRUNE_EVERY_SECONDS
 

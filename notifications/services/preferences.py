@@ -1,4 +1,4 @@
-"""What a member wants to hear of: read, change, unsubscribe by the link in a mail."""
+"""Services of notification preferences: read, change, unsubscribe by the link in a mail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shared.exceptions import FieldError, InvalidInput, NotFound
 from tasks.schedules.zones import find_zone
 from tenants.models import Membership
 
-#: What a member may change, as the API names it.
+#: The fields that a member may change, as the API names them.
 CHANGEABLE = (
     *("email_events", "push_events", "console_events", "email_address", "timezone"),
     *("quiet_from", "quiet_to", "quiet_except_final", "muted_until", "muted_task_ids"),
@@ -54,7 +54,7 @@ def list_preferences(tenant_id: UUID) -> list[NotificationPreference]:
 def update_preference(
     tenant_id: UUID, member_id: int, changes: Mapping[str, Any], *, actor: Actor
 ) -> NotificationPreference:
-    """Change a member's preference; a new address is asked to confirm that it is theirs.
+    """Change a member's preference; a new address gets a message that asks to confirm it.
 
     Raise NotFound, InvalidInput with every bad field, TooManyMessages, Unavailable.
     """
@@ -89,7 +89,7 @@ def update_preference(
 
 @transaction.atomic
 def unsubscribe_email(member_id: int, *, address: str, trace_id: str = "") -> None:
-    """Stop all e-mail to the member, as their own wish; repeating it changes nothing."""
+    """Stop all e-mail to the member at the member's own request; repeating it changes nothing."""
     membership = Membership.objects.filter(pk=member_id).first()
     if membership is None:
         raise NotFound("The member is gone.")

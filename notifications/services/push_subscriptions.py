@@ -1,4 +1,4 @@
-"""Browsers that members let take pushes: subscribe, unsubscribe."""
+"""Services of push subscriptions: subscribe a member's browser, unsubscribe it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def subscribe(
 ) -> PushSubscription:
     """Add a browser of the member, or renew the keys of one that is known.
 
-    Other members keep theirs under the same endpoint: who knows an endpoint has not proved that
-    the browser is its own. Who proves it by the browser's keys takes the browser over from
+    Other members keep theirs under the same endpoint: to know an endpoint does not prove that the
+    browser is one's own. A member who proves it by the browser's keys takes the browser over from
     colleagues of the tenant, as people at one machine do.
 
     Raise InvalidInput, NotFound, or Conflict ``push_not_configured``, ``too_many_subscriptions``.
@@ -112,7 +112,7 @@ def _is_same_browser(subscription: PushSubscription, auth: str) -> bool:
     try:
         return hmac.compare_digest(open_auth(subscription), auth)
     except DecryptionFailed:
-        return False  # what cannot be opened proves nothing
+        return False  # a secret that cannot be opened proves nothing
 
 
 def _remove(subscription: PushSubscription, tenant_id: UUID, actor: Actor, **facts: str) -> None:

@@ -1,6 +1,6 @@
-"""Sends a message that says only that messages arrive: the test button and ``notify test``.
+"""Sends a test message, for the test button and ``notify test``.
 
-It goes out at once, past the delivery log, so that whoever asks sees the real result.
+It is sent at once, without the delivery log, so that the caller sees the real result.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from tenants.models import Membership
 from tenants.suspension import require_active
 
 _TITLE = "Punctual can reach you"
-_TEXT = "This is a test message; nothing has failed."
+_TEXT = "This is a test message; no task has failed."
 
 
 def send_trial(membership: Membership, channel: str, *, actor: Actor, limited: bool = True) -> str:
-    """Send a test message and return where it went.
+    """Send a test message and return its recipient.
 
     Raise TransportError, NotFound, TenantSuspended, and where members ask (``limited``)
     TooManyMessages, Unavailable.
@@ -70,7 +70,7 @@ def _by_email(membership: Membership, address: str) -> str:
         facts=[("Member", membership.user.get_username()), ("Tenant", membership.tenant.name)],
         attempts=[],
         response="",
-        next_step="Choose what you want to hear of in the settings.",
+        next_step="Choose your notifications in the settings.",
         links=[("Notification settings", page("/settings"))],
         unsubscribe_url=signed_page(UNSUBSCRIBE, membership.pk),
         url=page("/settings"),

@@ -1,7 +1,7 @@
-"""Sends one e-mail through Django's backend and tells what came of it.
+"""Sends one e-mail through Django's backend and reports the result.
 
-The backend is chosen by EMAIL_URL. Headers are ours or have been made one line; a newline that
-still got in would be refused by Django.
+EMAIL_URL chooses the backend. Headers are our own or made one line before; Django would refuse a
+newline that is left.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def sender_address() -> str:
 
 
 def _refusal(error: smtplib.SMTPException) -> TransportError:
-    """Tell what the server says of this message, which stays so, from what it says of itself.
+    """Return the refusal: of this message, permanent from code 500 on, or of sender or login.
 
-    A refused sender or login is for the operator to put right; the message waits for that.
+    The operator has to repair a refused sender or login; the message waits for that.
     """
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         answers = [(code, _text(said)) for code, said in error.recipients.values()]

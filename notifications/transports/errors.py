@@ -1,4 +1,4 @@
-"""The one error of a transport: a message did not go out, and whether trying again may help."""
+"""The one error of a transport: a message was not sent, and whether a retry may help."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The mail backend of an installation without a mail server: one file per message.
 
-Every message is also one line in the log, so that somebody who tries the product finds it.
+Every message is also one line in the log, so that a person who tries the product finds it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sends one browser push: encrypted for the browser (RFC 8291), signed as this server (RFC 8292).
 
 The endpoint is an address that a member gave, so the request leaves through the client of
-webhooks, whose guard refuses what is not public. pywebpush is imported when first needed: that
-takes half a second and a process that sends nothing need not wait for it.
+webhooks, whose guard refuses addresses that are not public. pywebpush is imported at first use:
+the import takes half a second, and a process that sends no push need not wait for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class SubscriptionGone(TransportError):
 
 @dataclass(frozen=True, slots=True)
 class PushMessage:
-    """What a browser gets; a later message of the same topic replaces one not yet fetched."""
+    """A push message; a later one of the same topic replaces one not yet fetched."""
 
     title: str
     body: str
@@ -50,9 +50,9 @@ class PushMessage:
 
 
 def check_endpoint(endpoint: str) -> TargetUrl:
-    """Return the endpoint as it would be called; raise UrlError when it may not be.
+    """Return the endpoint as it would be called; raise UrlError for a forbidden one.
 
-    Plain HTTP only to a literal address that the operator allows: a test's.
+    Plain HTTP is allowed only to a literal address that the operator allows, for tests.
     """
     allow = AllowList(conf().webhook_allowed_networks)
     url = parse_target_url(endpoint, allow, conf().webhook_allowed_ports)

@@ -35,7 +35,7 @@ def authorization(audience: str) -> str:
     from py_vapid import Vapid02
 
     if not _raw_key():
-        raise TransportError("VAPID_PRIVATE_KEY is not set, so nothing can be pushed.")
+        raise TransportError("VAPID_PRIVATE_KEY is not set, so no push can be sent.")
     signer = Vapid02.from_raw(settings.VAPID_PRIVATE_KEY.encode())
     address = parseaddr(settings.DEFAULT_FROM_EMAIL)[1]
     claims = {

@@ -30,7 +30,7 @@ function tick() {
   const now = serverNow();
   for (const one of document.querySelectorAll("time[data-ago]")) {
     const away = Date.parse(one.dateTime) - now;
-    // What is to come says "now" until the page is read again, and never "ago".
+    // A countdown that has ended shows "now" until the page is read again, and never "ago".
     const text = distance(one.dataset.ago === "ahead" ? Math.max(0, away) : away);
     if (one.textContent !== text) one.textContent = text;
   }

@@ -145,7 +145,8 @@ function unmount(element) {
   charts.delete(element);
 }
 
-// After a refresh: what left the page is let go, what changed or lost its canvas is drawn anew.
+// After a refresh: removes charts whose element left the page, and redraws the ones that changed or
+// lost their canvas.
 function attend() {
   for (const [element, state] of [...charts]) {
     const whole = element.isConnected && state.host.parentNode === element && element.classList.contains("is-live");

@@ -14,5 +14,5 @@ startRows();
 startKeys();
 startLive();
 
-// What sends forms; where it is missing, the browser does.
+// Sends forms; without this module the browser does.
 if (document.querySelector('main [name="form_key"]')) import("./sending.js").catch(() => {});

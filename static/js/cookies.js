@@ -1,4 +1,4 @@
-// What the server has to know before it draws a page: theme, zone, clock.
+// The values that the server needs before it draws a page: theme, zone, clock.
 
 export function remember(name, value) {
   const secure = location.protocol === "https:" ? "; Secure" : "";

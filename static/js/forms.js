@@ -1,6 +1,6 @@
 // Forms: questions before danger, copying, selects that send themselves.
 
-// Who waits for the answer of the open question.
+// The caller that waits for the answer of the open question.
 let answered = null;
 
 function ask(title, text, label) {
@@ -21,7 +21,7 @@ function settle(answer) {
   answered = null;
 }
 
-// "close" comes later than the closing: the same question may stand open again by then.
+// "close" comes later than the closing: the same question may be open again by then.
 function onClose(event) {
   if (!event.target.open) settle(event.target.returnValue === "ok");
 }
@@ -37,7 +37,7 @@ async function onSubmit(event) {
   event.preventDefault();
   const text = button?.dataset.confirmText || form.dataset.confirmText || "";
   if (await ask(question, text, button?.textContent.trim() || "Go on")) {
-    // A live update may have replaced the form while the question stood open.
+    // A live update may have replaced the form while the question was open.
     if (!form.isConnected) document.body.append(form);
     form.dataset.confirmed = "1";
     form.requestSubmit(button);

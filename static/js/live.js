@@ -1,4 +1,4 @@
-// Live pages: the socket says what changed, the page reads the truth again and morphs into it.
+// Live pages: the socket reports which topics changed, the page reads itself again and morphs.
 // A region is `<section id data-live="executions tasks">`; `data-live-every="5"` asks by the clock.
 import { age, asking, failed, reasonOf, showFreshness, socketIs, socketIsLost, succeeded } from "./freshness.js";
 import { Socket } from "./socket.js";
@@ -38,13 +38,13 @@ function concerned() {
 
 function leaveIfGone(answer) {
   const signedOut = answer.redirected && new URL(answer.url).pathname === "/login";
-  // What the page shows may be deleted meanwhile: the server says so once, as a page.
+  // The object of the page may be deleted meanwhile: the server reports it once, as a page.
   if (!signedOut && answer.status !== 404) return "";
   if (!hasTyped()) { location.reload(); return "gone"; }
   return signedOut ? SIGNED_OUT : "What this page shows has been deleted.";
 }
 
-// Reads the page, or only asks whether the server answers; returns what went wrong.
+// Reads the page, or only checks whether the server answers; returns the error.
 async function read(wanted, signal) {
   const headers = { "X-Live": "1", Accept: "text/html" };
   const answer = await fetch(wanted.length ? location.href : document.body.dataset.pulse, { headers, signal });
@@ -73,7 +73,7 @@ async function refresh() {
   try {
     reason = await read(wanted, signal);
   } catch {
-    // The server is away, or too slow: what was to be read stays wanted.
+    // The server is away or too slow: the page is read again later.
   } finally {
     regions().forEach((one) => one.removeAttribute("aria-busy"));
     endedAt = Date.now();
@@ -122,8 +122,8 @@ export function togglePause() {
   look();
 }
 
-// The page is being left, perhaps for having deleted what it shows: it is not read again. A
-// download leaves no page, so looking goes on after a while.
+// The visitor leaves the page, perhaps after deleting its object: it is not read again. A download
+// leaves no page, so reading resumes after a while.
 function onLeave() {
   leftAt = Date.now();
   reading.abort();
@@ -131,7 +131,7 @@ function onLeave() {
 }
 
 function onMessage(message) {
-  // Which alerts are for this member the server says; only an answer to a click comes as it is.
+  // The server decides which alerts are for this member; only an answer to a click comes as it is.
   if (message.topic === "alert" && message.severity === "info") toast(message);
   dirty.add(message.topic === "hello" ? EVERYTHING : message.topic === "alert" ? "alerts" : message.topic);
   if (message.topic === "hello" || message.topic === "alert") catchUp();

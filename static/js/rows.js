@@ -1,4 +1,4 @@
-// Lists: a cursor for the keyboard, a selection with a bar that says how many.
+// Lists: a cursor for the keyboard, a selection with a bar that shows its count.
 
 export function rows() {
   return [...document.querySelectorAll("[data-row]")];

@@ -1,9 +1,9 @@
-// Sends the forms that change something, and leaves the page only when the server has taken them:
-// what was typed, files and secrets among it, stays through errors, outages and a lost session.
+// Sends the forms that change something, and leaves the page only when the server has accepted them.
+// Typed text, files and secrets stay through errors, outages and a lost session.
 import { recall } from "./cookies.js";
 
 const ANSWERS_WITHIN = 30000;
-const UNKNOWN = "The server does not answer. What you typed is still here; send it again, nothing is done twice.";
+const UNKNOWN = "The server does not answer. What you typed is still here. Send it again; no change is made twice.";
 
 function isOurs(form) {
   return form.elements.form_key && !form.hasAttribute("hx-post");

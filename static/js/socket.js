@@ -60,7 +60,7 @@ export class Socket {
     if (!socket) { if (slept) this.#again(0); return; }
     const heard = Math.max(this.heardAt, this.openedAt);
     if (slept || now - heard > QUIET + ANSWER) {
-      // A half-open connection says nothing and never closes: leave it.
+      // A half-open connection is silent and never closes: abandon it.
       socket.close();
       this.socket = null;
       this.onState("reconnecting");

@@ -1,4 +1,4 @@
-// Alerts as toasts: three at most, the rest as a number; they wait while looked at.
+// Alerts as toasts: three at most, the rest as a number; they stay while pointed at or focused.
 
 const MOST = 3;
 const SHOWN_FOR = 12000;
@@ -22,7 +22,7 @@ function showMore() {
 
 const SEEN = "punctual.alerts-until";
 
-// Asks which alerts are news for this member: after every hint of one, and after any absence.
+// Asks for this member's new alerts: after every hint of one, and after any gap.
 export async function catchUp() {
   const { recentAlerts, serverTime } = document.body.dataset;
   const after = sessionStorage.getItem(SEEN) || `${serverTime}000`;

@@ -33,7 +33,7 @@ def test_the_form_shows_what_the_kind_of_target_needs(page: Page):
 def test_a_pool_is_made_and_a_task_sent_to_it(page: Page, console: Console):
     page.goto("/pools")
     page.get_by_label("Name", exact=True).fill("browser-etl")
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create the pool").click()
     expect(page.get_by_role("heading", name="browser-etl")).to_be_visible()
     expect(page.locator("#call-2")).to_contain_text("/v1/pools/browser-etl/lease")
 

@@ -53,7 +53,7 @@ def test_a_form_under_way_that_is_sent_again_is_not_an_error(browser, alpha, mon
 
     answer = browser(alpha).post(f"/tasks/{task.pk}/run", {"form_key": "k"}, follow=True)
 
-    assert messages_of(answer) == ["It is being done already: the form was sent twice."]
+    assert messages_of(answer) == ["The form was sent twice. The change is already under way."]
 
 
 def test_a_user_without_a_tenant_is_told_so(browser, db):
@@ -175,7 +175,7 @@ def test_a_database_that_is_away_is_a_page_that_asks_again(browser, alpha, monke
     answer = client.get("/executions")
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
-    assert "Nothing that was accepted is lost" in answer.text
+    assert "Accepted work is not lost" in answer.text
 
 
 @pytest.mark.parametrize("zone", ["../../etc/passwd", "Nowhere/Town", "", "a" * 5000])

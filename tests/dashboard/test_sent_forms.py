@@ -109,7 +109,10 @@ def test_a_script_is_told_where_to_go_on_and_what_was_refused_by_field(browser, 
     assert done.json()["location"].startswith("/executions/")
     assert refused.status_code == 400
     [error] = refused.json()["errors"]
-    assert (error["field"], error["message"]) == ("typed", "Type 1 to go on; nothing was changed.")
+    assert (error["field"], error["message"]) == (
+        "typed",
+        "Type 1 to continue. Nothing was changed.",
+    )
     assert Task.objects.filter(pk=task.pk).exists()
 
 

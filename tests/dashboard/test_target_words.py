@@ -23,7 +23,7 @@ def test_a_webhook_says_how_it_is_called():
 
     facts = dict(words.facts)
     assert (words.verb, words.place) == ("PUT", ("destination", "api.example.com"))
-    assert facts["Proves itself with"] == "a user name and password"
+    assert facts["Authenticates with"] == "a user name and password"
     assert facts["Success"].startswith("status 200, 202; header X-Done matches")
     assert facts["Longest run"] == "2 h"
     assert "given up after 1 m" in facts["Long job"]
@@ -33,7 +33,7 @@ def test_a_webhook_says_how_it_is_called():
 def test_every_kind_of_authentication_has_its_words(auth):
     words = describe_target({**TARGET_DEFAULTS, "auth": auth})
 
-    assert dict(words.facts)["Proves itself with"]
+    assert dict(words.facts)["Authenticates with"]
 
 
 def test_what_is_as_usual_is_not_said():

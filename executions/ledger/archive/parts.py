@@ -1,11 +1,11 @@
 """The files of the archive: a gzipped CSV per table and day, with a manifest beside it.
 
 ``<root>/<table>/<YYYY-MM-DD>.csv.gz``. A file is written under a temporary name, read back, and
-put in its place when it is whole and on the disk; its manifest comes last, and a file without one
-counts for nothing. A day that came to life again after it was dropped gets a further part,
-``<YYYY-MM-DD>.2.csv.gz``; rows of a later part take the place of earlier ones with the same id.
+put in its place when it is whole and on the disk. Its manifest comes last; a file without one is
+ignored. A day that was made again after it was dropped gets a further part,
+``<YYYY-MM-DD>.2.csv.gz``; rows of a later part replace earlier ones with the same id.
 
-A writer holds the turn of ``executions.ledger.retention``, so there is one at a time.
+A writer has the turn of ``executions.ledger.retention``, so there is one at a time.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from shared.exceptions import PunctualError
 FORMAT = 1
 _LEVEL = 6
 _MANIFEST = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\.(\d+))?\.json")
-#: What gzip raises for bytes that are not its own, or not all of them.
+#: The errors that gzip raises for foreign or missing bytes.
 _BROKEN = (gzip.BadGzipFile, zlib.error, EOFError, ValueError)
 
 
 class Damaged(PunctualError):
-    """A file of the archive is not what its manifest says."""
+    """A file of the archive differs from its manifest."""
 
     code = "archive_damaged"
     status = 409
@@ -44,11 +44,11 @@ class Damaged(PunctualError):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of the rows of a part, beside the rows themselves.
+    """Facts about the rows of a part.
 
     ``columns`` are names with types, in order; ``schema`` the last migration of each app.
-    ``final`` rows are of a day that had left the ledger, so that nothing could be added any more;
-    others are replaced by the next part of their day.
+    ``final`` rows are of a day that had left the ledger, so that no row could be added. The next
+    part of the day replaces other rows.
     """
 
     columns: dict[str, str]
@@ -75,11 +75,11 @@ class Part:
     format: int = FORMAT
 
     def path(self, root: Path) -> Path:
-        """Return where the rows are."""
+        """Return the path of the rows."""
         return root / self.table / f"{self._stem}.csv.gz"
 
     def manifest(self, root: Path) -> Path:
-        """Return where the manifest is."""
+        """Return the path of the manifest."""
         return root / self.table / f"{self._stem}.json"
 
     @property
@@ -119,7 +119,7 @@ def parts_of(root: Path, table: str, day: str) -> list[Part]:
 
 
 def verify(root: Path, part: Part) -> None:
-    """Raise Damaged unless every byte of the part is what was written."""
+    """Raise Damaged unless the part has exactly the bytes that were written."""
     path = part.path(root)
     try:
         with path.open("rb") as stream:
@@ -141,14 +141,14 @@ def contents(root: Path, part: Part) -> Iterator[bytes]:
 
 
 def check_writable(root: Path) -> None:
-    """Raise OSError when nothing can be written to the archive."""
+    """Raise OSError when the archive cannot be written to."""
     _ensure_folder(root)
     with tempfile.TemporaryFile(dir=root) as probe:
         probe.write(b"\0")
 
 
 class Writer:
-    """A part while it is written: first the CSV, in blocks, then what is known of it."""
+    """A part while it is written: first the CSV, in blocks, then its facts."""
 
     def __init__(self, stream: IO[bytes], scratch: Path, place: tuple[Path, str, str]) -> None:
         self._stream = stream
@@ -164,14 +164,14 @@ class Writer:
         self._packed.write(block)
 
     def close(self) -> None:
-        """Take no more; what the disk has refused already needs no telling."""
+        """Close the file; ignore the disk's errors, which a write has raised already."""
         with suppress(OSError):
             self._packed.close()
 
     def finish(self, rows: int, facts: Facts) -> Part:
-        """Put the part in its place and return it, or the last one where that holds the same.
+        """Put the part in its place and return it, or return the last one if its rows are the same.
 
-        What is on the disk is read back first; raise Damaged when it is not what was written.
+        Reads the file back first; raise Damaged when it differs from the written rows.
         """
         self._packed.close()
         self._stream.flush()
@@ -201,7 +201,7 @@ class Writer:
         size = self._scratch.stat().st_size
         part = Part(self._table, self._day, number, rows, size, digest, content, facts)
         manifest = part.manifest(self._root)
-        # Never the manifest of one file beside another.
+        # The manifest of one file must never be beside another file.
         manifest.unlink(missing_ok=True)
         _sync_folder(manifest.parent)
         self._scratch.replace(part.path(self._root))
@@ -227,7 +227,7 @@ class Writer:
 
 @contextmanager
 def writing(root: Path, table: str, day: str) -> Iterator[Writer]:
-    """Give the writer of a table's day; nothing is left of a part that was not finished."""
+    """Yield the writer of a table's day; remove an unfinished part."""
     folder = root / table
     _ensure_folder(folder)
     for left in folder.glob(".*.new"):
@@ -279,7 +279,7 @@ def _ensure_folder(folder: Path) -> None:
         return
     _ensure_folder(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
-    # Tables are dropped for what is in it: a crash must not make it unknown to its parent.
+    # Tables are dropped once their rows are in it: its entry in the parent must survive a crash.
     _sync_folder(folder.parent)
 
 

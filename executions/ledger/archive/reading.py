@@ -1,6 +1,6 @@
-"""Reads a day of the archive: every row once, in the order of ids, a few of them in memory.
+"""Read a day of the archive: every row once, in the order of ids, with few rows in memory.
 
-Every byte is verified before the first row is given.
+Every byte is verified before the first row is yielded.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from shared.exceptions import NotFound
 TABLES = ("executions", "attempts", "events")
 #: Table -> the column that names the execution.
 _EXECUTION = {"executions": "id", "attempts": "execution_id", "events": "subject_id"}
-#: Where the id stands in a record: it is the first column, in quotes.
+#: The place of the id in a record: it is the first column, in quotes.
 _ID = slice(1, 37)
 _Where = Mapping[str, Collection[str]]
 
 
 class Chosen(NamedTuple):
-    """Which rows somebody wants: of a task, of an execution; ids as PostgreSQL writes them."""
+    """The wanted rows: of a task, of an execution; ids as PostgreSQL writes them."""
 
     task: str | None = None
     execution: str | None = None
@@ -35,10 +35,10 @@ ALL = Chosen()
 def read_day(root: Path, table: str, day: str, chosen: Chosen = ALL) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table's day in the order of their ids; ``day`` is YYYY-MM-DD.
 
-    A batch of events is one row; to a reader who chooses it is one row per chosen subject.
+    A batch of events is one row; with ``chosen`` it is one row per chosen subject.
 
-    Raise NotFound when the archive does not have it, Damaged when a file is not what was written;
-    that is known before the first row.
+    Before the first row, raise NotFound when the archive does not have the day, and Damaged when a
+    file has changed since it was written.
     """
     where = _where(root, table, day, chosen)
     for part, record in _once_each(root, verified_parts(root, table, day)):
@@ -49,7 +49,7 @@ def read_day(root: Path, table: str, day: str, chosen: Chosen = ALL) -> Iterator
 
 
 def _singly(row: dict[str, Any], where: _Where) -> list[dict[str, Any]]:
-    """Return a batch of events as an event of each subject, where a reader chooses among them."""
+    """Return a batch of events as one event per subject, where ``where`` chooses among them."""
     if not where or row.get("subjects") is None:
         return [row]
     pairs = zip(row["subjects"], row["tasks"], strict=True)
@@ -88,7 +88,7 @@ def _once_each(root: Path, found: list[Part]) -> Iterator[tuple[Part, bytes]]:
     streams = [_records(root, part) for part in found]
     last = b""
     for key, _, part, record in heapq.merge(*streams, key=lambda one: one[:2]):
-        # Of rows with the same id that of the latest part comes first.
+        # Of rows with the same id, the one of the latest part comes first.
         if key != last:
             yield part, record
         last = key
@@ -113,6 +113,6 @@ def _row(root: Path, part: Part, record: bytes) -> dict[str, Any]:
 
 
 def _may_match(record: bytes, where: _Where) -> bool:
-    """Tell cheaply of most records that nobody wants them."""
+    """Return False, by a cheap check, for most of the unwanted records."""
     single = (next(iter(texts)) for texts in where.values() if len(texts) == 1)
     return all(text.encode() in record for text in single)

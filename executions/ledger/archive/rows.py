@@ -1,7 +1,7 @@
-"""Rows of the archive: CSV in which every value stands in quotes and NULL is nothing at all.
+"""Rows of the archive: CSV in which every value is in quotes and NULL is an empty field.
 
-PostgreSQL writes it with FORCE_QUOTE. The standard library's reader takes an empty text and NULL
-for the same, hence this one.
+PostgreSQL writes it with FORCE_QUOTE. The standard library's reader cannot tell an empty text from
+NULL, so this module has its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _QUOTE = b'"'
 
 
 def records(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield each record without its line end, which values may hold as well.
+    """Yield each record without its line end, which values may contain, too.
 
     Raise ValueError when the last one is cut off.
     """
@@ -35,7 +35,7 @@ def records(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def fields(record: str) -> list[str | None]:
-    """Return the values of a record; raise ValueError for what is none."""
+    """Return the values of a record; raise ValueError for an invalid one."""
     found: list[str | None] = []
     position = 0
     while True:
@@ -52,7 +52,7 @@ def fields(record: str) -> list[str | None]:
 def values(columns: Mapping[str, str], record: bytes) -> dict[str, Any]:
     """Return a record as a document; ``columns`` are the names with their PostgreSQL types.
 
-    Times are RFC 3339 in UTC with microseconds. What is sealed stays so: hexadecimal text.
+    Times are RFC 3339 in UTC with microseconds. Sealed values stay sealed, as hexadecimal text.
     """
     found = fields(record.decode())
     if len(found) != len(columns):
@@ -73,7 +73,7 @@ def _ids(text: str) -> list[str]:
     return inside.split(",") if inside else []
 
 
-#: PostgreSQL type -> how its text is read; all others stay text.
+#: PostgreSQL type -> reader of its text; values of all other types stay text.
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "smallint": int,
     "integer": int,

@@ -1,6 +1,6 @@
-"""Fills a part of the archive from a table, by COPY: the server makes the text, nothing is held.
+"""Fill a part of the archive from a table, by COPY: the server makes the text, block by block.
 
-Called with the turn of ``executions.ledger.retention``, in a session of its own.
+The caller has the turn of ``executions.ledger.retention``, in a session of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _APPS = ("events", "executions")
 
 
 class Source(NamedTuple):
-    """A table with the rows of a day (YYYY-MM-DD), and the name of what they are."""
+    """A table with the rows of a day (YYYY-MM-DD), and the archive's name for such rows."""
 
     table: str
     parent: str
@@ -33,7 +33,7 @@ def write_table(
 ) -> Part:
     """Write a table to the archive and return its part, read back and whole.
 
-    Raise OSError when the disk does not take it, Damaged when it cannot be read back.
+    Raise OSError when the disk refuses it, Damaged when it cannot be read back.
     """
     session.execute(statement("archive/plain_forms"))
     columns = columns_of(session, source.table)

@@ -77,7 +77,7 @@ def test_an_alert_is_muted_and_heard_again(browser, alpha):
     alert, client = make_alert(alpha), browser(alpha, role="operator")
     path = f"/alerts/{alert.pk}"
 
-    assert said(client, f"{path}/mute", {"minutes": "60"}) == "Muted; it goes on counting."
+    assert said(client, f"{path}/mute", {"minutes": "60"}) == "Muted. The alert keeps counting."
     assert "Muted until" in client.get(path).text
     assert said(client, f"{path}/mute", {"minutes": "0"}) == "No longer muted."
     assert "Muted until" not in client.get(path).text

@@ -133,7 +133,7 @@ def test_what_cannot_be_undone_demands_the_count(browser, alpha, kind, verb, typ
     make_dead_letter(alpha)
     client = browser(alpha)
 
-    assert created(client, verb, kind, typed=typed) == "Type 1 to go on; nothing was changed."
+    assert created(client, verb, kind, typed=typed) == "Type 1 to continue. Nothing was changed."
     assert not BulkJob.objects.exists()
     assert created(client, verb, kind, typed=" 1 ").startswith("Requested.")
 
@@ -144,7 +144,7 @@ def test_many_rows_demand_the_count_too(browser, alpha, monkeypatch):
     client = browser(alpha)
 
     assert 'name="typed"' in client.get("/bulk-jobs/new?kind=dead_letters&action=retry&q=once").text
-    assert created(client, count=2) == "Type 2 to go on; nothing was changed."
+    assert created(client, count=2) == "Type 2 to continue. Nothing was changed."
     assert created(client, count=2, typed="2").startswith("Requested.")
 
 
@@ -234,7 +234,7 @@ def test_a_job_is_cancelled_by_its_button(browser, alpha):
     make_letters(alpha, 2)
     job, client = make_job(alpha), browser(alpha, role="operator")
 
-    assert said(client, f"/bulk-jobs/{job.pk}/cancel") == "Cancelled. What was done stays done."
+    assert said(client, f"/bulk-jobs/{job.pk}/cancel") == "Cancelled. Finished rows stay done."
     job.refresh_from_db()
     assert (job.status, job.skipped_count) == ("CANCELLED", 2)
     assert audited(alpha) == [("bulk_job.cancelled", user_of(client))]

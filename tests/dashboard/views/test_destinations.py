@@ -142,8 +142,8 @@ def test_a_redis_that_is_away_is_said(browser, alpha, monkeypatch):
     client = browser(alpha)
     monkeypatch.setattr("executions.dispatch.circuits.client", closed_redis)
 
-    assert "nobody knows the circuits" in client.get("/destinations").text
-    assert "nobody knows how it does" in client.get(PATH).text
+    assert "the circuits and the requests under way are unknown" in client.get("/destinations").text
+    assert "its state is unknown" in client.get(PATH).text
 
 
 def test_limits_are_set_and_taken_away(browser, alpha):

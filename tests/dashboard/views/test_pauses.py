@@ -84,7 +84,7 @@ def test_a_pause_is_made_with_what_the_form_says(browser, alpha):
 
     text = said(client, "/pauses/create", fields, "/pauses")
 
-    assert text == "Paused 1 task of the label team:billing. What runs goes on."
+    assert text == "Paused 1 task of the label team:billing. Running executions continue."
     made = Pause.objects.get()
     assert (made.note, made.on_resume, made.created_by) == ("INC-42", "run_once", user_of(client))
     assert made.until is not None

@@ -21,7 +21,7 @@ def test_pools_are_shown_with_what_waits(browser, alpha, beta):
     [shown] = answer.context["pools"]
     assert (shown.name, shown.depth, shown.in_flight) == ("mail", 1, 1)
     assert "theirs" not in answer.text
-    assert "Make the pool" not in answer.text
+    assert "Create the pool" not in answer.text
 
 
 def test_a_page_without_pools_says_what_they_are_for(browser, alpha):
@@ -46,15 +46,15 @@ def test_a_redis_that_is_away_is_said(browser, alpha, monkeypatch):
     monkeypatch.setattr("wire.heartbeats.client", closed_redis)
     client = browser(alpha)
 
-    assert "nobody knows which workers live" in client.get("/pools").text
-    assert "nobody knows its workers" in client.get("/pools/mail").text
+    assert "the live workers are unknown" in client.get("/pools").text
+    assert "its workers are unknown" in client.get("/pools/mail").text
 
 
 def test_a_pool_is_made_once(browser, alpha):
     client = browser(alpha, role="operator")
 
     fields = {"name": "batch-etl", "max_in_flight": "5"}
-    assert "Made" in said(client, "/pools/new/create", fields)
+    assert "Created" in said(client, "/pools/new/create", fields)
     assert "already" in said(client, "/pools/new/create", fields)
 
     pool = Pool.objects.get(tenant=alpha)

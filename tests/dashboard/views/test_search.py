@@ -23,7 +23,7 @@ def test_another_tenants_id_leads_nowhere(browser, alpha, beta):
     answer = browser(alpha).get(f"/search?q={task.pk}")
 
     assert answer.status_code == 200
-    assert "Nothing is named like this." in answer.text
+    assert "No task or page has this name." in answer.text
 
 
 def test_a_word_finds_tasks_and_pages(browser, alpha):

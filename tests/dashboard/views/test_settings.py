@@ -106,7 +106,7 @@ def test_a_test_message_that_fails_says_why(browser, alpha, monkeypatch):
 
     message = said(browser(alpha), "/settings/try", {"channel": "email"})
 
-    assert message == "It did not get through: 550 no such mailbox"
+    assert message == "The message could not be sent: 550 no such mailbox"
 
 
 def test_an_unknown_channel_and_a_link_try_nothing(browser, alpha):

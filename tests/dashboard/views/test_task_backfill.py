@@ -91,7 +91,7 @@ def test_very_many_want_the_count_typed(browser, alpha):
     shown = hidden(answer)
 
     assert answer.context["is_typed"]
-    assert begin(client, task, **shown).startswith("Type 1441 to go on")
+    assert begin(client, task, **shown).startswith("Type 1441 to continue")
     assert begin(client, task, **shown, typed="1441").startswith("Requested.")
 
 

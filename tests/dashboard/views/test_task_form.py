@@ -138,7 +138,7 @@ def test_a_stale_edit_keeps_the_text_and_says_so(editor, alpha):
 
     answer = editor.post(path, mine)
 
-    assert "Somebody has saved another version" in answer.context["errors"]["form"]
+    assert "Another version was saved in the meantime" in answer.context["errors"]["form"]
     assert answer.context["fields"]["name"] == "Mine"
     assert reload(task).name == "Theirs"
     again = {**mine, "version": str(answer.context["version"]), "form_key": "a-third"}

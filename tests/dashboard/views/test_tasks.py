@@ -322,7 +322,7 @@ def test_a_paused_task_promises_no_fire_before_its_pause_ends(browser, alpha):
 
     text = client.get(f"/tasks/{task.pk}").text
 
-    assert "Nothing fires until the task is resumed." in text
+    assert "No fires until the task is resumed." in text
     assert "The first run comes" not in text
 
     changing.resume_task(alpha.pk, task.pk, actor=ACTOR)

@@ -48,7 +48,7 @@ def test_a_redis_that_is_away_is_said_and_the_rest_shown(browser, alpha, monkeyp
     answer = browser(alpha).get("/workers")
 
     assert answer.status_code == 200
-    assert "Redis cannot be asked" in answer.text
+    assert "Redis cannot be reached" in answer.text
     assert len(answer.context["schedulers"]) == 1
 
 
@@ -105,7 +105,7 @@ def test_hours_are_shown_beyond_the_week_of_the_minutes(browser, alpha):
 
     assert answer.context["ended"] == 17
     assert "Ended per hour" in answer.text
-    assert "Nothing is recorded of this span" in client.get("/workers/gone@host:1").text
+    assert "This span has no record" in client.get("/workers/gone@host:1").text
     assert client.get("/workers/gone@host:1?span=1y").status_code == 400
     assert "gone@host:1" in client.get("/workers/earlier").text
     assert "gone@host:1" not in client.get("/workers/earlier?q=other").text

@@ -38,7 +38,7 @@ def test_pauses_are_ended_after_a_question(browser, alpha):
     end(second)
 
     asked = browser.act(Pause, "end", [first, second])
-    assert "What these pauses hold resumes" in text_of(asked)
+    assert "Tasks that these pauses hold resume" in text_of(asked)
     assert reload(task).status == "PAUSED"
 
     done = browser.confirm(Pause, "end", [first, second])

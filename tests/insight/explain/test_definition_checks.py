@@ -40,7 +40,7 @@ def test_a_paused_task_says_what_becomes_of_the_instant_and_how_to_resume(alpha:
     check = task_active(situation(task))
 
     assert check.ok is False
-    assert check.evidence.endswith("runs for each missed time. Note: Move.")
+    assert check.evidence.endswith("Every instant within the pause runs on resuming. Note: Move.")
     assert check.fix is not None
     assert check.fix.call == f"POST /v1/tasks/{task.id}/resume"
 
@@ -78,7 +78,7 @@ def test_a_row_that_is_held_without_a_pause_is_told(alpha: Tenant):
     check = task_active(situation(task, row(task, this_minute(-MINUTE), held=True)))
 
     assert check.ok is False
-    assert "it is held" in check.says
+    assert "it is on hold" in check.says
 
 
 def test_a_tenant_that_is_gone_is_no_error(alpha: Tenant):

@@ -123,4 +123,4 @@ def test_the_lease_of_released_work_says_when_it_is_taken_back(alpha: Tenant):
 
     assert (check.ok, check.not_yet) == (None, True)
     assert check.until is not None
-    assert "not started by then, it is taken back" in text(check)
+    assert "not started it by then, it is taken back" in text(check)

@@ -113,10 +113,10 @@ def test_between_the_instants_of_a_span_nothing_is_expected(alpha: Tenant):
 @pytest.mark.parametrize(
     ("fields", "late"),
     [
-        ({"reason": "misfire_coalesced"}, "made up for an instant that was missed"),
-        ({"reason": "paused_replayed"}, "made up for an instant that fell into a pause"),
+        ({"reason": "misfire_coalesced"}, "caught up on an instant that was missed"),
+        ({"reason": "paused_replayed"}, "caught up on an instant that fell into a pause"),
         ({"created_at": 5 * SECOND}, "it was put into the ledger at"),
-        ({"queued_at": 5 * SECOND}, "no worker had room from"),
+        ({"queued_at": 5 * SECOND}, "no worker had free capacity from"),
         ({"queued_at": SECOND * 0}, "its worker, worker-1@host:1, had no slot free from"),
         ({"due_at": 4 * SECOND}, "it had its turn at"),
         ({"attempt": 2}, "its first attempt began at"),

@@ -109,7 +109,7 @@ def test_an_outage_that_was_over_when_it_was_due_is_not_blamed(alpha: Tenant, un
     no_scheduler(task, due - 60 * SECOND, due + until * SECOND)
     times: dict[str, Any] = {"queued_at": due + 20 * SECOND, "started_at": due + 20 * SECOND}
 
-    assert why_late(of(task, **times)).startswith("no worker had room")
+    assert why_late(of(task, **times)).startswith("no worker had free capacity")
 
 
 def test_the_outage_of_another_partition_is_not_blamed(alpha: Tenant):
@@ -119,7 +119,7 @@ def test_the_outage_of_another_partition_is_not_blamed(alpha: Tenant):
     )
     times: dict[str, Any] = {"queued_at": due + 20 * SECOND, "started_at": due + 20 * SECOND}
 
-    assert why_late(of(task, **times)).startswith("no worker had room")
+    assert why_late(of(task, **times)).startswith("no worker had free capacity")
 
 
 def test_with_a_limit_the_place_may_have_been_taken(alpha: Tenant):
@@ -128,4 +128,4 @@ def test_with_a_limit_the_place_may_have_been_taken(alpha: Tenant):
 
     words = why_late(of(minutely(alpha, {"max_concurrent": 1}), **times))
 
-    assert words.startswith("earlier runs held its place, or no worker had room, from")
+    assert words.startswith("earlier runs held its place, or no worker had free capacity, from")

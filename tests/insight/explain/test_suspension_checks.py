@@ -104,7 +104,7 @@ def test_what_runs_is_held_up_by_no_suspension(alpha: Tenant):
     found = explained(executions_of(task)[0])
 
     assert (found.first_blocker, found.state) == (None, "runs")
-    assert "What runs may end." in check_of(found, "tenant_active").evidence
+    assert "Running executions may end." in check_of(found, "tenant_active").evidence
 
 
 @pytest.mark.parametrize(
