@@ -26,7 +26,7 @@ STAGES = {
         "materialize/take_plain",
         "materialize/lock_due_tasks",
         "materialize/insert_open",
-        "materialize/advance_tasks",
+        "materialize/advance_cursors",
     ),
     f"claim {DUE} due executions": ("dispatch/claim_due",),
     LOOK: ("materialize/next_due_task", "dispatch/next_due"),

@@ -143,7 +143,7 @@ EPOCHS = (
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
         _ANY_EPOCH,
-        "-- name: advance_tasks\n",
+        "-- name: advance_cursors\n",
     ),
     one(
         "epoch-take",

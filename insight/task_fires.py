@@ -15,10 +15,10 @@ from executions.models import Execution
 from insight.explain.evidence import end_of_pause, standing_pause_of
 from shared.exceptions import InvalidInput
 from tasks.choices import TaskStatus
+from tasks.editing import spec_of
 from tasks.models import Task
 from tasks.schedules.base import Spec
 from tasks.schedules.jitter import due_at, jitter_of
-from tasks.services import spec_of
 
 #: How far ahead the search for an instant goes that no calendar excludes.
 _AHEAD = timedelta(days=366)

@@ -27,7 +27,7 @@ from tasks.calendars import limits_of
 from tasks.creation import create_tasks
 from tasks.definition import Definition
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tasks.validation.bodies import parse_create
 from tenants.choices import Role
 from tenants.models import Tenant

@@ -28,13 +28,14 @@ from shared.sql_arrays import (
     of_texts,
     of_uuids,
 )
-from tasks import standing_pauses
+from tasks import standing_pauses, transitions
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, is_plain
-from tasks.models import Task, TaskCursor
+from tasks.editing import columns_of, first_instant
+from tasks.models import Task
 from tasks.revisions import stored_parts
-from tasks.services import Pause, columns_of, facts_of, first_instant, take_pause
+from tasks.transitions import Pause, facts_of
 from tenants.suspension import require_active
 
 
@@ -173,8 +174,7 @@ def _new_task(
         return task
     spec = read(task.type, task.schedule, tenant_id, str(task_id), now)
     task.next_run_at = first_instant(task, now, spec)
-    if task.next_run_at is None:
-        task.status = TaskStatus.COMPLETED
+    transitions.restate(task)
     return task
 
 
@@ -188,12 +188,12 @@ def _go_under_pauses(tenant_id: UUID, tasks: Sequence[Task], now: datetime) -> N
     require_active(tenant_id)
     holders = standing_pauses.holders(tenant_id, [task.id for task in tasks])
     held = [task for task in tasks if task.id in holders and task.status == TaskStatus.SCHEDULED]
-    for task in held:
-        take_pause(task, Pause.under(holders[task.id]), now)
-    Task.objects.bulk_update(
-        held, ["status", "paused_at", "paused_until", "pause_note", "on_resume", "pause_id"]
-    )
-    TaskCursor.objects.filter(task_id__in=[task.id for task in held]).update(held=True)
+    for standing in {holders[task.id].id: holders[task.id] for task in held}.values():
+        terms = Pause.under(standing)
+        under = [task for task in held if holders[task.id].id == standing.id]
+        transitions.pause([task.id for task in under], terms, now)
+        for task in under:
+            transitions.show_paused(task, terms, now)
 
 
 def _insertion_of(

@@ -22,7 +22,7 @@ from executions.triggering.triggers import run_task
 from shared.exceptions import FieldError, InvalidInput
 from tasks.choices import OnResume, TaskStatus
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 
 
 class PauseTaskView(PunctualView):

@@ -34,8 +34,8 @@ from tasks.definition import Definition
 from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import own_revisions, read_definition
-from tasks.services import Pause
 from tasks.standing_pauses import describe
+from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
 from tenants.choices import Role
 

@@ -16,7 +16,7 @@ from shared.admin import ProductAdmin, Verb, admin_action, link
 from tasks.choices import TaskStatus, TaskType
 from tasks.models import Task
 from tasks.presentation import next_moment
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.admin import TenantFilter
 
 PAUSE = Verb(

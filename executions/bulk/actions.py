@@ -33,7 +33,7 @@ from shared.actor import Actor
 from shared.encryption import open_json, seal_json
 from shared.exceptions import NotFound, Unavailable
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 
 log = logging.getLogger("executions.services.bulk_actions")
 

@@ -28,9 +28,9 @@ from shared.instants import format_instant
 from shared.sql import run
 from tasks import standing_pauses
 from tasks.choices import TaskStatus
+from tasks.editing import spec_of
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND, Occurrence
-from tasks.services import spec_of
 from tenants.suspension import require_active
 
 #: Maximum number of instants of a backfill; a longer range is run in parts.

@@ -75,9 +75,10 @@ class Batch:
         for item_id in set(self.open) - set(there):
             self.refuse(item_id, NotFound(f"There is no such {missing}."))
 
-    def note(self, change: audit.Change) -> None:
-        """Note the audit entry of the item that is the change's object."""
-        self._changes[UUID(str(change.object_id))].append(change)
+    def note(self, *changes: audit.Change) -> None:
+        """Note audit entries, each of the item that is the change's object."""
+        for change in changes:
+            self._changes[UUID(str(change.object_id))].append(change)
 
     @property
     def results(self) -> list[Result]:

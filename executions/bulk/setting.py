@@ -20,8 +20,7 @@ from shared.actor import Actor
 from shared.encryption import CannotBeOpened
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound, PunctualError
 from shared.redaction import MASK
-from tasks import services as task_services
-from tasks import standing_pauses
+from tasks import editing, standing_pauses
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus
 from tasks.definition import Definition, from_stored
@@ -30,6 +29,7 @@ from tasks.limits import Limits, current_limits
 from tasks.masking import mask_target
 from tasks.models import Task
 from tasks.revisions import Readable, read_readable
+from tasks.transitions import PAUSABLE
 from tasks.validation.bodies import StatusChange, parse_patch
 
 _TARGETS: tuple[dict[str, Any], ...] = (
@@ -139,7 +139,7 @@ def set_together(order: Order, batch: Batch) -> None:
     # Work that materialize, dispatch and people added before the tasks were locked.
     bulk_pause.take_back(batch.open, now)
     revised = [(tasks[task_id], definitions[task_id]) for task_id in batch.open]
-    for change in task_services.revise_tasks(revised, actor=order.actor, now=now):
+    for change in editing.revise_tasks(revised, actor=order.actor, now=now):
         batch.note(change)
     withdrawal.adopt_many(revised)
     _follow_pauses(order, batch, [task for task, _ in revised], now)
@@ -181,9 +181,7 @@ def _follow_pauses(order: Order, batch: Batch, tasks: Sequence[Task], now: datet
     """Put edited tasks under the open pauses that cover them now; resume the uncovered ones."""
     own = TaskStatus.PAUSED, None
     found = [
-        task
-        for task in tasks
-        if task.status in task_services.PAUSABLE and (task.status, task.pause_id) != own
+        task for task in tasks if task.status in PAUSABLE and (task.status, task.pause_id) != own
     ]
     holders = standing_pauses.current_holders(found)
     free = [task.id for task in found if task.id not in holders]

@@ -13,7 +13,6 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from events import audit
 from executions import transitions
 from executions.bulk.items import Batch, Order
 from executions.changes import bulk_pause, cancellation
@@ -22,14 +21,14 @@ from executions.models import Execution
 from executions.querysets import ExecutionQuerySet
 from executions.triggering import triggers
 from shared.exceptions import PunctualError
-from shared.sql import rows, run
-from tasks import services as task_services
+from shared.sql import rows
 from tasks import standing_pauses
+from tasks import transitions as task_transitions
 from tasks.choices import TaskStatus
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
-from tasks.services import Pause
+from tasks.transitions import Pause
 
 _Require = Callable[[Task], None]
 
@@ -38,11 +37,9 @@ def pause_tasks(order: Order, batch: Batch) -> None:
     """Pause tasks: no execution starts until they are resumed; running ones continue."""
     pause = Pause(note=order.options.get("note", ""))
     now = database_now()
-    tasks = _lock(order, batch, task_services.require_pausable, now)
+    tasks = _lock(order, batch, task_transitions.require_pausable, now)
     bulk_pause.stop(list(tasks), now)
-    bulk_pause.pause_tasks(list(tasks), now, None, pause.note)
-    for task_id in tasks:
-        batch.note(task_services.paused(task_id, pause))
+    batch.note(*task_transitions.pause(list(tasks), pause, now))
 
 
 def resume_tasks(order: Order, batch: Batch) -> None:
@@ -56,12 +53,14 @@ def resume_tasks(order: Order, batch: Batch) -> None:
     locked = lock_tasks(batch)
     now = database_now()
     holder_of = partial(_holder_of, standing_pauses.current_holders(locked.values()))
-    tasks = _allowed(batch, locked, partial(task_services.require_resumable, holder_of=holder_of))
+    tasks = _allowed(
+        batch, locked, partial(task_transitions.require_resumable, holder_of=holder_of)
+    )
     paused = [task.id for task in tasks.values() if task.status == TaskStatus.PAUSED]
     if not paused:
         return
     covering = standing_pauses.holders(order.tenant_id, paused)
-    run("pausing/forget_failures", {"tasks": list(covering)})
+    task_transitions.forget_failures(covering)
     put_under(batch, covering, now)
     let_go(batch, [task_id for task_id in paused if task_id not in covering], now)
 
@@ -70,41 +69,30 @@ def put_under(batch: Batch, covering: Mapping[UUID, StandingPause], now: datetim
     """Put locked tasks under the standing pauses given."""
     for pause in {pause.id: pause for pause in covering.values()}.values():
         under = [task_id for task_id, by in covering.items() if by.id == pause.id]
-        bulk_pause.pause_tasks(under, now, pause)
-        for task_id in under:
-            batch.note(task_services.paused(task_id, Pause.under(pause)))
+        batch.note(*task_transitions.pause(under, Pause.under(pause), now))
 
 
 def let_go(batch: Batch, task_ids: list[UUID], now: datetime) -> None:
     """Resume locked tasks that are paused and that no pause covers; their failures count anew."""
-    run("pausing/forget_failures", {"tasks": task_ids})
-    bulk_pause.resume_tasks(task_ids, now)
-    for task_id in task_ids:
-        batch.note(audit.Change("task.resumed", "task", task_id))
+    task_transitions.forget_failures(task_ids)
+    batch.note(*bulk_pause.resume(task_ids, now))
 
 
 def cancel_tasks(order: Order, batch: Batch) -> None:
     """Stop future fires and cancel unstarted executions; running ones continue."""
     now = database_now()
-    tasks = _lock(order, batch, task_services.require_cancellable, now)
+    tasks = _lock(order, batch, task_transitions.require_cancellable, now)
     going = [task.id for task in tasks.values() if task.status != TaskStatus.CANCELLED]
-    run("changing/cancel_tasks", {"tasks": going, "now": now})
+    batch.note(*task_transitions.cancel(going, now))
     _cancel_unstarted(tasks, "task_cancelled")
-    for task_id in going:
-        batch.note(audit.Change("task.cancelled", "task", task_id))
 
 
 def delete_tasks(order: Order, batch: Batch) -> None:
     """Delete tasks: no further fires, history stays."""
     now = database_now()
     tasks = _lock(order, batch, _allow, now)
-    ended = (TaskStatus.COMPLETED, TaskStatus.FAILED)
-    going = [task.id for task in tasks.values() if task.status not in ended]
-    run("changing/cancel_tasks", {"tasks": going, "now": now})
-    run("changing/delete_tasks", {"tasks": list(tasks), "now": now})
+    batch.note(*task_transitions.delete(tasks.values(), now))
     _cancel_unstarted(tasks, "task_deleted")
-    for task in tasks.values():
-        batch.note(task_services.deleted(task))
 
 
 def cancel_executions(order: Order, batch: Batch) -> None:

@@ -25,8 +25,9 @@ from shared.ids import first_id_at, partition_of
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run, together
 from tasks import standing_pauses
-from tasks.choices import OnResume
+from tasks import transitions as task_transitions
 from tasks.models import Pause, Task
+from tasks.transitions import Pause as Terms
 from wire import start_guard
 
 #: The name of the event that reports that a pause has begun, ended or freed tasks.
@@ -54,7 +55,7 @@ def hold(pause: Pause, task_ids: Sequence[UUID], now: datetime) -> int:
     # Work that materialize, dispatch and people added before the tasks were locked.
     take_back(held, now)
     stop(held, now)
-    pause_tasks(held, now, pause)
+    task_transitions.pause(held, Terms.under(pause), now)
     return len(held)
 
 
@@ -64,23 +65,20 @@ def stop(task_ids: Sequence[UUID], now: datetime) -> None:
     The caller has taken their released work back.
     """
     run("pausing/unplan", {"tasks": list(task_ids), "ahead": first_id_at(now), "now": now})
-    withdrawal.hold_many(task_ids, held=True)
+    withdrawal.hold(task_ids, held=True)
 
 
-def pause_tasks(
-    task_ids: Sequence[UUID], now: datetime, pause: Pause | None, note: str = ""
-) -> None:
-    """Put locked tasks under a pause, or pause each by itself with the note as its reason."""
-    terms = _terms(pause) if pause else {"pause": None, "note": note, "on_resume": OnResume.SKIP}
-    run("pausing/pause_tasks", {"tasks": list(task_ids), "now": now, **terms})
+def resume(task_ids: Sequence[UUID], now: datetime) -> list[audit.Change]:
+    """Resume locked tasks and free their work; return the audit changes.
 
-
-def resume_tasks(task_ids: Sequence[UUID], now: datetime) -> None:
-    """Resume locked tasks; ``on_resume`` decides about instants that fell into their pause."""
-    if task_ids:
-        run("pausing/resume_tasks", {"tasks": list(task_ids), "now": now})
-        withdrawal.hold_many(task_ids, held=False)
-        wake_schedulers_in(0.0)
+    ``on_resume`` decides about instants that fell into their pause.
+    """
+    if not task_ids:
+        return []
+    changes = task_transitions.resume(task_ids, now)
+    withdrawal.hold(task_ids, held=False)
+    wake_schedulers_in(0.0)
+    return changes
 
 
 def end(pause: Pause, *, actor: Actor, now: datetime) -> bool:
@@ -107,7 +105,7 @@ def let_go(pause: Pause, now: datetime, limit: int = ALL) -> int:
         return 0
     lock_work(found)
     held = _ids("pausing/lock_held", tasks=found, pause=pause.id)
-    resume_tasks(_hand_over(pause, held, now), now)
+    resume(_hand_over(pause, held, now), now)
     outbox.append(pause.tenant_id, CHANGED, pause.id)
     return len(held)
 
@@ -144,7 +142,7 @@ def _hand_over(pause: Pause, held: list[UUID], now: datetime) -> list[UUID]:
         ids = standing_pauses.covered(under, other.scope, other.value).values_list("id", flat=True)
         taken = sorted(free & set(ids))
         if taken:
-            run("pausing/hand_over", {"tasks": taken, "now": now, **_terms(other)})
+            task_transitions.hand_over(taken, other, now)
             free -= set(taken)
     return sorted(free)
 
@@ -185,7 +183,3 @@ def lock_work(task_ids: Sequence[UUID]) -> list[tuple[UUID, int]]:
 
 def _ids(statement: str, **parameters: Any) -> list[UUID]:
     return [row[0] for row in rows(statement, parameters)]
-
-
-def _terms(pause: Pause) -> dict[str, Any]:
-    return {"pause": pause.id, "note": pause.note, "on_resume": pause.on_resume}

@@ -21,8 +21,7 @@ from executions.broker import FOLLOW_CALENDAR, publish_system_job
 from executions.changes import replanning, withdrawal
 from executions.loop.clocks import database_now
 from shared.actor import Actor
-from tasks import calendars
-from tasks import services as task_services
+from tasks import calendars, editing
 from tasks.calendar_content import Content
 from tasks.calendar_import import Imported, Mode, report_of, with_days
 from tasks.choices import TaskStatus, TaskType
@@ -171,7 +170,7 @@ def _recompute_task(task: Task, spec: Spec, now: datetime) -> None:
         removed, standing = replanning.follow_calendars(task, spec, found, now)
         withdrawal.remove(removed)
         withdrawal.remove_excluded(task.id, now)
-        task_services.restate_task(task, standing, now=now)
+        editing.restate_task(task, standing, now=now)
     transitions.cancel([(row.id, row.token) for row in late], CALENDAR_EXCLUDED)
 
 

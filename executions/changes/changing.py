@@ -13,22 +13,22 @@ from uuid import UUID
 
 from django.db import transaction
 
+from events import audit
 from executions import transitions
-from executions.changes import replanning, withdrawal
+from executions.changes import bulk_pause, replanning, withdrawal
 from executions.changes.withdrawal import Open
 from executions.choices import Status
 from executions.loop.clocks import database_now
 from executions.loop.control import abort_on_commit
 from shared.actor import Actor
 from shared.exceptions import VersionMismatch
-from shared.notify import wake_schedulers_in
-from tasks import services as task_services
-from tasks import standing_pauses
+from tasks import editing, standing_pauses
+from tasks import transitions as task_transitions
 from tasks.choices import TaskStatus
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
 
 #: From the current definition to the next one, and whether to pause or resume besides.
@@ -68,20 +68,20 @@ def edit_task(
         _revise(task, definition, found, actor, now)
         found = withdrawal.lock(task_id)
     if change is StatusChange.PAUSE and not _paused_by_itself(task):
-        _pause(task, Pause(), found, actor, now)
+        _pause(task, Pause(), actor, now)
     if definition != current:
-        _follow_pauses(task, found, actor, now)
+        _follow_pauses(task, actor, now)
     if change is StatusChange.RESUME:
-        _resume(task, actor, now)
+        resume_locked(task, actor=actor, now=now)
     return task
 
 
 @transaction.atomic
 def pause_task(tenant_id: UUID, task_id: UUID, pause: Pause, *, actor: Actor) -> Task:
     """Pause a task: none of its executions starts until it is resumed; running ones continue."""
-    task_services.require_pausable(_read(tenant_id, task_id))
-    task, found, now = _lock(tenant_id, task_id)
-    _pause(task, pause, found, actor, now)
+    task_transitions.require_pausable(_read(tenant_id, task_id))
+    task, _, now = _lock(tenant_id, task_id)
+    _pause(task, pause, actor, now)
     return task
 
 
@@ -97,16 +97,18 @@ def resume_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
     # Released work (run by hand during the pause) stays released; this only keeps the lock order.
     withdrawal.lock(task_id)
     task: Task = Task.objects.get_for_tenant(tenant_id, task_id, lock=True)
-    _resume(task, actor, database_now())
+    resume_locked(task, actor=actor, now=database_now())
     return task
 
 
 @transaction.atomic
 def cancel_task(tenant_id: UUID, task_id: UUID, *, actor: Actor) -> Task:
     """Stop future fires and cancel unstarted executions; running ones continue."""
-    task_services.require_cancellable(_read(tenant_id, task_id))
+    task_transitions.require_cancellable(_read(tenant_id, task_id))
     task, found, now = _lock(tenant_id, task_id)
-    task_services.cancel_task(task, actor=actor, now=now)
+    if task.status != TaskStatus.CANCELLED:
+        task_transitions.require_cancellable(task)
+        audit.record_many(tenant_id, actor, task_transitions.cancel([task_id], now))
     _cancel_unstarted(found, "task_cancelled")
     task.refresh_from_db()
     return task
@@ -125,12 +127,31 @@ def delete_task(
     _read(tenant_id, task_id, expected_version)
     task, found, now = _lock(tenant_id, task_id)
     _require_version(task, expected_version)
-    task_services.delete_task(task, actor=actor, now=now)
+    audit.record_many(tenant_id, actor, task_transitions.delete([task], now))
     _cancel_unstarted(found, "task_deleted")
     if cancel_running:
         running = [row for row in found if row.status == Status.RUNNING]
         transitions.request_cancel([row.id for row in running])
         abort_on_commit([row.token for row in running if row.token is not None])
+
+
+def resume_locked(task: Task, *, actor: Actor, now: datetime) -> None:
+    """Resume a locked task; its failures count anew. One that is not paused stays as it is.
+
+    A task that an open standing pause covers goes under that pause instead. The caller shares the
+    tenant's pauses. Raise Conflict for a task that has ended, or that a standing pause holds.
+    """
+    task_transitions.require_resumable(task)
+    if task.status != TaskStatus.PAUSED:
+        return
+    task_transitions.forget_failures([task.id])
+    standing = standing_pauses.holder_of(task)
+    if standing is None:
+        changes = bulk_pause.resume([task.id], now)
+    else:
+        changes = task_transitions.pause([task.id], Pause.under(standing), now)
+    audit.record_many(task.tenant_id, actor, changes)
+    task.refresh_from_db()
 
 
 def _read(tenant_id: UUID, task_id: UUID, expected_version: int | None = None) -> Task:
@@ -155,9 +176,9 @@ def _refuse_early(task: Task, change: StatusChange | None, *, unchanged: bool) -
     # A changed schedule may bring an ended task back, never a cancelled one.
     if unchanged or task.status == TaskStatus.CANCELLED:
         if change is StatusChange.PAUSE:
-            task_services.require_pausable(task)
+            task_transitions.require_pausable(task)
         elif change is StatusChange.RESUME:
-            task_services.require_resumable(task)
+            task_transitions.require_resumable(task)
 
 
 def _lock(tenant_id: UUID, task_id: UUID) -> tuple[Task, list[Open], datetime]:
@@ -178,7 +199,7 @@ def _revise(
     task: Task, definition: Definition, found: list[Open], actor: Actor, now: datetime
 ) -> None:
     removed, standing = replanning.replan(task, definition, found, now)
-    if task_services.revise_task(task, definition, standing, actor=actor, now=now):
+    if editing.revise_task(task, definition, standing, actor=actor, now=now):
         withdrawal.remove_excluded(task.id, now)
     withdrawal.remove(removed)
     gone = {row.id for row in removed}
@@ -186,37 +207,31 @@ def _revise(
     withdrawal.adopt(task, definition, kept)
 
 
-def _pause(task: Task, pause: Pause, found: list[Open], actor: Actor, now: datetime) -> None:
-    _, removed = withdrawal.split(found, lambda row: row.scheduled_for <= now)
-    cursor = min((row.scheduled_for for row in removed), default=None)
-    met_again = replanning.count_from(task, cursor) if cursor else 0
-    task_services.pause_task(task, pause, actor=actor, now=now, cursor=cursor, removed=met_again)
-    withdrawal.remove(removed)
-    withdrawal.hold(task.id, held=True)
+def _pause(task: Task, pause: Pause, actor: Actor, now: datetime) -> None:
+    """Pause a locked task whose released work was taken back; a pause of its own replaces another.
+
+    Raise Conflict for a task that has ended.
+    """
+    task_transitions.require_pausable(task)
+    bulk_pause.stop([task.id], now)
+    audit.record_many(task.tenant_id, actor, task_transitions.pause([task.id], pause, now))
+    task.refresh_from_db()
 
 
 def _paused_by_itself(task: Task) -> bool:
     return task.status == TaskStatus.PAUSED and task.pause_id is None
 
 
-def _follow_pauses(task: Task, found: list[Open], actor: Actor, now: datetime) -> None:
+def _follow_pauses(task: Task, actor: Actor, now: datetime) -> None:
     """Put an edited task under the open pause that covers it now; resume it where none does."""
-    if _paused_by_itself(task) or task.status not in task_services.PAUSABLE:
+    if _paused_by_itself(task) or task.status not in task_transitions.PAUSABLE:
         return
     holder = standing_pauses.holder_of(task)
     if holder is None:
         if task.pause_id is not None:
-            _resume(task, actor, now)
+            resume_locked(task, actor=actor, now=now)
     elif holder.id != task.pause_id:
-        _pause(task, Pause.under(holder), found, actor, now)
-
-
-def _resume(task: Task, actor: Actor, now: datetime) -> None:
-    if not task_services.resume_task(task, actor=actor, now=now):
-        return
-    withdrawal.hold(task.id, held=False)
-    task.refresh_from_db()
-    wake_schedulers_in(0.0)
+        _pause(task, Pause.under(holder), actor, now)
 
 
 def _cancel_unstarted(found: list[Open], reason: str) -> None:

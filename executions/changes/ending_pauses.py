@@ -9,15 +9,13 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executions.changes import bulk_pause, suspension, withdrawal
+from executions.changes import bulk_pause, changing, suspension, withdrawal
 from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
 from executions.ownership.partitions import Partitions
 from shared.actor import SYSTEM
 from shared.exceptions import NotFound
-from shared.notify import wake_schedulers_in
 from shared.sql import rows
-from tasks import services as task_services
 from tasks import standing_pauses
 from tasks.choices import TaskStatus
 from tasks.models import Task
@@ -52,7 +50,5 @@ def _resume(tenant_id: UUID, task_id: UUID) -> bool:
     now = database_now()
     if task.status != TaskStatus.PAUSED or task.paused_until is None or task.paused_until > now:
         return False
-    if task_services.resume_task(task, actor=SYSTEM, now=now):
-        withdrawal.hold(task_id, held=False)
-        wake_schedulers_in(0.0)
+    changing.resume_locked(task, actor=SYSTEM, now=now)
     return True

@@ -21,7 +21,7 @@ from shared.exceptions import NotFound, Unavailable
 from shared.sql import rows
 from tasks.choices import TaskStatus
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 
 log = logging.getLogger("executions.services.failing")
 

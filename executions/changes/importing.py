@@ -17,6 +17,7 @@ from shared.actor import Actor
 from shared.exceptions import InvalidInput, TooLarge
 from tasks.creation import create_task
 from tasks.definition import Definition
+from tasks.editing import spec_of
 from tasks.importers.crontab import (
     Entry,
     Refused,
@@ -27,7 +28,7 @@ from tasks.importers.crontab import (
 from tasks.limits import Limits
 from tasks.models import Task
 from tasks.revisions import read_definitions
-from tasks.services import Pause, spec_of
+from tasks.transitions import Pause
 from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 

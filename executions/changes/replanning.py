@@ -15,10 +15,10 @@ from executions.models import Execution
 from shared.ids import execution_id, first_id_at
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
+from tasks.editing import Standing, spec_of
 from tasks.models import Task
 from tasks.schedules.base import Spec
 from tasks.schedules.jitter import jitter_of
-from tasks.services import Standing, spec_of
 
 _JUST_BEFORE = timedelta(microseconds=1)
 #: More instants than any horizon holds.

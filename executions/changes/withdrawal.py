@@ -17,6 +17,7 @@ from executions.choices import Status, Trigger
 from shared.ids import first_id_at
 from shared.notify import wake_schedulers_in
 from shared.sql import rows, run
+from tasks import transitions as task_transitions
 from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
 from tasks.models import Task
 from tasks.versions import FIRST_REDIRECTED, is_redirected
@@ -123,12 +124,7 @@ def _adopt(revised: Sequence[tuple[Task, Definition]], ids: list[UUID]) -> None:
     run("changing/count_open", parameters)
 
 
-def hold(task_id: UUID, held: bool) -> None:
-    """Put the task's work on hold, or free it, as :func:`hold_many`."""
-    hold_many([task_id], held)
-
-
-def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
+def hold(task_ids: Sequence[UUID], held: bool) -> None:
     """Put the work of locked tasks on hold, so that it is not dispatched, or free it.
 
     A freed task with nothing ahead takes its state from its last execution, which may have ended
@@ -137,7 +133,7 @@ def hold_many(task_ids: Sequence[UUID], held: bool) -> None:
     parameters: dict[str, Any] = {"tasks": list(task_ids)}
     run("changing/hold", {**parameters, "held": held})
     if not held:
-        run("changing/settle_resumed", {**parameters, "redirected": FIRST_REDIRECTED})
+        task_transitions.settle_resumed(task_ids)
 
 
 def split(found: list[Open], keep: Callable[[Open], bool]) -> tuple[list[Open], list[Open]]:

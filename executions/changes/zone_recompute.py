@@ -23,8 +23,7 @@ from executions.models import Execution
 from shared.actor import SYSTEM, Actor
 from shared.exceptions import PunctualError
 from shared.ids import first_id_at
-from tasks import services as task_services
-from tasks import zone_changes
+from tasks import editing, zone_changes
 from tasks.models import Task
 from tasks.schedules.base import Spec
 from tasks.zone_changes import LIVE, Look, Moved, ZoneChange
@@ -127,14 +126,14 @@ def _concerned(task: Task, change: ZoneChange) -> bool:
 def _compare(task: Task, change: ZoneChange, now: datetime) -> Moved:
     bound = task.schedule.get("max_occurrences")
     remaining = None if bound is None else max(0, bound - task.occurrence_count)
-    return zone_changes.compare(task_services.spec_of(task), change, now, remaining)
+    return zone_changes.compare(editing.spec_of(task), change, now, remaining)
 
 
 def _comes_next(task: Task) -> bool:
     """Return whether the schedule still has the instant that the task waits for."""
     if task.next_run_at is None:
         return True
-    following = task_services.spec_of(task).next_from(task.next_run_at)
+    following = editing.spec_of(task).next_from(task.next_run_at)
     return following is not None and following.at == task.next_run_at
 
 
@@ -143,7 +142,7 @@ def _take_back(task: Task) -> tuple[Task, Spec, datetime]:
     now = database_now()
     withdrawal.take_back(task.id, now)
     locked = Task.objects.locked().get(pk=task.id)
-    return locked, task_services.spec_of(locked), now
+    return locked, editing.spec_of(locked), now
 
 
 def _replan(task: Task, spec: Spec, change: ZoneChange, now: datetime) -> None:
@@ -159,7 +158,7 @@ def _replan(task: Task, spec: Spec, change: ZoneChange, now: datetime) -> None:
     removed, standing = replanning.follow_calendars(task, spec, found, now)
     withdrawal.remove(removed)
     withdrawal.remove_excluded(task.id, now)
-    task_services.restate_task(task, standing, now=now)
+    editing.restate_task(task, standing, now=now)
     passed = _passed(task, spec, now - change.ahead_at(now), now)
     if passed is not None:
         # The misfire policy decides about it, as about any instant that has no row.

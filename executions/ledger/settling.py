@@ -14,6 +14,7 @@ from executions.ledger.minute_stats import Ended
 from shared.notify import wake_schedulers_in
 from shared.sql import Asked, rows, run, together
 from shared.sql_arrays import of_integers, of_moments, of_texts, of_uuids
+from tasks import transitions as task_transitions
 from tasks.versions import FIRST_REDIRECTED
 
 #: Triggers of the runs of a schedule; others end no task.
@@ -97,24 +98,27 @@ def first_ends(moved: list[tuple[Any, ...]], task_at: int) -> list[tuple[Any, ..
     return [row for row in moved if row[-1]]
 
 
-def joined(path: str, parameters: dict[str, object]) -> list[tuple[Any, ...]]:
-    """Run a statement that joins a batch with a table, without nested loops for any statistics."""
+def joined(path: str, parameters: dict[str, object], *more: Asked) -> list[tuple[Any, ...]]:
+    """Run a statement that joins a batch with a table, without nested loops for any statistics.
+
+    ``more`` statements run after it in the same way; their rows are left out.
+    """
     before: Asked = ("complete/plan_hashed", {})
     after: Asked = ("complete/plan_freely", {})
-    return together(before, (path, parameters), after)[1].rows
+    return together(before, (path, parameters), *more, after)[1].rows
 
 
 def end_tasks(task_ids: list[UUID]) -> None:
     """End the tasks whose schedule has nothing left to run."""
     run("complete/lock_tasks", {"task_ids": task_ids})
-    run("gate/end_tasks", {"task_ids": task_ids})
+    task_transitions.complete(task_ids)
 
 
 def begin_tasks(task_ids: list[UUID]) -> None:
     """Set one-time tasks whose executions are under way to RUNNING."""
     waiting = [row[0] for row in rows("complete/lock_one_time_tasks", {"task_ids": task_ids})]
     if waiting:
-        run("complete/run_one_time_tasks", {"task_ids": waiting})
+        task_transitions.begin(waiting)
 
 
 def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
@@ -127,12 +131,13 @@ def settle(moved: Sequence[Settled], freed: Sequence[UUID]) -> None:
         recurring = {row[0] for row in rows("complete/lock_tasks", {"task_ids": of_uuids(said)})}
         one_time = {task: one for task, one in said.items() if task not in recurring}
         if one_time:
-            run("complete/settle_one_time_tasks", _columns(one_time))
+            task_transitions.settle(_columns(one_time))
         if recurring:
-            recurred = {task: said[task] for task in recurring}
-            over = [row[0] for row in joined("complete/settle_recurring_tasks", _columns(recurred))]
+            recurred = _columns({task: said[task] for task in recurring})
+            failures = task_transitions.counted_failures(recurred)
+            over = [row[0] for row in joined("complete/note_last_runs", recurred, failures)]
             if over:
-                run("gate/end_tasks", {"task_ids": over})
+                task_transitions.complete(over)
     if freed:
         wanted = {"task_ids": list(set(freed))}
         if rows("gate/somebody_waits", wanted)[0][0]:

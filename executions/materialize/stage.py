@@ -24,8 +24,9 @@ from executions.materialize import instants, plain, planning, unowned_work
 from executions.materialize.planning import Due, Planned, Reach, first_due, plan_tasks
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
-from shared.sql import rows, run
+from shared.sql import rows
 from shared.sql_arrays import of_flags, of_integers, of_moments, of_texts, of_uuids
+from tasks import transitions as task_transitions
 
 log = logging.getLogger("executions.engine.materialize")
 
@@ -126,7 +127,7 @@ def _write_singly(
             if not days.blames_a_value(error):
                 raise
             log.exception("definition_unreadable", extra={"task_id": str(entry.task)})
-            _pause([entry.task])
+            task_transitions.pause_unreadable([entry.task], _UNREADABLE)
 
 
 def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended: Set[UUID]) -> None:
@@ -137,12 +138,13 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended:
     began = {row.task for row in found if row.status == Status.PENDING and made == len(found)}
     readable = [entry for entry in planned if entry.readable]
     over = [entry for entry in readable if entry.one_time and entry.next_run_at is None]
+    done = []
     if over:
-        run("materialize/take_cursors", {**owner, **_cursors(over, began)})
+        done += rows("materialize/take_cursors", {**owner, **_cursors(over, began)})
     moved = [entry for entry in readable if not entry.one_time or entry.next_run_at is not None]
     if moved:
-        run(
-            "materialize/advance_tasks",
+        done += rows(
+            "materialize/advance_cursors",
             {
                 **owner,
                 **_cursors(moved, began),
@@ -151,7 +153,11 @@ def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended:
                 "replayed_until": of_moments([entry.replayed_until for entry in moved]),
             },
         )
-    _pause([entry.task for entry in planned if not entry.readable])
+    if done:
+        task_transitions.complete([row[0] for row in done])
+    unreadable = [entry.task for entry in planned if not entry.readable]
+    if unreadable:
+        task_transitions.pause_unreadable(unreadable, _UNREADABLE)
 
 
 def _cursors(moved: list[Planned], began: Set[UUID]) -> dict[str, object]:
@@ -161,11 +167,6 @@ def _cursors(moved: list[Planned], began: Set[UUID]) -> dict[str, object]:
         "places": of_texts([entry.place for entry in moved]),
         "open": of_flags([entry.task in began for entry in moved]),
     }
-
-
-def _pause(tasks: list[UUID]) -> None:
-    if tasks:
-        run("materialize/fail_unreadable_tasks", {"task_ids": tasks, "note": _UNREADABLE})
 
 
 def _until_next(partitions: Partitions, bounds: LowerBounds, now: datetime, *, found: int) -> float:

@@ -77,58 +77,11 @@ WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
 SELECT e.id, e.fencing_token FROM open_executions e
 WHERE e.task_id = ANY(%(tasks)s) AND e.status IN ('PENDING', 'RETRYING')
 
--- name: cancel_tasks
--- Ends the future of locked tasks. By primary key.
-WITH ended AS (
-    UPDATE tasks t
-    SET status = 'CANCELLED', paused_at = NULL, paused_until = NULL, pause_id = NULL,
-        updated_at = %(now)s
-    WHERE t.id = ANY(%(tasks)s)
-    RETURNING t.id, t.type
-), stopped AS (
-    UPDATE task_cursors k SET next_run_at = NULL, held = true
-    WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type = 'RECURRING'))
-)
-DELETE FROM task_cursors k
-WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type = 'ONE_TIME'))
-
--- name: delete_tasks
--- Takes locked tasks out of every list. By primary key.
-UPDATE tasks t SET deleted_at = %(now)s
-WHERE t.id = ANY(%(tasks)s)
-
 -- name: hold
 -- Puts work of paused tasks on hold, so that it is not dispatched, or frees it. Running work
 -- continues; its mark holds a retry that may follow. Gated work stays on hold.
 UPDATE open_executions e SET held = %(held)s OR e.gated
 WHERE e.task_id = ANY(%(tasks)s)
-
--- name: settle_resumed
--- Sets the state of resumed tasks that have no instant ahead, by their unfinished work or else by
--- their last execution, whose end the recorder does not write to a paused task. Replays into
--- another place do not count.
-UPDATE tasks t
-SET status = CASE
-    WHEN EXISTS (
-        SELECT 1 FROM open_executions e
-        WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
-          AND e.revision < %(redirected)s)
-    THEN CASE WHEN t.type = 'ONE_TIME' AND EXISTS (
-             SELECT 1 FROM open_executions e
-             WHERE e.task_id = t.id AND e.attempt > 0
-               AND e.revision < %(redirected)s
-               AND e.trigger IN ('schedule', 'retry'))
-         THEN 'RUNNING' ELSE t.status END
-    WHEN t.type = 'RECURRING' THEN 'COMPLETED'
-    ELSE coalesce((
-        SELECT CASE e.status WHEN 'SUCCEEDED' THEN 'COMPLETED' WHEN 'CANCELLED' THEN 'CANCELLED'
-                             ELSE 'FAILED' END
-        FROM ended_executions e
-        WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
-          AND e.revision < %(redirected)s
-        ORDER BY e.id DESC LIMIT 1), 'COMPLETED') END
-WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND NOT EXISTS (
-    SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
 
 -- name: insert_manual
 -- Inserts an execution outside the schedule: run now, retry. It does not wait for the gate, but

@@ -301,47 +301,18 @@ WITH locked AS MATERIALIZED (
 )
 SELECT id FROM locked WHERE type = 'RECURRING'
 
--- name: settle_one_time_tasks
--- After lock_tasks: notes the last execution of each one-time task, and ends it with that
--- execution's result. Each task is given once, with the failures since its last success.
-WITH ended AS MATERIALIZED (
-    SELECT e.*, EXISTS (
-        SELECT 1 FROM task_cursors k WHERE k.task_id = e.task_id AND k.next_run_at IS NOT NULL
-    ) AS ahead
-    FROM unnest(
-        %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
-        %(succeeded_at)s::timestamptz[], %(streaks)s::integer[]
-    ) AS e (task_id, execution_id, status, trigger, succeeded_at, streak)
-)
-UPDATE tasks t
-SET last_execution_id = s.execution_id, last_execution_status = s.status,
-    last_execution_at = now(), last_success_at = greatest(t.last_success_at, s.succeeded_at),
-    failure_streak = s.streak
-        + CASE WHEN s.succeeded_at IS NULL THEN t.failure_streak ELSE 0 END,
-    status = CASE
-        WHEN t.status = 'FAILED' AND s.trigger = 'retry' AND s.status = 'SUCCEEDED'
-            THEN 'COMPLETED'
-        WHEN t.status NOT IN ('SCHEDULED', 'RUNNING') OR s.ahead
-             OR s.status = 'RETRYING' OR s.trigger NOT IN ('schedule', 'retry') THEN t.status
-        WHEN s.status = 'SUCCEEDED' THEN 'COMPLETED'
-        WHEN s.status = 'CANCELLED' THEN 'CANCELLED'
-        ELSE 'FAILED' END
-FROM ended s
-WHERE t.id = s.task_id AND t.id = ANY(%(task_ids)s::uuid[])
-
--- name: settle_recurring_tasks
--- Does the same for recurring tasks: their last execution is stored with their cursor, which is
--- narrow, and a task itself is written only when its number of failures in a row changes. Cursors
--- are found by their places, which the lock of the task keeps. Index task_cursors_of_task_idx, read
--- backwards: the newest version has the latest instant, so the scan reads no older version that an
--- open transaction keeps. nullif keeps the planner from joining by an index scan on task_id, which
--- would read every version. Returns the tasks that may have had their last occurrence; they stay
--- locked.
+-- name: note_last_runs
+-- After lock_tasks: stores the last execution of each recurring task with its cursor, which is
+-- narrow. Each task is given once. Cursors are found by their places, which the lock of the task
+-- keeps. Index task_cursors_of_task_idx, read backwards: the newest version has the latest instant,
+-- so the scan reads no older version that an open transaction keeps. nullif keeps the planner from
+-- joining by an index scan on task_id, which would read every version. Returns the tasks that may
+-- have had their last occurrence; they stay locked.
 WITH ended AS MATERIALIZED (
     SELECT * FROM unnest(
         %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
-        %(succeeded_at)s::timestamptz[], %(streaks)s::integer[]
-    ) AS e (task_id, execution_id, status, trigger, succeeded_at, streak)
+        %(succeeded_at)s::timestamptz[]
+    ) AS e (task_id, execution_id, status, trigger, succeeded_at)
 ), ran AS (
     UPDATE task_cursors k
     SET last_execution_id = e.execution_id, last_execution_status = e.status,
@@ -354,16 +325,6 @@ WITH ended AS MATERIALIZED (
         FROM ended n))
     RETURNING k.task_id, k.next_run_at IS NULL AND e.status <> 'RETRYING'
         AND e.trigger IN ('schedule', 'retry') AS may_be_over
-), failed AS (
-    UPDATE tasks t SET failure_streak = n.streak
-    FROM (
-        SELECT e.task_id, e.streak + CASE WHEN e.succeeded_at IS NULL
-                                          THEN b.failure_streak ELSE 0 END AS streak
-        FROM ended e CROSS JOIN LATERAL (
-            SELECT b.failure_streak FROM tasks b WHERE b.id = e.task_id OFFSET 0
-        ) AS b
-    ) AS n
-    WHERE t.id = n.task_id AND t.id = ANY(%(task_ids)s::uuid[]) AND t.failure_streak <> n.streak
 )
 SELECT r.task_id FROM ran r
 WHERE r.may_be_over AND (
@@ -374,9 +335,3 @@ WHERE r.may_be_over AND (
 SELECT t.id FROM tasks t
 WHERE t.id = ANY(%(task_ids)s::uuid[]) AND t.type = 'ONE_TIME' AND t.status = 'SCHEDULED'
 ORDER BY t.id FOR NO KEY UPDATE
-
--- name: run_one_time_tasks
--- After lock_one_time_tasks: sets one-time tasks whose execution is under way to RUNNING.
-UPDATE tasks t SET status = 'RUNNING'
-WHERE t.id = ANY(%(task_ids)s) AND NOT EXISTS (
-      SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)

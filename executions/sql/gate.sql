@@ -156,19 +156,6 @@ WITH gone AS (
 )
 SELECT (e).id, (e).task_id, (e).id IN (SELECT id FROM kept) FROM gone
 
--- name: end_tasks
--- Ends tasks whose last instant was skipped, or has ended: their schedule has nothing left to run.
--- A replay into another place, of a version from 2^30 on, does not count. After
--- complete/lock_tasks, by primary key.
-UPDATE tasks t SET status = 'COMPLETED'
-WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
-  AND NOT EXISTS (
-      SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
-  AND NOT EXISTS (
-      SELECT 1 FROM open_executions e
-      WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
-        AND e.revision < 1073741824)
-
 -- name: somebody_waits
 -- Returns whether gated work of these tasks waits for a place, or will in a moment: a scheduler
 -- that looks while their places are being freed may not see that yet. Index

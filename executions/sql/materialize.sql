@@ -185,12 +185,11 @@ SELECT count(*) FROM made
 SELECT d.id FROM ended_executions d
 WHERE d.id = ANY(%(ids)s::uuid[]) AND d.id >= %(low)s AND d.id <= %(high)s
 
--- name: advance_tasks
+-- name: advance_cursors
 -- Moves the cursor of each task that lock_due_tasks has locked past the written rows, only where no
--- other session has moved it since and the partition is still ours. A task without an instant ahead
--- and without unfinished work has ended, even while a replay into another place, of a version from
--- 2^30 on, is under way. ``open`` marks tasks whose unfinished work has just been written. A replay
--- or a coalesced run continues at the next look from replayed_until.
+-- other session has moved it since and the partition is still ours. Returns the tasks without an
+-- instant ahead, except those marked ``open``, whose unfinished work has just been written: they may
+-- be over. A replay or a coalesced run continues at the next look from replayed_until.
 WITH moved AS (
     UPDATE task_cursors k
     SET next_run_at = p.next_run_at, occurrence_count = k.occurrence_count + p.occurrences,
@@ -210,15 +209,11 @@ WITH moved AS (
           THEN true ELSE false END
     RETURNING k.task_id, p.next_run_at IS NULL AND NOT p.open AS may_be_over
 )
-UPDATE tasks t SET status = 'COMPLETED'
-WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM moved m WHERE m.may_be_over)) AND NOT EXISTS (
-    SELECT 1 FROM open_executions e
-    WHERE e.task_id = t.id
-      AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
+SELECT m.task_id FROM moved m WHERE m.may_be_over
 
 -- name: take_cursors
 -- Does the same for one-time tasks, whose cursor is deleted with its only instant. A task whose
--- instant was skipped has ended.
+-- instant was skipped may be over.
 WITH taken AS (
     DELETE FROM task_cursors k
     USING unnest(%(task_ids)s::uuid[], %(cursors)s::timestamptz[], %(open)s::boolean[])
@@ -230,11 +225,7 @@ WITH taken AS (
           THEN true ELSE false END
     RETURNING k.task_id, NOT p.open AS may_be_over
 )
-UPDATE tasks t SET status = 'COMPLETED'
-WHERE t.id = ANY(ARRAY(SELECT m.task_id FROM taken m WHERE m.may_be_over)) AND NOT EXISTS (
-    SELECT 1 FROM open_executions e
-    WHERE e.task_id = t.id
-      AND e.trigger IN ('schedule', 'retry') AND e.revision < 1073741824)
+SELECT t.task_id FROM taken t WHERE t.may_be_over
 
 -- name: next_due_task
 -- Returns the soonest instant that the owned partitions wait for from a lower bound on, or the time
@@ -260,16 +251,6 @@ SELECT coalesce(min(soonest), %(until)s) FROM (
 SELECT id, tenant_id FROM tasks
 WHERE status = 'PAUSED' AND paused_until <= now() AND partition = ANY(%(partitions)s)
 ORDER BY paused_until LIMIT %(limit)s
-
--- name: fail_unreadable_tasks
--- Pauses a task whose stored schedule cannot be read, so that it does not block its partition.
-WITH paused AS (
-    UPDATE tasks SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
-           pause_note = %(note)s
-    WHERE id = ANY(%(task_ids)s) AND status = 'SCHEDULED'
-    RETURNING id
-)
-UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
 
 -- name: unprepare_neglected
 -- Unprepares tasks whose prepared instants came due in a time without a scheduler: tasks with an

@@ -52,18 +52,6 @@ SELECT t.id, t.tenant_id, t.partition, c.scheduled_for, 0, true
 FROM counted c JOIN tasks t ON t.id = c.task_id
 WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = c.task_id)
 
--- name: pause_tasks
--- Puts locked tasks under a standing pause, or pauses each by itself where none is given; a task
--- that is paused keeps its paused_at. By primary key.
-WITH held AS (
-    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(%(tasks)s)
-)
-UPDATE tasks t
-SET status = 'PAUSED',
-    paused_at = CASE WHEN t.status = 'PAUSED' THEN t.paused_at ELSE %(now)s END, paused_until = NULL, pause_note = %(note)s,
-    on_resume = %(on_resume)s, pause_id = %(pause)s, updated_at = %(now)s
-WHERE t.id = ANY(%(tasks)s)
-
 -- name: held_tasks
 -- Returns up to ``limit`` tasks that a pause holds. Index tasks_of_pause_idx.
 SELECT t.id FROM tasks t
@@ -76,29 +64,6 @@ ORDER BY t.id LIMIT %(limit)s
 SELECT t.id FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND t.pause_id = %(pause)s AND t.status = 'PAUSED'
 ORDER BY t.id FOR NO KEY UPDATE
-
--- name: hand_over
--- Moves locked tasks from an ended pause to another one that is open. By primary key.
-UPDATE tasks t
-SET pause_note = %(note)s, on_resume = %(on_resume)s, pause_id = %(pause)s, updated_at = %(now)s
-WHERE t.id = ANY(%(tasks)s)
-
--- name: resume_tasks
--- Resumes locked tasks of a pause that has ended; on_resume, which stays, decides about the
--- instants that fell into it, from the cursor to now. By primary key.
-WITH let_go AS (
-    UPDATE task_cursors k SET held = false, execution_id = NULL
-    WHERE k.task_id = ANY(%(tasks)s)
-)
-UPDATE tasks t
-SET status = 'SCHEDULED', resumed_at = %(now)s, paused_at = NULL, paused_until = NULL,
-    pause_id = NULL, updated_at = %(now)s
-WHERE t.id = ANY(%(tasks)s)
-
--- name: forget_failures
--- Starts the failure count of locked tasks anew, as people resume them. By primary key.
-UPDATE tasks t SET failure_streak = 0
-WHERE t.id = ANY(%(tasks)s) AND t.failure_streak <> 0
 
 -- name: to_end
 -- Returns open pauses whose time is over. Index pauses_to_end_idx.

@@ -12,10 +12,10 @@ from typing import Any
 
 from shared.exceptions import FieldError, InvalidInput, PunctualError
 from tasks.definition import schedule_defaults
+from tasks.editing import spec_of
 from tasks.models import Task, TaskRevision
 from tasks.revisions import own_revisions
 from tasks.schedules.base import MICROSECOND, Occurrence, Spec
-from tasks.services import spec_of
 
 log = logging.getLogger("executions.explain.timetable")
 

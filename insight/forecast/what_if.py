@@ -21,12 +21,13 @@ from shared.instants import ceil_millisecond, format_instant, format_local
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition
+from tasks.editing import spec_of
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.schedules.base import MICROSECOND, Occurrence, Spec
 from tasks.schedules.jitter import due_at, gaps_from, in_words, jitter_of
 from tasks.schedules.minutes import MINUTE, Spread, Stretch, count_minutes
-from tasks.services import require_pausable, require_resumable, spec_of
+from tasks.transitions import require_pausable, require_resumable
 from tasks.validation.bodies import StatusChange, parse_patch
 
 #: Instants that are compared.

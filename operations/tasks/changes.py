@@ -14,7 +14,7 @@ from operations.finding import find_task, moment_option
 from shared.actor import COMMAND
 from shared.commands import PunctualCommand, wrong_use
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 
 _ON_RESUME = ("skip", "run_once", "replay")
 _NOTE_LENGTH = 1000

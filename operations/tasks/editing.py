@@ -30,10 +30,10 @@ from tasks.bulk import MAX_TASKS, Call, Created, create_all
 from tasks.calendars import limits_of
 from tasks.choices import TaskStatus
 from tasks.definition import Definition, to_long
+from tasks.editing import spec_of
 from tasks.export_keys import keep_keys, take_keys, tasks_by_key
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.services import spec_of
 from tasks.validation.bodies import StatusChange, parse_patch
 
 _FIRES = 3

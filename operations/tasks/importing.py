@@ -22,9 +22,9 @@ from shared.commands import FAILED, PARTIAL, PunctualCommand, shown, wrong_use
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant
 from tasks.calendars import limits_of
+from tasks.editing import spec_of
 from tasks.importers.crontab import is_system_path, parse_crontab
 from tasks.schedules.zones import find_zone
-from tasks.services import spec_of
 from tenants.models import Tenant
 
 _MARKS = {Action.NEW: "+", Action.UNCHANGED: "=", Action.REFUSED: "!"}

@@ -81,13 +81,13 @@ def test_the_rule_knows_where_commands_are_tested():
 
     assert "tests/tasks/commands/test_tasks.py" in mirror.accepted_mirrors(command)
     assert "tests/processes/test_worker_lifecycle.py" in mirror.accepted_mirrors(process)
-    assert len(mirror.accepted_mirrors("tasks/services.py")) == 1
+    assert len(mirror.accepted_mirrors("tasks/editing.py")) == 1
 
 
 def test_the_rule_finds_an_api_without_endpoint_tests():
     views = "api/schedules/views.py"
 
-    assert mirror.missing_endpoint_tests(views, {"tests/tasks/test_services.py"})
+    assert mirror.missing_endpoint_tests(views, {"tests/tasks/test_editing.py"})
     assert not mirror.missing_endpoint_tests(
         views, {"tests/api/schedules/test_preview_schedule.py"}
     )

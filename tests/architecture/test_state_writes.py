@@ -1,4 +1,4 @@
-"""States move in one module: executions in transitions.py, tasks in their service."""
+"""States move in one module: of executions in executions/transitions.py, of tasks in tasks'."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from tests.architecture.rules import sql, states
 OWNERS = {
     "executions/transitions.py": "every move of an execution",
     "executions/materialize/instants.py": "the first state of an execution",
-    "tasks/services.py": "the status of a task",
-    "tasks/creation.py": "the first status of a task",
+    "tasks/transitions.py": "every move of a task",
 }
 # Modules that may use a statement that writes the status of executions.
 SQL_OWNERS = {
@@ -23,6 +22,12 @@ SQL_OWNERS = {
     "executions/materialize/plain.py",
     # Rows of a past that never moved: they are made up in their last state.
     "operations/history_samples.py",
+}
+# Modules that may use a statement that writes tasks, and why.
+TASK_SQL_OWNERS = {
+    "tasks/transitions.py": "every move of a task",
+    "tasks/creation.py": "new tasks",
+    "tasks/editing.py": "the next version of a task",
 }
 _TABLES = ("executions", "open_executions", "ended_executions")
 _SCOPE = (
@@ -35,9 +40,7 @@ def test_only_the_owners_write_a_status():
     found = [
         f"{module.path}: {breach}"
         for module in tree.modules(*_SCOPE)
-        if module.path not in OWNERS
-        and not module.is_migration
-        and not module.path.startswith("tasks/services/")
+        if module.path not in OWNERS and not module.is_migration
         for breach in states.state_writes(module.source, in_models="/models/" in module.path)
     ]
 
@@ -61,6 +64,38 @@ def test_statements_that_write_a_status_belong_to_the_owners():
 def test_there_are_statements_that_write_a_status():
     # Were the table or the column renamed, the rule above would find nothing and say nothing.
     assert "dispatch/claim_due" in _writing(tree.sql_files())
+
+
+def test_statements_that_write_tasks_stand_with_their_owners():
+    files = tree.sql_files()
+    writing = _writing_tasks(files)
+
+    found = [
+        f"{module.path}: uses {name}, which writes tasks"
+        for module in tree.production()
+        if module.path not in TASK_SQL_OWNERS
+        for name in sorted(sql.used_statements(module.source, set(files)) & writing)
+    ]
+    at_home = {path.stem for path in tree.sql_paths() if path.parts[-3] == "tasks"}
+    elsewhere = {name.partition("/")[0] for name in writing} - at_home
+
+    assert not found, tree.report(found)
+    assert not elsewhere, tree.report(sorted(elsewhere))
+
+
+def test_there_are_statements_that_write_tasks():
+    writing = _writing_tasks(tree.sql_files())
+
+    assert {"transitions/settle", "creation/insert_tasks"} <= writing
+
+
+def _writing_tasks(files: dict[str, str]) -> set[str]:
+    return {
+        f"{stage}/{name}"
+        for stage, text in files.items()
+        for name, body in sql.statements(text).items()
+        if sql.writes_table(body, "tasks")
+    }
 
 
 def _writing(files: dict[str, str]) -> set[str]:
@@ -142,3 +177,32 @@ def test_the_rule_finds_statements_that_write_the_status(statement: str):
 )
 def test_the_rule_leaves_statements_that_only_read_it_alone(statement: str):
     assert not sql.writes_column(re.sub(r"\s+$", "", statement), "executions", "status")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE tasks SET failure_streak = 0",
+        "UPDATE tasks t\nSET deleted_at = now()",
+        "UPDATE ONLY tasks SET name = ''",
+        "INSERT INTO tasks (id) VALUES (1)",
+        "DELETE FROM tasks WHERE id = 1",
+        "MERGE INTO tasks t USING other o ON true WHEN MATCHED THEN DELETE",
+        "WITH a AS (update tasks SET status = 'x' RETURNING id) SELECT 1",
+    ],
+)
+def test_the_rule_finds_statements_that_write_tasks(statement: str):
+    assert sql.writes_table(statement, "tasks")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM tasks FOR NO KEY UPDATE",
+        "UPDATE task_cursors k SET held = true FROM tasks t WHERE t.id = k.task_id",
+        "DELETE FROM tasks_old",
+        "-- UPDATE tasks SET status = 'x'\nSELECT 1",
+    ],
+)
+def test_the_rule_leaves_statements_that_only_read_tasks_alone(statement: str):
+    assert not sql.writes_table(statement, "tasks")

@@ -12,7 +12,7 @@ from executions.materialize import unowned_work
 from executions.models import Execution
 from executions.ownership.partitions import Partitions, Unowned
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, every_second, make_task, once, prepare, release, reload
 

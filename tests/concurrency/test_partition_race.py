@@ -87,26 +87,23 @@ def test_a_zombie_that_was_overtaken_in_its_transaction_writes_no_instant_twice(
     zombie.run_once()
     moments = {
         "before the rows": "materialize/insert_open",
-        "before the cursor": "materialize/advance_tasks",
+        "before the cursor": "materialize/advance_cursors",
     }
-    run, rows_of = sql.run, sql.rows
+    rows_of = sql.rows
 
     def take_over() -> None:
         die(zombie)
         heir.run_once()
 
-    def overtaken(real: Any) -> Any:
-        def call(path: str, parameters: dict[str, Any] | None = None) -> Any:
-            if path == moments[moment]:
-                monkeypatch.setattr(materialize, "run", run)
-                monkeypatch.setattr(instants, "rows", rows_of)
-                beside(take_over).join()
-            return real(path, parameters)
+    def overtaken(path: str, parameters: dict[str, Any] | None = None) -> Any:
+        if path == moments[moment]:
+            monkeypatch.setattr(materialize, "rows", rows_of)
+            monkeypatch.setattr(instants, "rows", rows_of)
+            beside(take_over).join()
+        return rows_of(path, parameters)
 
-        return call
-
-    monkeypatch.setattr(materialize, "run", overtaken(run))
-    monkeypatch.setattr(instants, "rows", overtaken(rows_of))
+    monkeypatch.setattr(materialize, "rows", overtaken)
+    monkeypatch.setattr(instants, "rows", overtaken)
     materialize.run_once(zombie)
     assert reload(task).next_run_at == task.next_run_at
 

@@ -15,7 +15,7 @@ from insight.task_fires import fires_of
 from shared.instants import format_instant, parse_instant
 from tasks.models import Task
 from tasks.schedules.jitter import jitter_ms
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, ApiClient, daily, make_task, prepare, reload
 from tests.support.command_calls import call

@@ -13,7 +13,7 @@ from executions.models import Execution
 from insight.list_filters import with_bounds
 from insight.statistics import overview
 from shared.ids import execution_id
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, ApiClient, make_execution, once
 from tests.support.command_calls import call

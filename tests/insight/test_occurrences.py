@@ -24,10 +24,11 @@ from insight.occurrences import (
     read_occurrences,
 )
 from shared.exceptions import InvalidInput
+from tasks.editing import spec_of
 from tasks.models import Task
 from tasks.schedules.base import MICROSECOND
 from tasks.schedules.jitter import due_at
-from tasks.services import Pause, spec_of
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, every_second, executions_of, make_task, prepare, reload
 from tests.insight.explain.cast import (

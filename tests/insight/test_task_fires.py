@@ -9,7 +9,7 @@ from executions.changes import changing
 from executions.loop.clocks import database_now
 from insight.task_fires import fires_of
 from tasks.models import Calendar, Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_task, reload, spoil
 

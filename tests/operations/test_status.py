@@ -16,7 +16,7 @@ from insight.statistics.minutes import wire_bound
 from operations import health, status
 from shared.clock_watch import Skew
 from shared.redis_client import OUTCOME_STREAM, client
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.executions.leasing import call, take_one, work
 from tests.factories import ACTOR, make_dead_letter, make_execution, make_tenant
 from tests.support.recorder import ask_for_outcomes

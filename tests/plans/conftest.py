@@ -71,6 +71,7 @@ class Plans:
         self._names = {
             text: f"{stage}/{name}"
             for stage in (
+                "transitions",
                 "backfill",
                 "materialize",
                 "dispatch",

@@ -29,5 +29,6 @@ def test_a_backfill_touches_the_day_that_it_was_made_on(plans: Any):
         "backfill/count_by_status",
         "backfill/lock_waiting",
         "complete/cancel",
-        "complete/settle_recurring_tasks",
+        "complete/note_last_runs",
+        "transitions/count_failures",
     )

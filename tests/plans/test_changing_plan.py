@@ -19,7 +19,7 @@ def test_a_tasks_unfinished_work_is_found_without_its_history(plans: Any):
 
     with plans() as found:
         open_work = withdrawal.take_back(task.id, database_now())
-        withdrawal.hold(task.id, held=True)
+        withdrawal.hold([task.id], held=True)
 
     assert len(open_work) >= 15
     found.check("changing/lock_open_of_task", "complete/hand_back", "changing/hold")

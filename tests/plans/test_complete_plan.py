@@ -41,7 +41,7 @@ def test_starts_and_ends_are_recorded_by_id(plans: Any, claimed: list[Any]):
         "complete/start",
         "complete/finish",
         "complete/insert_dead_letters",
-        "complete/settle_one_time_tasks",
+        "transitions/settle",
     )
 
 

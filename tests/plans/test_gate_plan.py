@@ -40,7 +40,7 @@ def test_the_gate_touches_the_days_with_unfinished_work_only(
         "gate/lock_due",
         "gate/admit",
         "gate/skip",
-        "gate/end_tasks",
+        "transitions/complete",
         "gate/somebody_waits",
     )
 

@@ -49,7 +49,7 @@ def test_due_tasks_are_found_and_advanced_by_their_index(plans: Any, partitions:
         "materialize/lock_due_tasks",
         "materialize/insert_open",
         "materialize/already_ended",
-        "materialize/advance_tasks",
+        "materialize/advance_cursors",
         "materialize/next_due_task",
     )
     found.check_within(

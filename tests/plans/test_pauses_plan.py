@@ -32,10 +32,10 @@ def test_many_tasks_are_paused_and_let_go_without_their_history(plans: Any, scop
         "pausing/lock_work",
         "pausing/lock_pausable",
         "pausing/unplan",
-        "pausing/pause_tasks",
+        "transitions/pause",
         "pausing/held_tasks",
         "pausing/lock_held",
-        "pausing/resume_tasks",
+        "transitions/resume",
         "complete/hand_back",
         "changing/hold",
     )

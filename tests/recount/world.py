@@ -23,7 +23,7 @@ from executions.ownership.partitions import Partitions
 from shared.redis_client import WORKERS_KEY, client
 from shared.sql import run
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.executions.leasing import take, work
 from tests.factories import ACTOR, daily, finish, make_task, once, prepare, release, start

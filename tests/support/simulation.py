@@ -22,10 +22,10 @@ from executions.models import PartitionLease
 from executions.ownership.partitions import Partitions
 from shared.instants import format_instant, parse_instant
 from tasks.creation import create_tasks
+from tasks.editing import spec_of
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.preview import preview
-from tasks.services import spec_of
 from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tests.factories import ACTOR, TARGET, executions_of

@@ -11,9 +11,9 @@ from executions.loop.clocks import database_now
 from shared.exceptions import Conflict, InvalidInput, NotFound, VersionMismatch
 from tasks import calendars
 from tasks.calendar_content import read_content
+from tasks.editing import spec_of
 from tasks.limits import current_limits
 from tasks.models import Task
-from tasks.services import spec_of
 from tasks.validation.bodies import parse_create, parse_patch
 from tests.factories import ACTOR, make_task
 from tests.support.calendars import EASTER, make_calendar, under

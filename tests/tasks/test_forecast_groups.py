@@ -7,10 +7,11 @@ import pytest
 
 from executions.changes.changing import delete_task, pause_task
 from executions.loop.clocks import database_now
+from tasks.editing import spec_of
 from tasks.forecast_groups import Group, Scope, ids_of, read_groups, read_one_time
 from tasks.models import Task
 from tasks.schedules.jitter import jitter_ms
-from tasks.services import Pause, spec_of
+from tasks.transitions import Pause
 from tests.factories import ACTOR, TARGET, daily, make_task, once
 from tests.support.cursors import change_task
 

@@ -7,7 +7,7 @@ import pytest
 from executions.changes import changing
 from executions.loop.clocks import database_now
 from shared.instants import format_instant
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.factories import ACTOR, ApiClient, daily, make_client, make_execution, make_task

@@ -7,7 +7,7 @@ import pytest
 
 from executions.changes import changing
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.factories import ACTOR, daily, make_client, make_task, once, spoil
 
 

@@ -107,6 +107,14 @@ def writes_column(statement: str, table: str, column: str) -> bool:
     return bool(re.search(rf"\bINSERT\s+INTO\s+{table}\s+SELECT\b", text, re.IGNORECASE))
 
 
+def writes_table(statement: str, table: str) -> bool:
+    """Tell whether a statement changes rows of the table."""
+    verbs = r"UPDATE(\s+ONLY)?|INSERT\s+INTO|DELETE\s+FROM(\s+ONLY)?|MERGE\s+INTO"
+    text = _without_comments(statement)
+    # FOR NO KEY UPDATE OF t locks only.
+    return bool(re.search(rf"(?<!KEY )\b({verbs})\s+{table}\b", text, re.IGNORECASE))
+
+
 def _set_items(text: str) -> list[str]:
     """Split what follows SET at the commas outside parentheses, up to the end of the clause."""
     items, depth, start = [], 0, 0

@@ -12,7 +12,7 @@ from django.urls import reverse
 from executions.changes import changing
 from executions.loop.clocks import database_now
 from shared.instants import format_instant
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
 from tests.factories import (
     ACTOR,

@@ -10,7 +10,7 @@ import pytest
 from executions.changes import changing
 from executions.changes.pauses import Wanted, create_pause
 from executions.loop.clocks import database_now
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.dashboard.asking import HOSTILE, is_escaped, queries_for
 from tests.factories import (
     ACTOR,

@@ -14,7 +14,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from tasks.choices import TaskStatus
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.factories import (
     ACTOR,

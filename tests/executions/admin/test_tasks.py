@@ -8,7 +8,7 @@ from executions.admin.tasks import TaskAdmin
 from executions.changes import changing
 from executions.models import Execution
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.factories import ACTOR, daily, every_second, make_task, prepare, reload
 from tests.support.admin import said, text_of
 

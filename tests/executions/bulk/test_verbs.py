@@ -27,11 +27,10 @@ from executions.models import BulkJob, Execution
 from executions.triggering.triggers import Override
 from shared.exceptions import Unavailable
 from shared.ids import new_id
-from tasks import services
+from tasks import transitions as task_transitions
 from tasks.choices import TaskStatus
 from tasks.models import Task, TaskRevision
 from tasks.revisions import definition_of
-from tasks.services import paused
 from tenants.models import Tenant
 from tests.executions.bulk.bulk import counts, make_job, run_job
 from tests.executions.bulk.zoo import make_zoo
@@ -335,7 +334,7 @@ def test_a_batch_that_breaks_on_one_item_goes_item_by_item(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch
 ):
     tasks = [make_task(alpha, daily()) for _ in range(3)]
-    monkeypatch.setattr(services, "paused", _break_on(tasks[1].id))
+    monkeypatch.setattr(task_transitions, "pause", _break_on(tasks[1].id))
 
     job = run_job(make_job(alpha, "pause", "tasks"))
 
@@ -345,9 +344,11 @@ def test_a_batch_that_breaks_on_one_item_goes_item_by_item(
 
 
 def _break_on(task_id: UUID) -> Callable[..., Any]:
-    def broken(paused_id: UUID, pause_: Any) -> Any:
-        if paused_id == task_id:
+    real = task_transitions.pause
+
+    def broken(task_ids: Sequence[UUID], *terms: Any) -> Any:
+        if task_id in task_ids:
             raise ValueError("planted")
-        return paused(paused_id, pause_)
+        return real(task_ids, *terms)
 
     return broken

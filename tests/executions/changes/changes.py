@@ -5,7 +5,7 @@ from __future__ import annotations
 from executions.changes import changing
 from tasks.limits import current_limits
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tasks.validation.bodies import parse_patch
 from tests.factories import ACTOR
 

@@ -10,7 +10,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_task, once, prepare, reload
 from tests.support.cursors import change_task

@@ -6,10 +6,10 @@ import pytest
 
 from executions.changes import replanning, withdrawal
 from executions.loop.clocks import database_now
+from tasks.editing import Standing
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.revisions import read_definition
-from tasks.services import Standing
 from tasks.validation.bodies import parse_patch
 from tests.factories import (
     every_second,

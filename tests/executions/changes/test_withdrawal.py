@@ -97,17 +97,17 @@ def test_adopted_rows_wait_for_no_destination_any_more(task, before, after):
 
 
 def test_held_work_is_not_released_until_let_go(task):
-    withdrawal.hold(task.id, held=True)
+    withdrawal.hold([task.id], held=True)
     assert release() == []
 
-    withdrawal.hold(task.id, held=False)
+    withdrawal.hold([task.id], held=False)
     assert len(release()) == 1
 
 
 def test_letting_go_leaves_a_task_with_instants_ahead_alone(db):
     task = make_task(make_tenant(), every_second())
 
-    withdrawal.hold(task.id, held=False)
+    withdrawal.hold([task.id], held=False)
 
     assert reload(task).status == "SCHEDULED"
 

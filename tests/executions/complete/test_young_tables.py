@@ -33,13 +33,14 @@ _STATEMENTS = {
         "materialize/lock_due_tasks",
         "materialize/insert_open",
         "materialize/take_cursors",
-        "materialize/advance_tasks",
+        "materialize/advance_cursors",
         "dispatch/claim_due",
         "complete/start",
         "complete/finish",
         "complete/lock_tasks",
-        "complete/settle_one_time_tasks",
-        "complete/settle_recurring_tasks",
+        "transitions/settle",
+        "complete/note_last_runs",
+        "transitions/count_failures",
     )
 }
 _BY_TOKEN = {

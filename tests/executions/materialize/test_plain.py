@@ -18,7 +18,9 @@ from executions.models import Execution, PartitionLease, SchedulerNode
 from executions.ownership.partitions import Partitions, Unowned
 from shared.conf import conf
 from shared.ids import execution_id
+from tasks import transitions as task_transitions
 from tasks.models import Task, TaskCursor
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.executions.changes.changes import pause, resume
 from tests.factories import daily, every_second, executions_of, make_task, once
@@ -95,8 +97,8 @@ def test_passes_go_on_while_a_partition_may_have_more(
 
 def pause_with_others(task: Task) -> None:
     now = database_now()
-    bulk_pause.pause_tasks([task.id], now, None, "x")
-    bulk_pause.resume_tasks([task.id], now)
+    task_transitions.pause([task.id], Pause(note="x"), now)
+    bulk_pause.resume([task.id], now)
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from executions.rescue.lost_workers import Silence
 from executions.rescue.stage import Rescuer
 from shared.ids import execution_id
 from shared.instants import format_instant, parse_instant
+from tasks.editing import spec_of
 from tasks.models import Task, TaskCursor
 from tasks.schedules.jitter import due_at
-from tasks.services import spec_of
 from tenants.models import Tenant
 from tests.factories import every_second, executions_of, make_task, once, prepare, release, reload
 from tests.support.simulation import accounted

@@ -16,7 +16,7 @@ from executions.ownership.partitions import Partitions, Unowned
 from executions.triggering.triggers import run_task
 from shared.ids import execution_id
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, every_second, executions_of, make_task, once, prepare, reload
 from tests.support.cursors import change_task

@@ -10,7 +10,7 @@ from executions.payloads import payload_of
 from executions.triggering.triggers import Override, retry_execution, run_task
 from shared.conf import conf
 from shared.exceptions import Conflict, InvalidInput, NotFound, TooLarge
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.factories import (
     ACTOR,
     every_second,

@@ -19,7 +19,7 @@ from insight.explain.evidence import Situation
 from insight.explain.explanation import explain_execution, explain_task
 from tasks.models import Calendar, Task
 from tasks.models import Pause as StandingPause
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_dead_letter, make_task, reload
 from tests.insight.explain.cast import (

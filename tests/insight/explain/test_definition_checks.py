@@ -9,7 +9,7 @@ from insight.explain.definition_checks import task_active, task_exists, tenant_a
 from insight.explain.evidence import Situation
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, reload
 from tests.insight.explain.cast import HOUR, MINUTE, minutely, row, this_minute

@@ -18,7 +18,7 @@ from insight.explain.reasons import REASONS
 from operations.history_samples import Sample, insert_history
 from shared.exceptions import NotFound
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_execution, make_task, once, reload
 from tests.insight.explain.cast import (

@@ -10,7 +10,7 @@ from executions.models import Execution
 from insight.explain.waiting import WAITS_FOR, waiting_for
 from shared.instants import format_instant
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, reload
 from tests.insight.explain.cast import (

@@ -11,7 +11,7 @@ from insight.forecast import hour as module
 from insight.forecast.hour import HourAhead, hour_ahead
 from insight.forecast.load import forecast
 from tasks.models import TaskCursor
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, TARGET, daily, every_second, make_task, next_minute, once
 

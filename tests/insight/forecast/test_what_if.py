@@ -12,8 +12,8 @@ from insight.forecast import what_if
 from insight.forecast.what_if import COUNT, preview_edit
 from shared.exceptions import Conflict, InvalidInput, NotFound, VersionMismatch
 from shared.instants import parse_instant
+from tasks.editing import first_instant
 from tasks.models import Task
-from tasks.services import first_instant
 from tests.factories import ACTOR, TARGET, daily, make_task, once, reload
 from tests.support.cursors import change_task
 

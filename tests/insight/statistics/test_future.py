@@ -8,7 +8,7 @@ from executions.changes import changing
 from executions.loop.clocks import database_now
 from insight.statistics import next_fires
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, ApiClient, daily, every_second, make_task, once, prepare, reload
 from tests.support.cursors import change_task

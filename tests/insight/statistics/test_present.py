@@ -8,7 +8,7 @@ from executions.changes import changing
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.statistics import overview, present, running_now
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import (
     ACTOR,

@@ -5,7 +5,7 @@ import pytest
 from executions.changes import changing
 from executions.loop.clocks import database_now
 from shared.instants import format_instant
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tenants.models import Tenant
 from tests.factories import ACTOR, daily, make_execution, make_task, once
 from tests.support.command_calls import call

@@ -8,7 +8,7 @@ import pytest
 from executions.changes.changing import pause_task
 from shared.actor import COMMAND
 from tasks.models import Task
-from tasks.services import Pause
+from tasks.transitions import Pause
 from tests.dashboard.kinds import allow
 from tests.factories import daily, every_second, make_execution, make_task, once, prepare, spoil
 from tests.support.command_calls import call, type_in

@@ -1,0 +1,173 @@
+"""Edits of a task: its next version, and its instants and state by the new definition.
+
+Other moves of a task's state stand in ``transitions``. This module does not know work that is
+already prepared or released: ``executions.changes.changing`` withdraws it, and every door calls
+that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.db import transaction
+
+from events import audit
+from shared.actor import Actor
+from shared.notify import wake_schedulers_on_commit
+from shared.sql import run
+from tasks import transitions
+from tasks.calendars import spec_reader
+from tasks.choices import TaskStatus, TaskType
+from tasks.definition import (
+    Definition,
+    destination_of,
+    is_limited,
+    pool_of,
+    runtime_seconds,
+)
+from tasks.models import Task
+from tasks.revisions import write_revision, write_revisions
+from tasks.schedules.base import Spec
+from tasks.transitions import facts_of
+
+_JUST_BEFORE = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The state of the ledger for a task whose definition changes.
+
+    ``taken_back`` instants left it or will be met again, and no longer count towards
+    ``max_occurrences``. ``unfinished``: some work stays that has to end. ``met`` is the state of
+    a one-time task from an execution that has already begun its instant.
+    """
+
+    taken_back: int = 0
+    unfinished: bool = False
+    met: str = ""
+
+
+def spec_of(task: Task) -> Spec:
+    """Return the specification of the task's schedule; read its calendars."""
+    read = spec_reader([(task.tenant_id, task.schedule)])
+    return read(task.type, task.schedule, task.tenant_id, str(task.id), task.created_at)
+
+
+def first_instant(task: Task, now: datetime, spec: Spec | None = None) -> datetime | None:
+    """Return the first instant of the task's schedule from now on; ``spec`` where it is known.
+
+    A one-time task keeps an instant that has just passed: it runs at once.
+    """
+    if task.type == TaskType.ONE_TIME:
+        found = (spec or spec_of(task)).next_after(datetime.min.replace(tzinfo=now.tzinfo))
+    else:
+        limit = task.schedule.get("max_occurrences")
+        if limit is not None and task.occurrence_count >= limit:
+            return None
+        found = (spec or spec_of(task)).next_after(now - _JUST_BEFORE)
+    return found.at if found else None
+
+
+@transaction.atomic
+def revise_task(
+    task: Task, definition: Definition, standing: Standing, *, actor: Actor, now: datetime
+) -> bool:
+    """Give a locked task its next version; return whether its instants changed."""
+    before = facts_of(task)
+    changed = (task.type, task.schedule) != (definition.type, definition.schedule)
+    task.version += 1
+    task.updated_at = now
+    _take_definition(task, definition)
+    if changed:
+        task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
+        _restate(task, standing, now)
+        task.trace_context = actor.callers_trace or task.trace_context
+    task.save()
+    write_revision(task, definition, actor.name)
+    audit.record(
+        task.tenant_id, actor, "task.updated", "task", task.id, before=before, after=facts_of(task)
+    )
+    wake_schedulers_on_commit(task.next_run_at, now)
+    return changed
+
+
+def revise_tasks(
+    revised: Sequence[tuple[Task, Definition]], *, actor: Actor, now: datetime
+) -> list[audit.Change]:
+    """Give locked tasks their next versions with the same instants; return the audit changes."""
+    before = [facts_of(task) for task, _ in revised]
+    for task, definition in revised:
+        task.version += 1
+        task.updated_at = now
+        _take_definition(task, definition)
+    tasks = [task for task, _ in revised]
+    run(
+        "revising/revise_tasks",
+        {
+            "now": now,
+            "tasks": [task.id for task in tasks],
+            "versions": [task.version for task in tasks],
+            "names": [task.name for task in tasks],
+            "labels": [orjson.dumps(task.labels).decode() for task in tasks],
+            "owners": [task.owner for task in tasks],
+            "priorities": [task.priority for task in tasks],
+            "pools": [task.pool for task in tasks],
+            "destinations": [task.destination for task in tasks],
+            "pause_after": [task.pause_after_failures for task in tasks],
+            "max_attempts": [task.max_attempts for task in tasks],
+            "timeouts": [task.timeout_seconds for task in tasks],
+        },
+    )
+    write_revisions(revised, actor.name)
+    soonest = min((task.next_run_at for task in tasks if task.next_run_at), default=None)
+    wake_schedulers_on_commit(soonest, now)
+    return [
+        audit.Change("task.updated", "task", task.id, before=facts, after=facts_of(task))
+        for task, facts in zip(tasks, before, strict=True)
+    ]
+
+
+@transaction.atomic
+def restate_task(task: Task, standing: Standing, *, now: datetime) -> None:
+    """Recompute a locked task from now on after its calendars changed; its version stays."""
+    task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
+    _restate(task, standing, now)
+    task.save(update_fields=["status"])
+    wake_schedulers_on_commit(task.next_run_at, now)
+
+
+def _take_definition(task: Task, definition: Definition) -> None:
+    last = task.last_run
+    for column, value in columns_of(definition).items():
+        setattr(task, column, value)
+    # A task of another type keeps it elsewhere.
+    task.last_run = last
+
+
+def columns_of(definition: Definition) -> dict[str, Any]:
+    """Return the values of a task's own columns from its definition."""
+    return {
+        "name": definition.name,
+        "type": definition.type,
+        "schedule": definition.schedule,
+        "labels": definition.labels,
+        "owner": definition.owner or "",
+        "priority": definition.priority,
+        "pool": pool_of(definition.target),
+        "destination": destination_of(definition.target),
+        "pause_after_failures": definition.retry_policy["pause_after_failures"],
+        "max_attempts": definition.retry_policy["max_attempts"],
+        "timeout_seconds": runtime_seconds(definition.target),
+        "limited": is_limited(definition.schedule),
+    }
+
+
+def _restate(task: Task, standing: Standing, now: datetime) -> None:
+    """Set the next instant and the status; an ended task may return, a cancelled one stays so."""
+    ended = task.status == TaskStatus.CANCELLED or standing.met
+    task.next_run_at = None if ended else first_instant(task, now)
+    transitions.restate(task, met=standing.met, unfinished=standing.unfinished)
