@@ -92,9 +92,10 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
     """Return rows as the claim answers them."""
     import orjson
 
-    from executions.transitions import Claimed
     from shared.encryption import seal_json
+    from shared.sealing_contexts import revision_context
     from tasks.definition import RETRY_DEFAULTS, target_defaults
+    from wire.messages import Claimed
 
     target = target_defaults("webhook")
     secret = ("url", "headers", "auth", "tls", "proxy")
@@ -105,7 +106,7 @@ def claimed(count: int, port: int, due: datetime) -> list[Any]:
         task = uuid4()
         sealed = seal_json(
             {"headers": {"X-Kind": "bench"}, "payload": {**_PAYLOAD, "number": number}},
-            f"revision:{task}:1".encode(),
+            revision_context(task, 1),
         )
         rows.append(
             Claimed(
@@ -139,9 +140,9 @@ def wire(rows: Sequence[Any]) -> list[bytes]:
     from kombu.utils.json import dumps
 
     from executions.broker import DELIVER
-    from executions.dispatch import messages
     from scheduler_site.celery import app
     from shared.encryption import seal
+    from wire import messages
 
     secret = seal(b"whsec_" + b"MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", b"signing-secret:%s" % _text())
     found: list[bytes] = []
@@ -151,7 +152,7 @@ def wire(rows: Sequence[Any]) -> list[bytes]:
         channel._put = lambda _queue, message, **_options: found.append(dumps(message).encode())
         producer = app.amqp.Producer(channel, auto_declare=False)
         for part, size in messages.split(rows):
-            content = messages.message(part, size, "run:1", {_TENANT: [secret]}, 0.0)
+            content = messages.encode(part, size, "run:1", {_TENANT: [secret]}, 0.0)
             message = app.amqp.as_task_v2(
                 str(uuid4()), DELIVER, args=[content], argsrepr="", kwargsrepr=""
             )
@@ -170,16 +171,16 @@ def _text() -> bytes:
     return str(_TENANT).encode()
 
 
-def arrived(channel: Any, message: bytes) -> dict[str, Any]:
+def arrived(channel: Any, message: bytes) -> Any:
     """Return the batch of a message, read as Celery's worker reads it."""
     from kombu.utils.encoding import bytes_to_str
     from kombu.utils.json import loads
 
-    from executions.dispatch import messages
+    from wire import messages
 
     read = channel.Message(loads(bytes_to_str(message)), channel, accept={"application/x-orjson"})
     (batch,), _, _ = read.decode()
-    return messages.unfolded(batch)
+    return messages.decode(batch)
 
 
 async def _work(sent: Sequence[bytes], count: int) -> tuple[float, float]:

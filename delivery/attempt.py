@@ -38,7 +38,16 @@ from shared import execution_tokens
 from shared.addresses import AllowList, UrlError
 from shared.encryption import DecryptionFailed, open_json, open_sealed, seal_json
 from shared.instants import format_instant
+from shared.sealing_contexts import (
+    payload_context,
+    progress_context,
+    response_context,
+    revision_context,
+    signing_secret_context,
+)
 from shared.trace_context import from_text
+from wire import outcomes
+from wire.messages import Entry, Shared
 from wire.retry import Ended
 
 #: Opened definitions and secrets that are kept, by the bytes they take: payloads may be large.
@@ -124,7 +133,7 @@ class Deliverer:
         self._secrets: Remembered[bytes] = Remembered(_REMEMBERED_BYTES // 16)
         self._ready: Remembered[Ready] = Remembered(_REMEMBERED_BYTES)
 
-    def prepare(self, entry: dict[str, Any], batch: dict[str, Any]) -> None:
+    def prepare(self, entry: Entry, batch: Shared) -> None:
         """Make the request of an entry that is not due yet, where one request is the whole call.
 
         Never raises: the attempt itself reports what is wrong with the entry.
@@ -146,9 +155,7 @@ class Deliverer:
             entry["token"], Ready(plan, request, data, timestamp), len(data) + _READY_BYTES
         )
 
-    async def deliver(
-        self, entry: dict[str, Any], batch: dict[str, Any], started: float
-    ) -> dict[str, Any]:
+    async def deliver(self, entry: Entry, batch: Shared, started: float) -> outcomes.Outcome:
         """Run one attempt and return its outcome; never raises for what a receiver does."""
         result: Response | DeliveryError
         began = perf_counter()
@@ -176,7 +183,7 @@ class Deliverer:
         return _answer(entry, verdict, result, now)
 
     def _begin(
-        self, entry: dict[str, Any], batch: dict[str, Any], at: float
+        self, entry: Entry, batch: Shared, at: float
     ) -> tuple[Plan, Coroutine[Any, Any, Response]]:
         ready = self._ready.take(entry["token"])
         if ready is not None and at < ready.timestamp + _READY_SECONDS:
@@ -188,15 +195,15 @@ class Deliverer:
         request = self._request(entry, plan, batch, at)
         return plan, self._caller.call(plan, request, entry["tenant"])
 
-    def _plan(self, entry: dict[str, Any]) -> Plan:
+    def _plan(self, entry: Entry) -> Plan:
         key = (entry["task"], entry["revision"])
         found = self._plans.get(key)
         if found is None:
-            context = f"revision:{entry['task']}:{entry['revision']}".encode()
+            context = revision_context(entry["task"], entry["revision"])
             opened = open_json(base64.b64decode(entry["sealed"]), context)
             payload = opened.pop("payload")
             shape = self._shape(entry["target"], entry["retry_policy"])
-            found = plan_of(shape, entry["url"], opened, payload, tenant=entry["tenant"])
+            found = plan_of(shape, entry["url"] or "", opened, payload, tenant=entry["tenant"])
             if key in self._met:
                 self._plans.keep(key, found, len(entry["sealed"]) + _PLAN_BYTES)
             else:
@@ -217,9 +224,7 @@ class Deliverer:
             self._shapes.keep(id(target), found, _PLAN_BYTES)
         return found
 
-    def _written(
-        self, entry: dict[str, Any], plan: Plan, batch: dict[str, Any], at: float
-    ) -> bytes:
+    def _written(self, entry: Entry, plan: Plan, batch: Shared, at: float) -> bytes:
         """Return the bytes of a plain call."""
         body = plan.body
         if body is None or entry.get("payload") is not None:
@@ -233,13 +238,11 @@ class Deliverer:
             body=body,
         )
 
-    def _signing(self, entry: dict[str, Any], batch: dict[str, Any]) -> list[bytes]:
+    def _signing(self, entry: Entry, batch: Shared) -> list[bytes]:
         tenant = entry["tenant"]
         return [self._secret(blob, tenant) for blob in batch["secrets"][tenant]]
 
-    def _request(
-        self, entry: dict[str, Any], plan: Plan, batch: dict[str, Any], at: float
-    ) -> Request:
+    def _request(self, entry: Entry, plan: Plan, batch: Shared, at: float) -> Request:
         scheduled_for = _instant_text(entry["scheduled_for"])
         facts = AttemptFacts(
             execution_id=entry["id"],
@@ -269,7 +272,7 @@ class Deliverer:
     def _secret(self, blob: str, tenant: str) -> bytes:
         found = self._secrets.get(blob)
         if found is None:
-            context = f"signing-secret:{tenant}".encode()
+            context = signing_secret_context(tenant)
             found = parse_secret(open_sealed(base64.b64decode(blob), context).decode())
             self._secrets.keep(blob, found, len(blob) + len(found))
         return found
@@ -281,22 +284,22 @@ def _instant_text(seconds: float) -> str:
     return format_instant(datetime.fromtimestamp(seconds, UTC))
 
 
-def _own_payload(entry: dict[str, Any]) -> list[Any]:
+def _own_payload(entry: Entry) -> list[Any]:
     """Return the execution's own payload in a list of one, since null is a payload, too."""
     sealed = entry.get("payload")
     if sealed is None:
         return []
-    return [open_json(base64.b64decode(sealed), f"execution:{entry['id']}".encode())]
+    return [open_json(base64.b64decode(sealed), payload_context(entry["id"]))]
 
 
-def _in_trace(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
+def _in_trace(facts: AttemptFacts, entry: Entry) -> AttemptFacts:
     """Put the attempt into the trace of the call that made its execution."""
     context = from_text(entry["trace"])
     parent = traceparent(entry["id"], entry["attempt"], context)
     return replace(facts, traceparent=parent, tracestate=context.state)
 
 
-def _with_callback(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
+def _with_callback(facts: AttemptFacts, entry: Entry) -> AttemptFacts:
     """Add what the receiver needs to end the execution later, and its last progress."""
     execution = entry["id"]
     return replace(
@@ -307,24 +310,21 @@ def _with_callback(facts: AttemptFacts, entry: dict[str, Any]) -> AttemptFacts:
     )
 
 
-def _progress(entry: dict[str, Any]) -> str | None:
+def _progress(entry: Entry) -> str | None:
     if not entry.get("progress"):
         return None
-    said = open_json(base64.b64decode(entry["progress"]), f"progress:{entry['id']}".encode())
+    said = open_json(base64.b64decode(entry["progress"]), progress_context(entry["id"]))
     # ASCII, so that every receiver reads the header alike.
     text = json.dumps(said, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
     return text if len(text) <= _PROGRESS_BYTES else None
 
 
 def _answer(
-    entry: dict[str, Any], verdict: Outcome, result: Response | DeliveryError, now: datetime
-) -> dict[str, Any]:
-    answer: dict[str, Any] = {
-        "outcome": verdict.outcome,
-        "status": verdict.status,
-        "timings": result.timings,
-        **decide(verdict, partial(_ended, entry, now), entry["retry_policy"], random.random),
-    }
+    entry: Entry, verdict: Outcome, result: Response | DeliveryError, now: datetime
+) -> outcomes.Outcome:
+    decision = decide(verdict, partial(_ended, entry, now), entry["retry_policy"], random.random)
+    answer = outcomes.outcome_of(decision, verdict.outcome)
+    answer["status"], answer["timings"] = verdict.status, result.timings
     # Most outcomes have no error, and leave these keys out.
     if verdict.error_code:
         answer["error_code"] = verdict.error_code
@@ -335,7 +335,7 @@ def _answer(
     return answer
 
 
-def _ended(entry: dict[str, Any], now: datetime) -> Ended:
+def _ended(entry: Entry, now: datetime) -> Ended:
     return Ended(
         number=entry["attempt"],
         max_attempts=entry["max_attempts"],
@@ -344,7 +344,7 @@ def _ended(entry: dict[str, Any], now: datetime) -> Ended:
     )
 
 
-def _unsendable(code: ErrorCode, message: str) -> dict[str, Any]:
+def _unsendable(code: ErrorCode, message: str) -> outcomes.Outcome:
     """Return the outcome of a definition that cannot be sent, now or later: no retry helps."""
     return {
         "verb": "failed",
@@ -368,4 +368,4 @@ def _sealed_response(execution: str, response: Response) -> bytes:
         "address": response.address,
         "encoding": response.encoding,
     }
-    return seal_json(captured, f"response:{execution}".encode())
+    return seal_json(captured, response_context(execution))

@@ -17,6 +17,7 @@ from delivery.retry_after import parse_retry_after
 from delivery.success import Criteria, read_criteria
 from shared.status_patterns import parse_status_pattern
 from wire import retry
+from wire.outcomes import Decision
 from wire.retry import Ended, Known
 
 Kind = Literal["success", "accepted", "retryable", "permanent"]
@@ -119,7 +120,7 @@ def decide(
     ended: Callable[[], Ended],
     policy: Mapping[str, Any],
     rand: Callable[[], float],
-) -> dict[str, Any]:
+) -> Decision:
     """Return the verb of the outcome with its reason, and the wait before a retry.
 
     ``ended`` gives the attempt, which matters only where something went wrong.

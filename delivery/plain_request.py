@@ -17,12 +17,13 @@ from delivery.plan import Call, Plan
 from delivery.signing import sign
 from shared.addresses import TargetUrl
 from shared.conf import conf
+from wire.messages import Entry
 
 #: Lines that every plain request has behind its head.
 _LINES = 10
 
 
-def is_plain(plan: Plan, entry: Mapping[str, Any]) -> bool:
+def is_plain(plan: Plan, entry: Entry) -> bool:
     """Return whether :func:`write` makes the whole call of the entry."""
     return plan.is_plain and "trace" not in entry
 
@@ -35,7 +36,7 @@ def call_of(plan: Plan) -> Request:
 
 def write(
     plan: Plan,
-    entry: Mapping[str, Any],
+    entry: Entry,
     *,
     scheduled_for: str,
     timestamp: int,

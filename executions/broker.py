@@ -12,6 +12,7 @@ from kombu.exceptions import OperationalError
 from kombu.pools import ProducerPool, producers
 
 from shared.redis_client import client
+from wire.messages import Sent
 
 #: The Celery task that takes a batch of executions.
 DELIVER = "executions.deliver"
@@ -28,7 +29,7 @@ _PROBE_KEY = "punctual:probe"
 AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
 
-def publish(queue: str, message: dict[str, Any]) -> None:
+def publish(queue: str, message: Sent) -> None:
     """Hand a message to a queue; raise redis.ConnectionError at once when the broker is away."""
     _send(DELIVER, queue, [message])
 

@@ -9,8 +9,8 @@ from executions.attempts import attempts_of
 from executions.models import Attempt, Execution
 from shared.encryption import open_json
 from shared.exceptions import NotFound
+from shared.sealing_contexts import response_context
 from tasks.definition import PULL_PREFIX, WEBHOOK_POOL
-from wire.sealing import response_context
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from executions.broker import CHECK_ZONES, DELIVER, FOLLOW_CALENDAR, RUN_BULK_JO
 from executions.bulk.steps import hand_on, run_some
 from executions.changes.calendar_changes import follow_some
 from executions.changes.zone_recompute import check_zone_rules as follow_zones
-from executions.dispatch import messages
 from executions.housekeeping import stage as housekeeping
 from shared.exceptions import Unavailable
+from wire import messages
 from worker.loop import WorkerLoop
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,8 @@ def deliver(batch: dict[str, Any]) -> None:
     """Hand a batch to this worker's loop; our lease, not the broker's, covers it."""
     if _loop is None:
         raise RuntimeError("this worker delivers nothing; its queues belong to no pool")
-    _loop.accept(messages.unfolded(batch), batch["bytes"])
+    message = messages.decode(batch)
+    _loop.accept(message, message["bytes"])
 
 
 @shared_task(

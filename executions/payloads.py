@@ -12,9 +12,15 @@ from django.db.models import Q
 
 from executions.models import Attempt, DeadLetter, Execution
 from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
+from shared.sealing_contexts import (
+    payload_context,
+    progress_context,
+    response_context,
+    result_context,
+    revision_context,
+)
 from tasks.models import TaskRevision
-from tasks.revisions import context_of, open_payload
-from wire.sealing import progress_context, result_context
+from tasks.revisions import open_payload
 
 
 class Readable(NamedTuple):
@@ -40,12 +46,12 @@ def as_readable(opened: Callable[[], Any]) -> Readable:
 
 def seal_payload(payload: Any, execution_id: UUID) -> bytes:
     """Return an execution's own payload, encrypted and bound to it."""
-    return seal_json(payload, _payload_context(execution_id))
+    return seal_json(payload, payload_context(execution_id))
 
 
 def open_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Any:
     """Return the payload that :func:`seal_payload` encrypted for the execution."""
-    return open_json(bytes(sealed), _payload_context(execution_id))
+    return open_json(bytes(sealed), payload_context(execution_id))
 
 
 def read_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Readable:
@@ -91,7 +97,7 @@ def response_of(attempt: Attempt) -> dict[str, Any] | None:
     """Return the captured answer of an attempt: status, headers, body as text, truncated."""
     if attempt.sealed_response is None:
         return None
-    context = f"response:{attempt.execution_id}".encode()
+    context = response_context(attempt.execution_id)
     try:
         found = open_json(bytes(attempt.sealed_response), context)
     except DecryptionFailed:
@@ -134,14 +140,12 @@ def _payloads_of_versions(versions: set[tuple[UUID, int]]) -> dict[Any, Readable
         wanted |= Q(task_id=task_id, version=version)
     found = TaskRevision.objects.filter(wanted).values_list("task_id", "version", "sealed")
     return {
-        (task_id, version): as_readable(partial(_payload_in, sealed, context_of(task_id, version)))
+        (task_id, version): as_readable(
+            partial(_payload_in, sealed, revision_context(task_id, version))
+        )
         for task_id, version, sealed in found
     }
 
 
 def _payload_in(sealed: bytes | memoryview, context: bytes) -> Any:
     return open_json(bytes(sealed), context)["payload"]
-
-
-def _payload_context(execution_id: UUID) -> bytes:
-    return f"execution:{execution_id}".encode()

@@ -22,6 +22,7 @@ from shared.conf import conf
 from shared.ids import attempt_id, new_id
 from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
+from wire.messages import Claimed
 
 _CANCEL_AT_ONCE = 5000
 _TASK = Moved._fields.index("task_id")
@@ -53,40 +54,6 @@ class Finish(NamedTuple):
     sealed_response: bytes | None = None
     lost: int = 0
     sealed_result: bytes | None = None
-
-
-class Claimed(NamedTuple):
-    """A row of the claim statement, with all data for the message."""
-
-    id: UUID
-    tenant_id: UUID
-    task_id: UUID
-    revision: int
-    scheduled_for: datetime
-    due_at: datetime
-    attempt: int
-    max_attempts: int
-    token: int
-    lease_expires_at: datetime
-    priority: int
-    sealed_payload: bytes | None
-    #: None, like the two below, where the claim does not see the row's version yet.
-    #: Without the URL of a webhook, which is ``url``.
-    target: dict[str, Any]
-    retry_policy: dict[str, Any]
-    sealed: bytes
-    destination: str
-    lost_count: int
-    sealed_progress: bytes | None
-    #: Task's name, labels and last success (as text) where the target has templates, else None.
-    named: dict[str, Any] | None
-    #: The limits of its destination; None also where it has none of its own.
-    max_in_flight: int | None = None
-    rate_per_second: float | None = None
-    breaker: bool | None = None
-    #: The trace that it continues, None for one of its own.
-    trace_context: str | None = None
-    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

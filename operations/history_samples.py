@@ -22,6 +22,7 @@ from executions.ledger.minute_stats import Ended
 from shared.actor import Actor
 from shared.encryption import seal_json
 from shared.ids import attempt_id, execution_id, new_id
+from shared.sealing_contexts import response_context
 from shared.sql import run
 
 #: The mark of every made-up row.
@@ -163,7 +164,7 @@ def _sealed_answer(sample: Sample) -> bytes | None:
         "truncated": False,
         "address": "127.0.0.1",
     }
-    return seal_json(captured, f"response:{sample.id}".encode())
+    return seal_json(captured, response_context(sample.id))
 
 
 def _ended(tenant_id: UUID, sample: Sample) -> Ended:

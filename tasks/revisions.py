@@ -14,6 +14,7 @@ from django.db.models import F, Max, QuerySet
 
 from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from shared.exceptions import NotFound
+from shared.sealing_contexts import revision_context
 from tasks.definition import Definition, from_stored, parts_of
 from tasks.models import Task, TaskRevision
 from tasks.versions import FIRST_REDIRECTED
@@ -21,11 +22,6 @@ from tasks.versions import FIRST_REDIRECTED
 #: In the plain part of a redirected version: the bulk job whose executions run under it.
 REPLAY = "replay"
 _SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment")
-
-
-def context_of(task_id: UUID, version: int) -> bytes:
-    """Return the encryption context of a revision's sealed part."""
-    return f"revision:{task_id}:{version}".encode()
 
 
 def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskRevision:
@@ -65,7 +61,7 @@ def write_redirected(
         task=task,
         version=version,
         definition={**plain, REPLAY: str(job_id)},
-        sealed=seal_json(secret, context_of(task.id, version)),
+        sealed=seal_json(secret, revision_context(task.id, version)),
         changed_by=changed_by,
     )
 
@@ -87,7 +83,7 @@ def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], by
     The plain part shares with the definition; callers must not change it.
     """
     plain, secret = _split(definition)
-    return plain, seal_json(secret, context_of(task.id, task.version))
+    return plain, seal_json(secret, revision_context(task.id, task.version))
 
 
 def read_definition(task: Task, version: int | None = None) -> Definition:
@@ -131,7 +127,7 @@ def open_payload(task_id: UUID, version: int) -> Any:
     found = TaskRevision.objects.filter(task_id=task_id, version=version).first()
     if found is None:
         raise NotFound("There is no such version.")
-    return open_json(bytes(found.sealed), context_of(task_id, version))["payload"]
+    return open_json(bytes(found.sealed), revision_context(task_id, version))["payload"]
 
 
 def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -151,7 +147,7 @@ def _split(definition: Definition) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def definition_of(revision: TaskRevision) -> Definition:
     """Return the definition that a revision holds; raise DecryptionFailed where no key opens it."""
-    secret = open_json(bytes(revision.sealed), context_of(revision.task_id, revision.version))
+    secret = open_json(bytes(revision.sealed), revision_context(revision.task_id, revision.version))
     return _joined(revision, secret)
 
 

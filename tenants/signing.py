@@ -10,6 +10,7 @@ import secrets
 from uuid import UUID
 
 from shared.encryption import open_sealed, seal
+from shared.sealing_contexts import signing_secret_context
 
 PREFIX = "whsec_"
 
@@ -21,13 +22,9 @@ def new_signing_secret() -> str:
 
 def seal_signing_secret(secret: str, tenant_id: UUID) -> bytes:
     """Seal a secret so that it opens for this tenant only."""
-    return seal(secret.encode(), _context(tenant_id))
+    return seal(secret.encode(), signing_secret_context(tenant_id))
 
 
 def open_signing_secret(sealed: bytes, tenant_id: UUID) -> str:
     """Return the secret; raise DecryptionFailed when it is not this tenant's."""
-    return open_sealed(sealed, _context(tenant_id)).decode()
-
-
-def _context(tenant_id: UUID) -> bytes:
-    return b"signing-secret:" + str(tenant_id).encode()
+    return open_sealed(sealed, signing_secret_context(tenant_id)).decode()

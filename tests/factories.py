@@ -21,7 +21,7 @@ from executions.loop.lower_bounds import LowerBounds
 from executions.materialize import stage as materialize
 from executions.models import DeadLetter, Execution
 from executions.ownership.partitions import Partitions
-from executions.transitions import Claimed, Finish
+from executions.transitions import Finish
 from shared.actor import Actor
 from shared.instants import format_instant
 from shared.redis_client import INCARNATION_KEY, client, lua
@@ -32,6 +32,7 @@ from tasks.validation.bodies import parse_create
 from tenants.models import Tenant
 from tests.support.api import ApiClient, make_client, make_key, make_tenant
 from wire import start_guard
+from wire.messages import Claimed
 from wire.priorities import PRIORITIES
 
 __all__ = ["ApiClient", "make_client", "make_key", "make_tenant"]

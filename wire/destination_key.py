@@ -6,8 +6,6 @@ tenant's destination.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 #: Why an execution is parked; its ``reason`` holds one of these words while it is.
@@ -20,11 +18,6 @@ REASONS = (CIRCUIT_OPEN, RATE, IN_FLIGHT)
 def key_of(tenant_id: UUID | str, host: str) -> str:
     """Return the name of a tenant's destination, '' for work that calls no host."""
     return f"{tenant_id}:{host}" if host else ""
-
-
-def key_of_entry(entry: Mapping[str, Any]) -> str:
-    """Return the name of the destination of a message's entry."""
-    return key_of(entry.get("tenant", ""), entry.get("destination", ""))
 
 
 def tenant_and_host(key: str) -> tuple[UUID, str]:

@@ -7,11 +7,10 @@ and operators read it here. Redis' own clock stamps and judges the heartbeats.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 import orjson
@@ -26,6 +25,33 @@ _READABLE = 40
 _DIGEST = 12
 
 
+class Description(TypedDict, total=False):
+    """What a worker says of itself with a heartbeat; a worker of another version may say less."""
+
+    pool: str
+    host: str
+    pid: int
+    #: Executions that it runs at once, and that it holds until their time.
+    slots: int
+    hold: int
+    running: int
+    held: int
+    #: Attempts that have ended since its start, and in each minute of the last ones.
+    ended: int
+    ended_by_minute: dict[str, int]
+    draining: bool
+    version: str
+    #: 100 is one core.
+    cpu_percent: float | None
+    memory_bytes: int | None
+    #: Of a pull worker: its tenant's id, its own name, its labels.
+    tenant: str
+    name: str
+    labels: dict[str, str]
+    #: Seconds of silence after which it is lost.
+    patience: float
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
     """One worker as it described itself; ``silent_seconds`` since its last heartbeat."""
@@ -35,7 +61,7 @@ class WorkerInfo:
     pool: str
     slots: int
     hold: int
-    details: dict[str, Any]
+    details: Description
 
     @property
     def live(self) -> bool:
@@ -75,7 +101,7 @@ def everyone() -> list[WorkerInfo]:
     found = []
     for name, beat in beats:
         raw = described.get(name)
-        details = orjson.loads(raw) if raw else {}
+        details: Description = orjson.loads(raw) if raw else {}
         found.append(
             WorkerInfo(
                 id=name.decode(),
@@ -89,7 +115,7 @@ def everyone() -> list[WorkerInfo]:
     return found
 
 
-def beat(worker: str, details: Mapping[str, Any]) -> None:
+def beat(worker: str, details: Description) -> None:
     """Beat for a worker that has no connection to Redis of its own."""
     client().eval(beat_script(), 2, WORKERS_KEY, WORKER_INFO_KEY, worker, orjson.dumps(details))
 

@@ -8,8 +8,8 @@ A fixed layout for successes was measured: packed in Python it costs more than J
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NotRequired, TypedDict
 
 import orjson
 
@@ -18,16 +18,99 @@ _VERSION = b"\x01"
 _HEAD = struct.Struct("<III")
 
 
-def encode(row: Mapping[str, Any]) -> bytes:
+class Decision(TypedDict):
+    """What becomes of an execution after an attempt; ``retry_in`` is in seconds."""
+
+    verb: Literal["succeeded", "retrying", "failed", "cancelled", "accepted"]
+    reason: NotRequired[str]
+    retry_in: NotRequired[float]
+    #: Whether its worker was lost by it.
+    lost: NotRequired[int]
+
+
+class Outcome(Decision):
+    """How one attempt ended. ``status`` is that of an HTTP answer."""
+
+    #: A value of ``executions.choices.AttemptOutcome``.
+    outcome: str
+    status: NotRequired[int | None]
+    timings: NotRequired[dict[str, float]]
+    error_code: NotRequired[str]
+    error_message: NotRequired[str]
+    #: The sealed answer or log.
+    sealed: NotRequired[bytes]
+    #: The sealed result.
+    result: NotRequired[bytes]
+
+
+def outcome_of(decision: Decision, outcome: str) -> Outcome:
+    """Return how an attempt ended: its outcome, and what becomes of the execution."""
+    made: Any = {**decision, "outcome": outcome}
+    found: Outcome = made
+    return found
+
+
+class AttemptRow(Outcome):
+    """The row of an attempt that has ended; times are seconds on Redis' clock."""
+
+    id: str
+    token: int
+    attempt: int
+    worker: str
+    started: float
+    at: float
+
+
+class StartedRow(TypedDict):
+    """The row of a request that has been in flight for a while."""
+
+    verb: Literal["started"]
+    id: str
+    token: int
+    worker: str
+    at: float
+
+
+class ReleasedRow(TypedDict):
+    """The row of an execution that comes back unstarted."""
+
+    verb: Literal["released"]
+    id: str
+    token: int
+
+
+class DeferredRow(TypedDict):
+    """The row of an execution that comes back because its destination has no room."""
+
+    verb: Literal["deferred"]
+    id: str
+    token: int
+    reason: str
+    until: float
+
+
+class ProgressRow(TypedDict):
+    """The row of a run's progress, sealed."""
+
+    verb: Literal["progress"]
+    id: str
+    token: int
+    sealed: bytes
+
+
+Row = AttemptRow | StartedRow | ReleasedRow | DeferredRow | ProgressRow
+
+
+def encode(row: Row | Outcome) -> bytes:
     """Return the frame of a row; ``sealed`` and ``result`` are bytes, the rest is JSON."""
-    words = dict(row)
+    words: dict[str, Any] = {**row}
     sealed, result = words.pop("sealed", b""), words.pop("result", b"")
     text = orjson.dumps(words)
     return b"".join((_HEAD.pack(len(text), len(sealed), len(result)), text, sealed, result))
 
 
 def decode(frame: bytes) -> dict[str, Any]:
-    """Return the row of a frame; ValueError when it makes no sense."""
+    """Return the row of a frame, which the caller checks; ValueError when it makes no sense."""
     text_at, sealed_at, result_at, end = _places(frame, 0)
     if end != len(frame):
         raise ValueError("this is no frame of an outcome")

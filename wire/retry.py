@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from shared.backoff import delay_seconds
+from wire.outcomes import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,12 @@ class Verdict:
     reason: str
     retry_in: float = 0.0
 
-    def said(self) -> dict[str, Any]:
+    def said(self) -> Decision:
         """Return it as a worker writes it to the outcome stream."""
-        verb = {"verb": self.status.lower(), "reason": self.reason}
-        return {**verb, "retry_in": self.retry_in} if self.status == "RETRYING" else verb
+        if self.status == "RETRYING":
+            return {"verb": "retrying", "reason": self.reason, "retry_in": self.retry_in}
+        verb: Literal["failed", "cancelled"] = "failed" if self.status == "FAILED" else "cancelled"
+        return {"verb": verb, "reason": self.reason}
 
 
 _NOTHING = Known()

@@ -1,30 +1,12 @@
-"""The contexts under which data of an execution is sealed, for both sides: worker and reader.
-
-Knows no database, because workers know none.
-"""
+"""Seals what a worker has captured of a run, for the outcome stream."""
 
 from __future__ import annotations
 
 import base64
 from typing import Any
-from uuid import UUID
 
 from shared.encryption import seal_json
-
-
-def progress_context(execution_id: UUID | str) -> bytes:
-    """Return the context of an execution's progress."""
-    return f"progress:{execution_id}".encode()
-
-
-def result_context(execution_id: UUID | str) -> bytes:
-    """Return the context of an execution's result."""
-    return f"result:{execution_id}".encode()
-
-
-def response_context(execution_id: UUID | str) -> bytes:
-    """Return the context of the captured answer or log of an attempt."""
-    return f"response:{execution_id}".encode()
+from shared.sealing_contexts import response_context
 
 
 def sealed_log(

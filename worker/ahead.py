@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
-Entry = dict[str, Any]
+from wire.messages import Entry, Message
 
 #: A start takes several turns of the loop, and preparing delays each of them. So a turn prepares
 #: one entry, and one more for each _MORE_FOR that wait, up to _AT_MOST. A burst that is handed out
@@ -21,12 +20,12 @@ class Ahead:
     An entry that is due before its turn is skipped: its attempt runs unprepared.
     """
 
-    def __init__(self, prepare: Callable[[Entry, Entry], None], now: Callable[[], float]) -> None:
+    def __init__(self, prepare: Callable[[Entry, Message], None], now: Callable[[], float]) -> None:
         self._prepare = prepare
         self._now = now
-        self._waiting: deque[tuple[Entry, Entry]] = deque()
+        self._waiting: deque[tuple[Entry, Message]] = deque()
 
-    def take(self, batch: Entry) -> None:
+    def take(self, batch: Message) -> None:
         """Prepare a batch's entries, beginning with the next turn."""
         idle, now = not self._waiting, self._now()
         # Entries of a backlog are due already, and none of them is kept.

@@ -12,9 +12,13 @@ from enum import Enum
 from typing import Any
 
 from shared.encryption import seal
+from shared.sealing_contexts import result_context
+from wire import outcomes
+from wire.messages import Entry
+from wire.outcomes import Decision, Outcome
 from wire.poison import refusal_after_loss
 from wire.retry import Ended, Known, judge
-from wire.sealing import result_context, sealed_log
+from wire.sealing import sealed_log
 from worker.head_tail import HeadTail
 from worker.interruption import Why
 
@@ -75,17 +79,14 @@ def interrupted(
     return Ending(_OF_INTERRUPTION[why], code, message, log=log, exit_code=exit_code)
 
 
-def outcome_of(entry: dict[str, Any], ending: Ending, now: datetime) -> dict[str, Any]:
+def outcome_of(entry: Entry, ending: Ending, now: datetime) -> Outcome:
     """Return the attempt's row for the outcome stream: verb, outcome, error, log and result.
 
     ``now`` is the database's time.
     """
-    said = {
-        "outcome": _OUTCOMES[ending.kind],
-        "error_code": ending.error_code,
-        "error_message": ending.message.replace("\0", "")[:1000],
-        **_decided(entry, ending.kind, now),
-    }
+    said = outcomes.outcome_of(_decided(entry, ending.kind, now), _OUTCOMES[ending.kind])
+    said["error_code"] = ending.error_code
+    said["error_message"] = ending.message.replace("\0", "")[:1000]
     log = ending.log
     if log is not None and (log.seen or ending.exit_code is not None):
         said["sealed"] = sealed_log(
@@ -96,7 +97,7 @@ def outcome_of(entry: dict[str, Any], ending: Ending, now: datetime) -> dict[str
     return said
 
 
-def _decided(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]:
+def _decided(entry: Entry, kind: Kind, now: datetime) -> Decision:
     if kind is Kind.SUCCEEDED:
         return {"verb": "succeeded"}
     if kind is Kind.CANCELLED:
@@ -112,7 +113,7 @@ def _decided(entry: dict[str, Any], kind: Kind, now: datetime) -> dict[str, Any]
     return {"lost": 1, **said} if kind is Kind.LOST else said
 
 
-def _known(entry: dict[str, Any], kind: Kind, policy: dict[str, Any]) -> Known:
+def _known(entry: Entry, kind: Kind, policy: dict[str, Any]) -> Known:
     if kind is Kind.STOPPED:
         # Not the run's fault: it does not count towards poison, and the retry does not wait.
         return Known(delay=0.0, reason="worker_lost")

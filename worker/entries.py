@@ -8,10 +8,12 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from wire import start_guard
-from wire.destination_key import key_of_entry
+from wire.destination_key import key_of
+from wire.messages import Entry, Message
+from wire.outcomes import Outcome, outcome_of
 from wire.retry import Ended, Known, judge
 
 _INTERNAL_RETRY_SECONDS = 10.0
@@ -51,8 +53,8 @@ class Held:
     due: float
     priority: int
     token: int
-    entry: dict[str, Any]
-    batch: dict[str, Any]
+    entry: Entry
+    batch: Message
     size: int = 0
     nonce: int = field(default_factory=itertools.count(1).__next__)
     lane: str = field(init=False)
@@ -62,7 +64,7 @@ class Held:
     exact: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lane = key_of_entry(self.entry)
+        self.lane = key_of(self.entry.get("tenant", ""), self.entry.get("destination", ""))
         self.limits = str(self.entry.get("limits", ""))
         self.exact = self.limits != ""
 
@@ -112,7 +114,7 @@ class Flying:
 class Reports(Protocol):
     """Receives the runner's notes about destinations."""
 
-    def ended(self, flight: Flying, outcome: dict[str, Any]) -> None:
+    def ended(self, flight: Flying, outcome: Outcome) -> None:
         """Note the outcome of a request."""
 
     def waited(self, held: Held) -> None:
@@ -137,7 +139,7 @@ def ask_arguments(
     return list(numbers), arguments
 
 
-def internal_failure(entry: dict[str, Any], now: float) -> dict[str, Any]:
+def internal_failure(entry: Entry, now: float) -> Outcome:
     """Return the outcome of an attempt that broke on our side; it is tried again in a while.
 
     ``now`` is the database's time, in seconds since 1970.
@@ -150,9 +152,7 @@ def internal_failure(entry: dict[str, Any], now: float) -> dict[str, Any]:
         now=datetime.fromtimestamp(now, UTC),
     )
     known = Known(delay=_INTERNAL_RETRY_SECONDS)
-    return {
-        "outcome": "FAILED",
-        "error_code": "internal",
-        "error_message": "Internal error.",
-        **judge(ended, entry.get("retry_policy", {}), random.random, known).said(),
-    }
+    decision = judge(ended, entry.get("retry_policy", {}), random.random, known).said()
+    outcome = outcome_of(decision, "FAILED")
+    outcome["error_code"], outcome["error_message"] = "internal", "Internal error."
+    return outcome

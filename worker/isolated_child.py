@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import django
 import orjson
 
 from wire import outcomes
+from wire.messages import Lone
 from worker.children import die_with_parent
 from worker.webhooks import webhook_delivery
 
@@ -23,14 +23,14 @@ def main(arguments: Sequence[str]) -> int:
     """Deliver what standard input holds and print the outcome."""
     die_with_parent(int(arguments[0]))
     django.setup()
-    question = orjson.loads(sys.stdin.buffer.read())
+    question: Lone = orjson.loads(sys.stdin.buffer.read())
     outcome = asyncio.run(_deliver(question))
     sys.stdout.buffer.write(outcomes.encode(outcome))
     sys.stdout.flush()
     return 0
 
 
-async def _deliver(question: dict[str, Any]) -> dict[str, Any]:
+async def _deliver(question: Lone) -> outcomes.Outcome:
     client, deliverer = webhook_delivery()
     try:
         return await deliverer.deliver(question["entry"], question["batch"], question["started"])

@@ -11,6 +11,8 @@ from typing import Any
 import orjson
 
 from wire import outcomes
+from wire.messages import Entry, Lone, Shared
+from wire.outcomes import Outcome
 from worker.children import (
     child_environment,
     end_leader,
@@ -28,11 +30,11 @@ _ANSWER_BYTES = 4 * 1024 * 1024
 
 
 async def deliver_alone(
-    entry: dict[str, Any],
-    batch: dict[str, Any],
+    entry: Entry,
+    batch: Shared,
     started: float,
     program: Sequence[str] = _PROGRAM,
-) -> dict[str, Any] | Ending:
+) -> Outcome | Ending:
     """Run one attempt in a child and return its outcome, or the ending when the child died.
 
     A cancel kills the child with all that it has started.
@@ -52,7 +54,9 @@ async def deliver_alone(
     if code != 0:
         message = f"The attempt's own process ended with code {code}."
         return Ending(Kind.LOST, "worker_lost", message)
-    return outcomes.decode(bytes(answer))
+    found: Any = outcomes.decode(bytes(answer))
+    outcome: Outcome = found
+    return outcome
 
 
 async def _spawn(
@@ -75,7 +79,8 @@ async def _spawn(
         output.child_has_it()
 
 
-def _question(entry: dict[str, Any], batch: dict[str, Any], started: float) -> bytes:
+def _question(entry: Entry, batch: Shared, started: float) -> bytes:
     secrets = batch["secrets"].get(entry["tenant"], [])
-    part = {"offset": batch["offset"], "secrets": {entry["tenant"]: secrets}}
-    return orjson.dumps({"entry": entry, "batch": part, "started": started})
+    part: Shared = {"offset": batch["offset"], "secrets": {entry["tenant"]: secrets}}
+    question: Lone = {"entry": entry, "batch": part, "started": started}
+    return orjson.dumps(question)

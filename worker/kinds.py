@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
+from wire.messages import Entry, Shared
+from wire.outcomes import Outcome, ProgressRow
 from wire.poison import ALONE_AFTER
 from worker.endings import Ending, Kind, outcome_of
 from worker.handlers.host import HandlerHost
@@ -27,7 +28,7 @@ class Kinds:
     ``ended`` counts the attempts that have ended here; ``now`` is Redis' clock.
     """
 
-    def __init__(self, say: Callable[[dict[str, Any]], None], now: Callable[[], float]) -> None:
+    def __init__(self, say: Callable[[ProgressRow], None], now: Callable[[], float]) -> None:
         self.ended = Tally(now)
         self._in_process = 0
         self._stopping = Stopping()
@@ -40,16 +41,14 @@ class Kinds:
         """Whether something runs that :meth:`interrupt` would end."""
         return self._in_process > 0
 
-    async def deliver(
-        self, entry: dict[str, Any], batch: dict[str, Any], started: float
-    ) -> dict[str, Any]:
+    async def deliver(self, entry: Entry, batch: Shared, started: float) -> Outcome:
         """Run one attempt and return its outcome; ``started`` is on Redis' clock."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
             kind = entry["target"].get("kind", "webhook")
             if kind != "webhook":
-                found: dict[str, Any] | Ending = await self._in_a_process(kind, entry)
+                found: Outcome | Ending = await self._in_a_process(kind, entry)
             elif entry.get("lost", 0) >= ALONE_AFTER:
                 found = await deliver_alone(entry, batch, started)
             else:
@@ -61,7 +60,7 @@ class Kinds:
         at = datetime.fromtimestamp(started - batch["offset"], UTC)
         return outcome_of(entry, found, at + timedelta(seconds=loop.time() - began))
 
-    def prepare(self, entry: dict[str, Any], batch: dict[str, Any]) -> None:
+    def prepare(self, entry: Entry, batch: Shared) -> None:
         """Prepare an attempt before its time."""
         if entry["target"].get("kind", "webhook") == "webhook":
             self._webhooks.prepare(entry, batch)
@@ -75,7 +74,7 @@ class Kinds:
         await self._handlers.close()
         await self._client.close()
 
-    async def _in_a_process(self, kind: str, entry: dict[str, Any]) -> Ending:
+    async def _in_a_process(self, kind: str, entry: Entry) -> Ending:
         self._in_process += 1
         try:
             if kind == "handler":

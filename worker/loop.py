@@ -32,7 +32,8 @@ from shared.redis_client import (
     lua,
 )
 from wire import start_guard
-from wire.heartbeats import beat_script
+from wire.heartbeats import Description, beat_script
+from wire.messages import Message
 from worker.ahead import Ahead
 from worker.clock import WorkerClock
 from worker.entries import Question, ask_arguments
@@ -86,7 +87,7 @@ class WorkerLoop:
             raise self._failure
         self._watchdog.start()
 
-    def accept(self, batch: dict[str, Any], size: int) -> None:
+    def accept(self, batch: Message, size: int) -> None:
         """Hand a batch to the loop; returns at once."""
         self._loop.call_soon_threadsafe(self._accept, batch, size)
 
@@ -105,7 +106,7 @@ class WorkerLoop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_FLUSH_SECONDS)
 
-    def _accept(self, batch: dict[str, Any], size: int) -> None:
+    def _accept(self, batch: Message, size: int) -> None:
         self._runner.accept(batch, size)
         self._ahead.take(batch)
 
@@ -222,22 +223,27 @@ class WorkerLoop:
             WORKERS_KEY,
             WORKER_INFO_KEY,
             self.worker,
-            orjson.dumps(
-                {
-                    "pool": self.pool,
-                    "host": socket.gethostname(),
-                    "pid": os.getpid(),
-                    "slots": conf().worker_capacity,
-                    "hold": conf().worker_hold,
-                    "running": len(self._runner.flying),
-                    "held": self._runner.held_count,
-                    "ended": self._kinds.ended.total,
-                    "ended_by_minute": self._kinds.ended.by_minute(),
-                    "draining": self._runner.draining,
-                    **self._vitals.read(),
-                }
-            ),
+            orjson.dumps(self._description()),
         )
+
+    def _description(self) -> Description:
+        """Return what the worker says of itself with a heartbeat."""
+        vitals = self._vitals.read()
+        return {
+            "pool": self.pool,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "slots": conf().worker_capacity,
+            "hold": conf().worker_hold,
+            "running": len(self._runner.flying),
+            "held": self._runner.held_count,
+            "ended": self._kinds.ended.total,
+            "ended_by_minute": self._kinds.ended.by_minute(),
+            "draining": self._runner.draining,
+            "version": vitals.version,
+            "cpu_percent": vitals.cpu_percent,
+            "memory_bytes": vitals.memory_bytes,
+        }
 
     async def _listen(self) -> None:
         """Abort cancelled requests; where the connection was lost, the end of the lease does."""

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 
 from shared.encryption import open_json, open_sealed
-from wire.sealing import progress_context
+from shared.sealing_contexts import payload_context, progress_context, revision_context
+from wire.messages import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,13 @@ class Opened:
     target: dict[str, Any]
 
 
-def open_entry(entry: dict[str, Any]) -> Opened:
+def open_entry(entry: Entry) -> Opened:
     """Return the entry's sealed parts, opened; raise DecryptionFailed where a key is missing."""
-    context = f"revision:{entry['task']}:{entry['revision']}".encode()
+    context = revision_context(entry["task"], entry["revision"])
     target = open_json(base64.b64decode(entry["sealed"]), context)
     payload = target.pop("payload", None)
     if (sealed := entry.get("payload")) is not None:
-        own = f"execution:{entry['id']}".encode()
+        own = payload_context(entry["id"])
         payload = orjson.loads(open_sealed(base64.b64decode(sealed), own))
     progress = entry.get("progress")
     return Opened(

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections import deque
-from typing import Any
 
 import redis
 import redis.asyncio
@@ -43,7 +42,7 @@ class Outbox:
         self._accepted_bytes = 0
         self._incarnation: object = self
 
-    def put(self, outcome: dict[str, Any]) -> None:
+    def put(self, outcome: outcomes.Row) -> None:
         """Add an outcome; it is sent within milliseconds."""
         self._waiting.append(outcomes.encode(outcome))
         self._empty.clear()

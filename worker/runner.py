@@ -12,12 +12,13 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 
 import redis
 
 from shared.conf import conf
 from wire import destination_key, start_guard
+from wire.messages import Entry, Message
+from wire.outcomes import Outcome
 from worker.clock import WorkerClock
 from worker.entries import Flying, Held, Question, Reports, internal_failure
 from worker.lanes import LOOK_SECONDS, Lanes
@@ -34,7 +35,7 @@ _GUARD_RETRY_SECONDS = 0.2
 _GATHER_SECONDS = 0.01
 _GATHER_SLOTS = 64
 
-Deliver = Callable[[dict[str, Any], dict[str, Any], float], Awaitable[dict[str, Any]]]
+Deliver = Callable[[Entry, Message, float], Awaitable[Outcome]]
 #: A verdict of the guard, with a moment (ms on Redis' clock) where its destination has no room.
 Verdict = int | Sequence[int]
 AskGuard = Callable[[str, Sequence[Question]], Awaitable[Sequence[Verdict]]]
@@ -90,7 +91,7 @@ class Runner:
         """Executions that wait here for their time or a slot."""
         return len(self._waiting) + len(self._lanes)
 
-    def accept(self, batch: dict[str, Any], size: int) -> None:
+    def accept(self, batch: Message, size: int) -> None:
         """Take the entries of a batch that fit into the heap, and hand back the rest at once."""
         entries = batch["executions"]
         # As dispatch counts: one destination leaves half of the slots free, and more is held then.
@@ -311,9 +312,16 @@ class Runner:
         if not self.flying and not self._asking:
             self._idle.set()
 
-    def _hand_back(self, entry: dict[str, Any]) -> None:
+    def _hand_back(self, entry: Entry) -> None:
         self._outbox.put({"verb": "released", "id": entry["id"], "token": entry["token"]})
 
-    def _defer(self, entry: dict[str, Any], reason: str, until: float) -> None:
-        said = {"verb": "deferred", "id": entry["id"], "token": entry["token"]}
-        self._outbox.put({**said, "reason": reason, "until": until})
+    def _defer(self, entry: Entry, reason: str, until: float) -> None:
+        self._outbox.put(
+            {
+                "verb": "deferred",
+                "id": entry["id"],
+                "token": entry["token"],
+                "reason": reason,
+                "until": until,
+            }
+        )

@@ -5,11 +5,19 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from django.conf import settings
 
 _STATM = Path("/proc/self/statm")
+
+
+class Reading(NamedTuple):
+    """The vitals of a process at one moment; 100 percent is one core."""
+
+    version: str
+    cpu_percent: float
+    memory_bytes: int | None
 
 
 class Vitals:
@@ -18,16 +26,16 @@ class Vitals:
     def __init__(self) -> None:
         self._wall, self._busy = time.monotonic(), time.process_time()
 
-    def read(self) -> dict[str, Any]:
-        """Return ``version``, ``cpu_percent`` (100 is one core) and ``memory_bytes``."""
+    def read(self) -> Reading:
+        """Return what is measured now."""
         wall, busy = time.monotonic(), time.process_time()
         passed, used = wall - self._wall, busy - self._busy
         self._wall, self._busy = wall, busy
-        return {
-            "version": settings.SPECTACULAR_SETTINGS["VERSION"],
-            "cpu_percent": round(used / passed * 100, 1) if passed > 0 else 0.0,
-            "memory_bytes": resident_bytes(),
-        }
+        return Reading(
+            version=str(settings.SPECTACULAR_SETTINGS["VERSION"]),
+            cpu_percent=round(used / passed * 100, 1) if passed > 0 else 0.0,
+            memory_bytes=resident_bytes(),
+        )
 
 
 def resident_bytes() -> int | None:

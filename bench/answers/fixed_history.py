@@ -128,7 +128,7 @@ def _seal(execution: Execution, number: int) -> None:
     """Give some of the executions a payload of their own, progress and a result."""
     from executions.payloads import seal_payload
     from shared.encryption import seal_json
-    from wire.sealing import progress_context, result_context
+    from shared.sealing_contexts import progress_context, result_context
 
     if number % 7 == 0:
         execution.sealed_payload = seal_payload({"number": number}, execution.id)
@@ -168,7 +168,7 @@ def _attempts(execution: Execution, shape: Shape, token: int) -> Iterator[Attemp
 def _captured(execution: Execution, number: int) -> bytes:
     """Return the answer of a receiver, or the log of a handler, sealed."""
     from shared.encryption import seal_json
-    from wire.sealing import response_context
+    from shared.sealing_contexts import response_context
 
     captured: dict[str, Any] = {
         "headers": [["Content-Type", "text/plain"], ["X-Number", str(number)]],

@@ -32,6 +32,7 @@ from executions.triggering.triggers import Override
 from shared.actor import Actor
 from shared.encryption import open_json, seal_json
 from shared.exceptions import NotFound, Unavailable
+from shared.sealing_contexts import bulk_payload_context
 from tasks.models import Task
 from tasks.transitions import Pause
 
@@ -94,14 +95,14 @@ def order_of(job: BulkJob, now: datetime) -> Order:
     """
     override = None
     if job.sealed_payload is not None:
-        override = Override(open_json(bytes(job.sealed_payload), _payload_context(job.id)))
+        override = Override(open_json(bytes(job.sealed_payload), bulk_payload_context(job.id)))
     actor = Actor(job.created_by, job.address, job.trace_id, job.trace_context or "")
     return Order(job.id, job.tenant_id, actor, job.options, override, now)
 
 
 def seal_job_payload(payload: Any, job_id: UUID) -> bytes:
     """Return the payload that a job's executions send, encrypted and bound to the job."""
-    return seal_json(payload, _payload_context(job_id))
+    return seal_json(payload, bulk_payload_context(job_id))
 
 
 def apply_to(
@@ -161,10 +162,6 @@ def _apply_one(action: Action, order: Order, target: Any) -> tuple[Result, audit
     except Exception as error:  # noqa: BLE001 - reported as the item's result
         return refused(target, error), None
     return Result(ItemOutcome.DONE, result_id=applied.result_id), applied.change
-
-
-def _payload_context(job_id: UUID) -> bytes:
-    return f"bulk_job:{job_id}".encode()
 
 
 def _hold_tasks(tenant_id: UUID, item_ids: Sequence[UUID]) -> Mapping[UUID, Task]:

@@ -20,11 +20,11 @@ from executions.dispatch.circuits import Circuit
 from executions.dispatch.worker_capacity import Capacity
 from executions.loop import looks
 from executions.loop.lower_bounds import LowerBounds
-from executions.transitions import Claimed
 from shared.conf import conf
 from shared.sql import rows
 from tasks.definition import WEBHOOK_POOL
 from wire.destination_key import CIRCUIT_OPEN, IN_FLIGHT, RATE, key_of, tenant_and_host
+from wire.messages import Claimed
 from wire.priorities import PRIORITIES, band_of
 from worker.lanes import PATIENCE_SECONDS
 

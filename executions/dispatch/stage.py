@@ -16,7 +16,6 @@ from uuid import UUID
 from django.db import transaction
 
 from executions import transitions
-from executions.dispatch import messages
 from executions.dispatch.band_shares import Bands, Heads, priorities_of
 from executions.dispatch.destination_capacity import Pass, Rooms
 from executions.dispatch.worker_capacity import capacity_by_pool
@@ -24,13 +23,13 @@ from executions.loop import looks
 from executions.loop.clocks import ClockOffset
 from executions.loop.counts import Counts
 from executions.ownership.partitions import Partitions
-from executions.transitions import Claimed
 from shared.conf import conf
 from shared.exceptions import Unavailable
 from shared.redis_client import ConnectionFailed
 from shared.sql import rows
 from shared.sql_arrays import of_moments
-from wire import start_guard
+from wire import messages, start_guard
+from wire.messages import Claimed
 from wire.priorities import BAND_NAMES
 
 log = logging.getLogger("executions.engine.dispatch")
@@ -41,7 +40,7 @@ _GATHER_SECONDS = 1.0
 #: look that finds none doubles the wait.
 _ROOM_SECONDS, _NO_ROOM_SECONDS = 0.05, 1.0
 
-Publish = Callable[[str, dict[str, Any]], None]
+Publish = Callable[[str, messages.Sent], None]
 Secrets = Callable[[Sequence[UUID]], dict[UUID, list[bytes]]]
 
 
@@ -146,7 +145,7 @@ class Dispatcher:
             secrets = self.signing_secrets(sorted({row.tenant_id for row in self._owed}))
             batch, published = self._owed, 0
             for part, size in messages.split(batch):
-                self.publish(queue, messages.message(part, size, incarnation, secrets, offset))
+                self.publish(queue, messages.encode(part, size, incarnation, secrets, offset))
                 published += len(part)
                 self._owed = batch[published:]
         except ConnectionFailed:

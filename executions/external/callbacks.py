@@ -29,11 +29,11 @@ from executions.transitions import Beaten, Finish
 from shared.encryption import seal
 from shared.exceptions import Conflict, NotFound, TooLarge
 from shared.notify import wake_schedulers_in
+from shared.sealing_contexts import progress_context, result_context
 from shared.sql import json_value, rows
 from tenants.suspension import require_active
 from wire import retry as another_try
 from wire.retry import Ended, Known
-from wire.sealing import progress_context, result_context
 
 PROGRESS_BYTES = 16 * 1024
 RESULT_BYTES = 64 * 1024

@@ -26,16 +26,16 @@ from executions.external.pools import lock_pool
 from executions.models import Pool
 from executions.ownership import fence
 from executions.payloads import open_sealed_payload
-from executions.transitions import Beaten, Claimed
+from executions.transitions import Beaten
 from shared import execution_tokens
 from shared.encryption import DecryptionFailed, open_json
 from shared.redis_client import ConnectionFailed
+from shared.sealing_contexts import progress_context, revision_context
 from shared.sql import json_value, rows
 from tasks.definition import PULL_PREFIX
-from tasks.revisions import context_of
 from wire import heartbeats, start_guard
+from wire.messages import Claimed
 from wire.priorities import band_of
-from wire.sealing import progress_context
 
 log = logging.getLogger("executions.services.pull_workers")
 
@@ -139,7 +139,7 @@ def noticed(tenant_id: UUID, ask: Ask, host: str) -> None:
     Its leased work is in the ledger, which alone knows when that ends.
     """
     load = ask.load
-    details = {
+    details: heartbeats.Description = {
         "tenant": str(tenant_id),
         "name": ask.worker,
         "pool": ask.key,
@@ -244,7 +244,7 @@ def _payload(row: Claimed, opened: dict[tuple[UUID, int], Any]) -> Any:
         return open_sealed_payload(row.sealed_payload, row.id)
     version = (row.task_id, row.revision)
     if version not in opened:
-        opened[version] = open_json(bytes(row.sealed), context_of(*version))["payload"]
+        opened[version] = open_json(bytes(row.sealed), revision_context(*version))["payload"]
     return opened[version]
 
 

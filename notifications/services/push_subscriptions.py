@@ -20,6 +20,7 @@ from shared.addresses import UrlError, host_of
 from shared.encryption import DecryptionFailed, open_sealed, seal
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
 from shared.ids import new_id
+from shared.sealing_contexts import push_subscription_context
 from tenants.models import Membership
 
 _MOST_PER_MEMBER = 20
@@ -51,7 +52,7 @@ def subscribe(
     _check(endpoint, p256dh, auth)
     subscription = _known_or_new(membership, endpoint)
     subscription.p256dh = p256dh
-    subscription.sealed_auth = seal(auth.encode(), _context(subscription))
+    subscription.sealed_auth = seal(auth.encode(), push_subscription_context(subscription.pk))
     subscription.user_agent = user_agent[:300]
     subscription.failed_at, subscription.error = None, ""
     subscription.save()
@@ -82,7 +83,9 @@ def unsubscribe(tenant_id: UUID, subscription_id: UUID, *, actor: Actor) -> None
 
 def open_auth(subscription: PushSubscription) -> str:
     """Return the browser's shared secret; raise DecryptionFailed where no key opens it."""
-    return open_sealed(subscription.sealed_auth, _context(subscription)).decode()
+    return open_sealed(
+        subscription.sealed_auth, push_subscription_context(subscription.pk)
+    ).decode()
 
 
 def _known_or_new(membership: Membership, endpoint: str) -> PushSubscription:
@@ -126,10 +129,6 @@ def _remove(subscription: PushSubscription, tenant_id: UUID, actor: Actor, **fac
     audit.record(
         tenant_id, actor, "push_subscription.removed", "push_subscription", key, before=before
     )
-
-
-def _context(subscription: PushSubscription) -> bytes:
-    return f"push:{subscription.pk}".encode()
 
 
 def _check(endpoint: str, p256dh: str, auth: str) -> None:

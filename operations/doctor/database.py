@@ -13,9 +13,9 @@ from operations.doctor.finding import Finding, bad, good, odd
 from shared.commands import shown
 from shared.conf import conf
 from shared.encryption import DecryptionFailed, key_id_of, open_json
+from shared.sealing_contexts import revision_context
 from shared.sql import rows
 from tasks.models import TaskRevision
-from tasks.revisions import context_of
 from tasks.schedules.zones import release
 from tasks.zone_changes import recorded_release
 
@@ -125,7 +125,7 @@ def sealed_values() -> Finding:
     sealed = bytes(newest.sealed)
     key = shown(key_id_of(sealed))
     try:
-        open_json(sealed, context_of(newest.task_id, newest.version))
+        open_json(sealed, revision_context(newest.task_id, newest.version))
     except DecryptionFailed as error:
         remedy = "Restore the ENCRYPTION_KEYS, or the secrets.json, of this database."
         return bad("sealed values", error.message, remedy)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from executions.bulk.jobs import run_some
-from executions.dispatch import messages
 from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
 from shared.instants import format_instant
@@ -25,6 +24,7 @@ from tests.factories import (
     prepare,
     release,
 )
+from wire import messages
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 #: Not sampled: what the caller decided is handed on.
@@ -169,8 +169,8 @@ def test_the_trace_travels_with_the_work(client: ApiClient, alpha: Tenant):
     [traced] = [row for row in claimed.values() if row.trace_context]
     [untraced] = [row for row in claimed.values() if not row.trace_context]
 
-    sent = messages.message([traced, untraced], 0, "incarnation", {}, 0.0)
-    entries = messages.unfolded(sent)["executions"]
+    sent = messages.encode([traced, untraced], 0, "incarnation", {}, 0.0)
+    entries = messages.decode(sent)["executions"]
     assert entries[0]["trace"] == KEPT
     # Nothing of it costs what continues none.
     assert "trace" not in entries[1]

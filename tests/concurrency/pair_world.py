@@ -28,6 +28,7 @@ from tests.factories import WORKER, make_task, once, pass_guard, release, start
 from tests.support.cursors import change_task
 from tests.wire.test_heartbeats import beat
 from tests.wire.test_heartbeats import silence as silent
+from wire.messages import Claimed
 
 LABELS = {"team": "billing"}
 #: Seconds between two instants of the recurring task.
@@ -52,7 +53,7 @@ class World:
     first_at: datetime = field(init=False)
     #: The first execution of each task, and all that were claimed, by their ids.
     first: dict[UUID, UUID] = field(default_factory=dict)
-    claimed: dict[UUID, transitions.Claimed] = field(default_factory=dict)
+    claimed: dict[UUID, Claimed] = field(default_factory=dict)
     bulk: BulkJob | None = None
     backfill: BulkJob | None = None
 
@@ -142,7 +143,7 @@ def _set_cursors_back(world: World) -> None:
         )
 
 
-def claim_all(_: World) -> list[transitions.Claimed]:
+def claim_all(_: World) -> list[Claimed]:
     """Claim what is due within the ledger's horizon."""
     return release(window_seconds=2.0 * conf().horizon_seconds)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from executions.materialize import stage as materialize
 from executions.ownership.partitions import Partitions
-from executions.transitions import Claimed
 from tests.factories import finish, pass_guard, release, start
+from wire.messages import Claimed
 
 
 def prepare_and_hand_out(worker: str) -> list[Claimed]:

@@ -13,7 +13,6 @@ from events.audit import verify
 from executions.bulk import steps
 from executions.bulk.jobs import run_some
 from executions.models import Execution
-from executions.transitions import Claimed
 from executions.triggering import triggers
 from tasks.models import Task
 from tenants.models import Tenant
@@ -33,6 +32,7 @@ from tests.factories import (
     reload,
     start,
 )
+from wire.messages import Claimed
 
 Beside = Callable[[Callable[[], Any]], Any]
 Stopped = tuple[threading.Event, threading.Event]

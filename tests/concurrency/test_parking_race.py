@@ -14,20 +14,19 @@ from django.db.models import F
 from executions import transitions
 from executions.changes.cancellation import cancel_execution
 from executions.destinations.limits import change_limits
-from executions.dispatch import messages
 from executions.dispatch.stage import Dispatcher
 from executions.loop.clocks import database_now
 from executions.models import Destination, Execution, SchedulerNode
 from executions.ownership.partitions import Partitions
-from executions.transitions import Claimed
 from tasks.models import Task
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.changes.changes import patch, pause
 from tests.factories import ACTOR, make_task, once, pass_guard, prepare, release
 from tests.wire.test_heartbeats import beat
-from wire import start_guard
+from wire import messages, start_guard
 from wire.destination_key import IN_FLIGHT, RATE
+from wire.messages import Claimed
 
 Beside = Callable[[Callable[[], Any]], Any]
 HOST = "slow.example.com"
@@ -133,11 +132,11 @@ def test_a_zombie_and_its_heir_each_keep_to_the_limit_and_share_no_work(
     heir.run_once()
     heir.neglected = {}  # the misfire policies have had their say
     assert sorted(heir.ready) == sorted(zombie.ready) != []
-    sent: list[dict[str, Any]] = []
+    sent: list[Any] = []
 
     def dispatch(partitions: Partitions) -> int:
-        def publish(_: str, message: dict[str, Any]) -> None:
-            sent.extend(messages.unfolded(message)["executions"])
+        def publish(_: str, message: Any) -> None:
+            sent.extend(messages.decode(message)["executions"])
 
         return Dispatcher(partitions, publish, active_signing_secrets).run_once().done
 

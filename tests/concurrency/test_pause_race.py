@@ -12,7 +12,6 @@ from executions.changes.changing import resume_task
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.ownership.partitions import Partitions
-from executions.transitions import Claimed
 from tasks.models import Pause, Task
 from tenants.models import Tenant
 from tests.concurrency.scheduler_beside import prepare_and_hand_out
@@ -31,6 +30,7 @@ from tests.factories import (
     reload,
     start,
 )
+from wire.messages import Claimed
 
 Beside = Callable[[Callable[[], Any]], Any]
 

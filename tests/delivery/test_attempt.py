@@ -87,7 +87,7 @@ def entry(payload: Any = None, headers: dict[str, str] | None = None, **parts: A
     }
 
 
-def batch(*secrets: str) -> dict[str, Any]:
+def batch(*secrets: str) -> Any:
     sealed = [text(seal(one.encode(), f"signing-secret:{TENANT}".encode())) for one in secrets]
     return {"offset": 0.25, "secrets": {TENANT: sealed}}
 
@@ -96,7 +96,7 @@ def text(blob: bytes) -> str:
     return base64.b64encode(blob).decode()
 
 
-async def deliver(client: Client, given: Any, *secrets: str, at: float = 0.0) -> dict[str, Any]:
+async def deliver(client: Client, given: Any, *secrets: str, at: float = 0.0) -> Any:
     deliverer = Deliverer(cast(HttpClient, client), AllowList())
     return await deliverer.deliver(given, batch(*secrets), at or time.time())
 
@@ -230,7 +230,8 @@ async def test_a_definition_that_comes_again_is_kept_open() -> None:
     await deliverer.deliver(given, batch(), time.time())
     await deliverer.deliver(given, batch(), time.time())
     # Sealed so that it would not open: the third attempt has it already.
-    await deliverer.deliver({**given, "sealed": "AAAA"}, batch(), time.time())
+    sealed: Any = {**given, "sealed": "AAAA"}
+    await deliverer.deliver(sealed, batch(), time.time())
 
     assert [request.body for request in client.requests] == [b'{"n":1}'] * 3
 
@@ -243,7 +244,7 @@ async def test_of_definitions_that_never_come_again_little_is_kept(
 
     for revision in range(1, 6):
         sealed = seal_json({"headers": {}, "payload": None}, f"revision:{TASK}:{revision}".encode())
-        given = {**entry(), "revision": revision, "sealed": text(sealed)}
+        given: Any = {**entry(), "revision": revision, "sealed": text(sealed)}
         await deliverer.deliver(given, batch(), time.time())
 
     assert len(deliverer._met) <= 2
@@ -299,7 +300,7 @@ async def test_equal_targets_are_called_each_at_its_own_url(plain: bool) -> None
 
     # One object, as entries of a message share it.
     for task, path in (("a", "/a"), ("b", "/b"), ("c", "/a")):
-        given = {**entry(url=f"https://api.example.com{path}"), "target": first["target"]}
+        given: Any = {**entry(url=f"https://api.example.com{path}"), "target": first["target"]}
         given |= {"task": task, "sealed": text(seal_json(
             {"headers": {}, "payload": None}, f"revision:{task}:1".encode()
         ))}  # fmt: skip
@@ -372,7 +373,7 @@ async def test_an_encoding_that_was_not_undone_is_captured_with_the_answer() -> 
     assert captured["encoding"] == "br"
 
 
-def prepared(client: Client, given: Any, of: dict[str, Any]) -> Deliverer:
+def prepared(client: Client, given: Any, of: Any) -> Deliverer:
     deliverer = Deliverer(cast(HttpClient, client), AllowList())
     deliverer.prepare(given, of)
     return deliverer
@@ -421,7 +422,7 @@ async def test_a_call_of_several_requests_is_not_prepared() -> None:
     "broken",
     [{"sealed": "AAAA"}, {"url": "https://api.example.com:22/"}, {"due": None}],
 )
-async def test_what_cannot_be_prepared_is_left_to_its_attempt(broken: dict[str, Any]) -> None:
+async def test_what_cannot_be_prepared_is_left_to_its_attempt(broken: Any) -> None:
     client, given = Client(), entry(**{"due": 1000.0, **broken})
 
     outcome = await prepared(client, given, batch()).deliver(given, batch(), 1000.0)

@@ -32,7 +32,7 @@ async def receive(
 ) -> Received:
     """Deliver an execution to a receiver and return what arrived there."""
     sealed = seal_json({"headers": {}, "payload": payload}, f"revision:{TASK}:1".encode())
-    batch = {
+    batch: Any = {
         "offset": 0.0,
         "secrets": {
             TENANT: [
@@ -41,7 +41,7 @@ async def receive(
         },
     }
     async with site(lambda _: Answer(204)) as running, http_client() as client:
-        entry = {
+        entry: Any = {
             "id": str(execution or new_id()),
             "tenant": TENANT,
             "task": TASK,
@@ -76,9 +76,7 @@ def span(received: Received) -> trace.SpanContext:
         ('{"raw":  true}', {"body_format": "raw"}),
     ],
 )
-async def test_the_signature_is_verified_by_the_standards_library(
-    payload: Any, target: dict[str, Any]
-):
+async def test_the_signature_is_verified_by_the_standards_library(payload: Any, target: Any):
     secret, other = new_signing_secret(), new_signing_secret()
 
     received = await receive(payload, secret, **target)

@@ -16,7 +16,7 @@ from shared.addresses import AllowList
 from shared.http_methods import BODILESS
 from tasks.definition import RETRY_DEFAULTS, TARGET_DEFAULTS
 
-ENTRY = {
+ENTRY: Any = {
     "id": "0195c0c0-0000-7000-8000-000000000001",
     "task": "0195c0c0-0000-7000-8000-000000000002",
     "token": 17,
@@ -38,7 +38,7 @@ def plan(payload: Any = None, **target: Any) -> Plan:
     )
 
 
-def composed(found: Plan, entry: dict[str, Any], secrets: list[bytes], own: list[Any]) -> bytes:
+def composed(found: Plan, entry: Any, secrets: list[bytes], own: list[Any]) -> bytes:
     facts = AttemptFacts(
         execution_id=entry["id"],
         task_id=entry["task"],
@@ -53,7 +53,7 @@ def composed(found: Plan, entry: dict[str, Any], secrets: list[bytes], own: list
     return encode_request(compose(found, moment))
 
 
-def written(found: Plan, entry: dict[str, Any], secrets: list[bytes], own: list[Any]) -> bytes:
+def written(found: Plan, entry: Any, secrets: list[bytes], own: list[Any]) -> bytes:
     body = found.body_of(own[0]) if own else found.body
     assert body is not None
     return write(
@@ -113,7 +113,9 @@ def test_what_needs_more_is_not_plain(target):
 
 
 def test_what_continues_a_trace_is_not_plain():
-    assert not is_plain(plan(), {**ENTRY, "trace": "4bf92f3577b34da6a3ce929d0e0e4736-01"})
+    traced: Any = {**ENTRY, "trace": "4bf92f3577b34da6a3ce929d0e0e4736-01"}
+
+    assert not is_plain(plan(), traced)
 
 
 def test_a_way_of_its_own_is_the_calls_and_nobody_elses():

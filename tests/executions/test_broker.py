@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -16,9 +17,12 @@ from tests.support.killable_valkey import KillableValkey
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
+NOTHING: Any = {}
+
 
 def test_a_message_waits_in_its_queue_as_json_without_a_due_time() -> None:
-    publish("default.high", {"executions": [{"id": "a", "due": 1.5}], "bytes": 10})
+    message: Any = {"executions": [{"id": "a", "due": 1.5}], "bytes": 10}
+    publish("default.high", message)
 
     envelope = orjson.loads(client().lrange("default.high", 0, 0)[0])
     args, _, _ = orjson.loads(envelope["body"])
@@ -38,8 +42,8 @@ def test_a_job_for_the_system_worker_waits_in_its_queue() -> None:
 
 
 def test_bands_do_not_share_a_queue() -> None:
-    publish("default.high", {})
-    publish("default.low", {})
+    publish("default.high", NOTHING)
+    publish("default.low", NOTHING)
 
     assert [client().llen(f"default.{band}") for band in ("high", "normal", "low")] == [1, 0, 1]
 
@@ -75,15 +79,15 @@ def test_a_broker_that_is_away_is_told_at_once_and_used_again_when_it_is_back(
     valkey = KillableValkey(Path(tmp_path_factory.mktemp("broker")))
     usual, app.conf.broker_url = app.conf.broker_url, broker_url(valkey.url)
     try:
-        publish("default.high", {})
+        publish("default.high", NOTHING)
         valkey.kill()
         for _ in range(3):
             with pytest.raises(redis.ConnectionError):
-                publish("default.high", {})
+                publish("default.high", NOTHING)
         # Kombu's default sleeps 2, 4, 6 s: a scheduler would lose its partitions.
         assert not any(slept)
         valkey.start()
-        publish("default.high", {})
+        publish("default.high", NOTHING)
     finally:
         app.conf.broker_url = usual
         valkey.remove()

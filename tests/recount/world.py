@@ -94,7 +94,7 @@ def make_fleet(*tenants: Tenant) -> None:
     ):
         # They are heard of once only, and live on while pages are shown.
         patient = {} if name == "lost" else {"patience": 600}
-        known = {"name": name, "host": "host", "pid": 4711, **patient, **details}
+        known: Any = {"name": name, "host": "host", "pid": 4711, **patient, **details}
         heartbeats.beat(f"{name}@host:1", known)
     now = client().time()[0]
     client().zadd(WORKERS_KEY, {"lost@host:1": now - 600, "slow@host:1": now - 3})

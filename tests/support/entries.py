@@ -9,8 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from shared.encryption import open_json, seal_json
+from shared.sealing_contexts import progress_context, response_context, result_context
 from tasks.definition import target_defaults
-from wire.sealing import progress_context, response_context, result_context
 
 _tokens = itertools.count(1)
 
@@ -19,11 +19,11 @@ def entry_of(
     kind: str,
     *,
     payload: Any = None,
-    sealed: dict[str, Any] | None = None,
+    sealed: Any | None = None,
     last_progress: Any = None,
-    parts: dict[str, Any] | None = None,
+    parts: Any | None = None,
     **target: Any,
-) -> dict[str, Any]:
+) -> Any:
     """Return an entry whose target is the kind's with these keys; ``parts`` are the entry's."""
     task, execution = str(uuid4()), str(uuid4())
     secret = seal_json({**(sealed or {}), "payload": payload}, f"revision:{task}:1".encode())
@@ -53,22 +53,22 @@ def entry_of(
     }
 
 
-def log_of(entry: dict[str, Any], outcome: dict[str, Any]) -> str:
+def log_of(entry: Any, outcome: Any) -> str:
     """Return the captured log of an outcome as text."""
     return base64.b64decode(capture_of(entry, outcome)["log"]).decode()
 
 
-def capture_of(entry: dict[str, Any], outcome: dict[str, Any]) -> dict[str, Any]:
+def capture_of(entry: Any, outcome: Any) -> Any:
     """Return what an outcome has captured."""
-    found: dict[str, Any] = open_json(outcome["sealed"], response_context(entry["id"]))
+    found: Any = open_json(outcome["sealed"], response_context(entry["id"]))
     return found
 
 
-def result_of(entry: dict[str, Any], outcome: dict[str, Any]) -> Any:
+def result_of(entry: Any, outcome: Any) -> Any:
     """Return the result of an outcome."""
     return open_json(outcome["result"], result_context(entry["id"]))
 
 
-def progress_of(entry: dict[str, Any], said: dict[str, Any]) -> Any:
+def progress_of(entry: Any, said: Any) -> Any:
     """Return the progress that a row of the outcome stream says."""
     return open_json(said["sealed"], progress_context(entry["id"]))

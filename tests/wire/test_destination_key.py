@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from wire.destination_key import key_of, key_of_entry, limits_text, tenant_and_host
+from wire.destination_key import key_of, limits_text, tenant_and_host
 
 TENANT = UUID(int=7)
 
@@ -17,8 +17,8 @@ def test_a_key_tells_tenants_and_ports_apart():
 
 
 def test_work_that_calls_no_host_has_no_key():
-    assert key_of(TENANT, "") == key_of_entry({"tenant": str(TENANT)}) == ""
-    assert key_of_entry({"tenant": "t", "destination": "a"}) == "t:a"
+    assert key_of(TENANT, "") == ""
+    assert key_of("t", "a") == "t:a"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ LIMITED = {
 TOO_OLD = {"scheduled_for": (NOW - timedelta(seconds=58)).timestamp(), "retry_policy": LIMITED}
 
 
-def entry(**parts: Any) -> dict[str, Any]:
+def entry(**parts: Any) -> Any:
     return entry_of("handler", parts={"scheduled_for": NOW.timestamp(), **parts})
 
 

@@ -11,7 +11,8 @@ from worker.entries import Flying, Held, internal_failure
 
 
 def held(due: float, priority: int, token: int) -> Held:
-    return Held(due, priority, token, {}, {})
+    nothing: Any = {}
+    return Held(due, priority, token, nothing, nothing)
 
 
 def test_the_sooner_comes_first_then_the_more_urgent_then_the_older() -> None:
@@ -44,9 +45,14 @@ async def test_what_was_let_go_ahead_starts_when_its_time_has_come() -> None:
 
 @pytest.mark.parametrize(("attempt", "verb"), [(1, "retrying"), (2, "retrying"), (3, "failed")])
 def test_a_fault_of_our_own_uses_an_attempt_like_any_other(attempt: int, verb: str) -> None:
-    entry = {"attempt": attempt, "max_attempts": 3, "scheduled_for": 1000.0, "retry_policy": {}}
+    entry: Any = {
+        "attempt": attempt,
+        "max_attempts": 3,
+        "scheduled_for": 1000.0,
+        "retry_policy": {},
+    }
 
-    outcome: dict[str, Any] = internal_failure(entry, 1001.0)
+    outcome: Any = internal_failure(entry, 1001.0)
 
     assert (outcome["verb"], outcome["outcome"], outcome["error_code"]) == (
         verb,
@@ -58,7 +64,7 @@ def test_a_fault_of_our_own_uses_an_attempt_like_any_other(attempt: int, verb: s
 
 def test_a_fault_of_our_own_is_not_tried_again_when_it_is_too_late() -> None:
     policy = {"max_age_seconds": 60}
-    entry = {"attempt": 1, "max_attempts": 3, "scheduled_for": 1000.0, "retry_policy": policy}
+    entry: Any = {"attempt": 1, "max_attempts": 3, "scheduled_for": 1000.0, "retry_policy": policy}
 
     assert internal_failure(entry, 1040.0)["verb"] == "retrying"
     assert internal_failure(entry, 1055.0)["reason"] == "max_age_exceeded"

@@ -18,17 +18,17 @@ from tests.support.waiting import until
 from worker.endings import Ending, Kind
 from worker.isolated_run import deliver_alone
 
-BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
+BATCH: Any = {"offset": 0.0, "secrets": {}}
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
 
-def webhook(port: int = 9, **target: Any) -> dict[str, Any]:
+def webhook(port: int = 9, **target: Any) -> Any:
     entry = entry_of("webhook", url=f"http://127.0.0.1:{port}/", **target)
     secret = seal_json({"headers": {}, "payload": {"n": 1}}, _context(entry))
     return entry | {"sealed": base64.b64encode(secret).decode()}
 
 
-def _context(entry: dict[str, Any]) -> bytes:
+def _context(entry: Any) -> bytes:
     return f"revision:{entry['task']}:1".encode()
 
 

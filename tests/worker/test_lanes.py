@@ -14,13 +14,14 @@ NOW = 1000.0
 
 
 def held(token: int, host: str = "", *, priority: int = 5, due: float = NOW) -> Held:
-    entry: dict[str, Any] = {
+    entry: Any = {
         "id": f"e{token}",
         "tenant": "t",
         "destination": host,
         "start_by": int((due + 9) * 1000),
     }
-    return Held(due, priority, token, entry, {})
+    batch: Any = {}
+    return Held(due, priority, token, entry, batch)
 
 
 def filled(*helds: Held) -> Lanes:

@@ -72,7 +72,7 @@ def message(
     due_in: float = 0.0,
     incarnation: str | None = None,
     **parts: Any,
-) -> dict[str, Any]:
+) -> Any:
     """Return a batch of one execution as dispatch sends it."""
     due = now() + due_in
     # Each has its own task: a worker keeps a definition that it has read, by task and version.
@@ -115,10 +115,10 @@ def now() -> float:
     return float(seconds + microseconds / 1e6)
 
 
-async def outcomes(count: int) -> list[dict[str, Any]]:
+async def outcomes(count: int) -> list[Any]:
     """Wait until workers have said this much, and return it; what is said again counts once."""
 
-    def said() -> list[dict[str, Any]]:
+    def said() -> list[Any]:
         found: Any = client().xrange(OUTCOME_STREAM)
         frames = [frame for _, fields in found for frame in outcome_bytes.split(fields[b"d"])]
         return [outcome_bytes.decode(frame) for frame in dict.fromkeys(frames)]
@@ -393,7 +393,7 @@ def test_a_loop_that_cannot_be_set_up_says_so(valkey: KillableValkey, settings: 
         WorkerLoop("default", on_fault=_unexpected).start()
 
 
-def _target(timeout: float) -> dict[str, Any]:
+def _target(timeout: float) -> Any:
     return {
         "method": "POST",
         "success": {"statuses": ["2xx"]},

@@ -21,7 +21,7 @@ class Stream:
     def __init__(self, failures: int = 0, error: Exception | None = None) -> None:
         self.failures = failures
         self.error = error or redis.ConnectionError("away")
-        self.entries: list[list[dict[str, Any]]] = []
+        self.entries: list[list[Any]] = []
         self.incarnation: bytes | None = b"run:one"
 
     async def get(self, name: str) -> bytes | None:
@@ -34,11 +34,16 @@ class Stream:
         self.entries.append([outcomes.decode(frame) for frame in outcomes.split(fields["d"])])
 
 
+def put(outbox: Outbox, **row: Any) -> None:
+    given: Any = row
+    outbox.put(given)
+
+
 async def send(stream: Stream, count: int) -> None:
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
     sender = asyncio.create_task(outbox.run())
     for number in range(count):
-        outbox.put({"token": number})
+        put(outbox, token=number)
     await asyncio.wait_for(outbox.flushed(), 5)
     sender.cancel()
     assert len(outbox) == 0
@@ -73,7 +78,7 @@ async def test_an_entry_is_bounded_by_size_too() -> None:
     stream = Stream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
     for _ in range(3):
-        outbox.put({"sealed": b"x" * 700_000})
+        put(outbox, sealed=b"x" * 700_000)
     sender = asyncio.create_task(outbox.run())
     await asyncio.wait_for(outbox.flushed(), 5)
     sender.cancel()
@@ -111,7 +116,7 @@ async def test_outcomes_of_the_last_seconds_are_sent_again_to_a_server_that_lost
 ) -> None:
     stream = Stream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
-    outbox.put({"token": 1})
+    put(outbox, token=1)
     await _look_and_send(outbox)
 
     stream.incarnation = incarnation
@@ -123,7 +128,7 @@ async def test_outcomes_of_the_last_seconds_are_sent_again_to_a_server_that_lost
 async def test_nothing_is_sent_again_to_the_same_server() -> None:
     stream = Stream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
-    outbox.put({"token": 1})
+    put(outbox, token=1)
 
     await _look_and_send(outbox)
     await _look_and_send(outbox)
@@ -135,7 +140,7 @@ async def test_what_was_accepted_long_ago_is_not_kept(monkeypatch: pytest.Monkey
     monkeypatch.setattr("worker.outbox._KEPT_SECONDS", -1.0)
     stream = Stream()
     outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd and get are called
-    outbox.put({"token": 1})
+    put(outbox, token=1)
     await _look_and_send(outbox)
 
     stream.incarnation = b"run:two"

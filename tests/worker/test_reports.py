@@ -39,8 +39,9 @@ class Connection:
 def flight(
     token: int, verdict: int = start_guard.GO, host: str = "a.example", limits: str = ""
 ) -> Flying:
-    entry = {"id": "e", "tenant": "t", "destination": host, "limits": limits}
-    return Flying(Held(1.0, 1, token, entry, {}), 1.0, verdict)
+    entry: Any = {"id": "e", "tenant": "t", "destination": host, "limits": limits}
+    batch: Any = {}
+    return Flying(Held(1.0, 1, token, entry, batch), 1.0, verdict)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ async def test_what_cannot_be_sent_is_kept_and_added_to() -> None:
 
 
 @pytest.mark.parametrize("outcome", [OK, ERROR])
-async def test_it_sends_by_itself(outcome: dict[str, Any]) -> None:
+async def test_it_sends_by_itself(outcome: Any) -> None:
     connection = Connection()
     reports = Reports(connection)  # type: ignore[arg-type]  # a fake
     job = asyncio.create_task(reports.run())

@@ -31,14 +31,14 @@ class Outbox:
     """Outcomes, and a way to wait for a number of them."""
 
     def __init__(self) -> None:
-        self.outcomes: list[dict[str, Any]] = []
+        self.outcomes: list[Any] = []
         self._came = asyncio.Event()
 
-    def put(self, outcome: dict[str, Any]) -> None:
+    def put(self, outcome: Any) -> None:
         self.outcomes.append(outcome)
         self._came.set()
 
-    async def until(self, count: int) -> list[dict[str, Any]]:
+    async def until(self, count: int) -> list[Any]:
         async with asyncio.timeout(5):
             while len(self.outcomes) < count:
                 self._came.clear()
@@ -50,10 +50,10 @@ class Reports:
     """What the runner says about destinations."""
 
     def __init__(self) -> None:
-        self.flights: list[tuple[Flying, dict[str, Any]]] = []
+        self.flights: list[tuple[Flying, Any]] = []
         self.late: list[Held] = []
 
-    def ended(self, flight: Flying, outcome: dict[str, Any]) -> None:
+    def ended(self, flight: Flying, outcome: Any) -> None:
         self.flights.append((flight, outcome))
 
     def waited(self, held: Held) -> None:
@@ -91,9 +91,7 @@ class Bench:
         self.asked.append(list(asked))
         return [self.verdict(question) for question in asked]
 
-    async def deliver(
-        self, entry: dict[str, Any], batch: dict[str, Any], started: float
-    ) -> dict[str, Any]:
+    async def deliver(self, entry: Any, batch: Any, started: float) -> Any:
         self.delivered.append((entry["id"], started))
         self.started.set()
         await self.gate.wait()
@@ -107,11 +105,15 @@ class Bench:
                 self.started.clear()
                 await self.started.wait()
 
-    def take(self, *entries: dict[str, Any]) -> None:
-        self.runner.accept({"incarnation": "r:1", "executions": list(entries)}, 100)
+    def take(self, *entries: Any) -> None:
+        self.runner.accept(message("r:1", *entries), 100)
 
 
-def entry(name: str, token: int, *, due: float = 1000.0, priority: int = 5) -> dict[str, Any]:
+def message(incarnation: str, *entries: Any) -> Any:
+    return {"incarnation": incarnation, "executions": list(entries)}
+
+
+def entry(name: str, token: int, *, due: float = 1000.0, priority: int = 5) -> Any:
     return {
         "id": name,
         "token": token,
@@ -462,8 +464,8 @@ async def test_a_free_slot_goes_to_the_most_urgent_of_what_is_due(settings: Sett
 async def test_work_of_two_incarnations_is_asked_for_apart() -> None:
     bench = Bench()
     bench.clock.time = 999.0
-    bench.runner.accept({"incarnation": "a:1", "executions": [entry("a", 1)]}, 10)
-    bench.runner.accept({"incarnation": "b:1", "executions": [entry("b", 2)]}, 10)
+    bench.runner.accept(message("a:1", entry("a", 1)), 10)
+    bench.runner.accept(message("b:1", entry("b", 2)), 10)
     bench.clock.time = 1000.0
 
     await bench.outbox.until(2)
@@ -474,7 +476,7 @@ async def test_work_of_two_incarnations_is_asked_for_apart() -> None:
 # --- destinations --------------------------------------------------------------------------------
 
 
-def call_of(name: str, token: int, host: str = "api.example.com", **parts: Any) -> dict[str, Any]:
+def call_of(name: str, token: int, host: str = "api.example.com", **parts: Any) -> Any:
     made = entry(name, token, **parts)
     return {**made, "tenant": "t", "destination": host, "limits": "", "target": {}}
 

@@ -12,7 +12,8 @@ from worker.start_order import Row, StartOrder
 
 
 def row(priority: int, due: float, token: int = 0) -> Row:
-    held = Held(due, priority, token, {"start_by": 0}, {})
+    entry: Any = {"start_by": 0}
+    held = Held(due, priority, token, entry, entry)
     return held.due, held.token, held.nonce, held, due
 
 

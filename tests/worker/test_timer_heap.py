@@ -11,8 +11,9 @@ from worker.timer_heap import Waiting
 
 
 def held(token: int, due: float, *, priority: int = 5, limits: str = "") -> Held:
-    entry: dict[str, Any] = {"id": str(token), "limits": limits, "start_by": 0}
-    return Held(due, priority, token, entry, {})
+    entry: Any = {"id": str(token), "limits": limits, "start_by": 0}
+    batch: Any = {}
+    return Held(due, priority, token, entry, batch)
 
 
 def waiting(*all_held: Held) -> Waiting:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from shared.conf import conf
 from tests.support.entries import entry_of
@@ -23,7 +24,7 @@ async def test_it_reaches_what_the_deployment_allows(settings):
                 url=f"http://127.0.0.1:{receiver.port}/",
                 sealed={"headers": {}},
             )
-            batch = {"offset": 0.0, "secrets": {entry["tenant"]: []}}
+            batch: Any = {"offset": 0.0, "secrets": {entry["tenant"]: []}}
             outcome = await deliverer.deliver(entry, batch, entry["scheduled_for"])
     finally:
         await client.close()

@@ -25,7 +25,7 @@ from django.db import close_old_connections
 from worker.children import die_with_parent
 from worker.endings import RESULT_BYTES
 from worker.handlers.context import Context
-from worker.handlers.frames import Channel
+from worker.handlers.frames import Answer, Channel, Job, Run
 from worker.handlers.registry import Permanent, find
 from worker.vitals import resident_bytes
 
@@ -35,7 +35,7 @@ class Jobs:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Run] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._running: tuple[int, Context] | None = None
         self._task: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
@@ -47,7 +47,8 @@ class Jobs:
             job = self._waiting.get()
             answer = self._run(job)
             _flush()
-            self._channel.send(answer | {"memory_bytes": resident_bytes() or 0})
+            answer["memory_bytes"] = resident_bytes() or 0
+            self._channel.send(answer)
 
     def _hear(self) -> None:
         while (said := self._channel.receive()) is not None:
@@ -67,7 +68,7 @@ class Jobs:
                 loop, task = self._task
                 loop.call_soon_threadsafe(task.cancel)
 
-    def _run(self, job: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, job: Job) -> Answer:
         function = find(job["handler"])
         if function is None:
             return {"verb": "unknown"}
@@ -97,7 +98,7 @@ class Jobs:
         return await task
 
 
-def _returned(result: Any) -> dict[str, Any]:
+def _returned(result: Any) -> Answer:
     try:
         size = len(orjson.dumps(result))
     except TypeError as error:
@@ -108,7 +109,7 @@ def _returned(result: Any) -> dict[str, Any]:
     return {"verb": "returned", "result": result}
 
 
-def _raised(error: BaseException, *, permanent: bool) -> dict[str, Any]:
+def _raised(error: BaseException, *, permanent: bool) -> Answer:
     message = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
     return {"verb": "raised", "message": message[:1000], "permanent": permanent}
 
@@ -123,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
     descriptor, parent = int(arguments[0]), int(arguments[1])
     die_with_parent(parent)
     channel = Channel(socket.socket(fileno=descriptor))
-    hello = channel.receive()
+    hello = channel.hello()
     if hello is None:
         return 1
     try:

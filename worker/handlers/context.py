@@ -10,6 +10,8 @@ from typing import Any
 
 import orjson
 
+from worker.handlers.frames import Answer, Job
+
 PROGRESS_BYTES = 16 * 1024
 
 
@@ -20,7 +22,7 @@ class Context:
     attempt before, None when there is none. ``log`` writes to the captured log.
     """
 
-    def __init__(self, job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, job: Job, say: Callable[[Answer], None]) -> None:
         self.execution_id: str = job["execution_id"]
         self.task_id: str = job["task_id"]
         self.attempt: int = job["attempt"]

@@ -9,7 +9,7 @@ import asyncio
 import socket
 import struct
 import threading
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 import orjson
 
@@ -20,11 +20,63 @@ TO_PROCESS_BYTES = 8 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
 
 
+class Job(TypedDict):
+    """One run of a handler, as its process gets it."""
+
+    token: int
+    handler: str
+    execution_id: str
+    task_id: str
+    attempt: int
+    #: RFC 3339, in UTC.
+    scheduled_for: str
+    payload: Any
+    last_progress: Any
+
+
+class Run(Job):
+    """The worker asks the process for a run."""
+
+    verb: Literal["run"]
+
+
+class Cancel(TypedDict):
+    """The worker asks the process to end the run of the token."""
+
+    verb: Literal["cancel"]
+    token: int
+
+
+class Hello(TypedDict):
+    """The first message to a process: the modules that it imports."""
+
+    modules: list[str]
+
+
+class Answer(TypedDict):
+    """A message of the process, by its verb.
+
+    ``ready`` or ``broken`` once, then for each run any number of ``progress`` and one of
+    ``returned``, ``raised`` and ``unknown``. The worker makes ``died`` itself.
+    """
+
+    verb: Literal["ready", "broken", "progress", "returned", "raised", "unknown", "died"]
+    message: NotRequired[str]
+    permanent: NotRequired[bool]
+    result: NotRequired[Any]
+    #: The checkpoint of ``progress``.
+    value: NotRequired[Any]
+    memory_bytes: NotRequired[int]
+    #: The exit code of a process that ``died``, and why it was noticed.
+    code: NotRequired[int | None]
+    cause: NotRequired[str]
+
+
 class BrokenFrame(Exception):
     """The other side broke the protocol."""
 
 
-def frame(document: dict[str, Any], limit: int) -> bytes:
+def frame(document: Hello | Run | Cancel | Answer, limit: int) -> bytes:
     """Return the document as a frame; TypeError for what is no JSON, BrokenFrame when too long."""
     body = orjson.dumps(document)
     if len(body) > limit:
@@ -32,8 +84,11 @@ def frame(document: dict[str, Any], limit: int) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any]:
-    """Return the next document of a process; EOFError after its end, BrokenFrame for nonsense."""
+async def read_frame(reader: asyncio.StreamReader) -> Answer:
+    """Return the next document of a process; its values may be anything that a user's code writes.
+
+    Raise EOFError after the process' end, BrokenFrame for what is no document with a verb.
+    """
     try:
         (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
         if length > TO_WORKER_BYTES:
@@ -43,9 +98,11 @@ async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any]:
         raise EOFError("the process has gone") from error
     except orjson.JSONDecodeError as error:
         raise BrokenFrame("a frame that is no JSON") from error
-    if not isinstance(found, dict):
-        raise BrokenFrame("a frame that is no object")
-    return found
+    if not isinstance(found, dict) or "verb" not in found:
+        raise BrokenFrame("a frame that is no object with a verb")
+    answer: Any = found
+    said: Answer = answer
+    return said
 
 
 class Channel:
@@ -55,14 +112,23 @@ class Channel:
         self._connection = connection
         self._sending = threading.Lock()
 
-    def send(self, document: dict[str, Any]) -> None:
+    def send(self, document: Answer) -> None:
         """Send a document; TypeError for what is no JSON, BrokenFrame when too long."""
         data = frame(document, TO_WORKER_BYTES)
         with self._sending:
             self._connection.sendall(data)
 
-    def receive(self) -> dict[str, Any] | None:
+    def hello(self) -> Hello | None:
+        """Return the worker's first document, or None when the worker has ended."""
+        found: Hello | None = self._document()
+        return found
+
+    def receive(self) -> Run | Cancel | None:
         """Return the worker's next document, or None when the worker has ended."""
+        found: Run | Cancel | None = self._document()
+        return found
+
+    def _document(self) -> Any:
         head = self._exactly(_LENGTH.size)
         if head is None:
             return None

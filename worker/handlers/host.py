@@ -18,8 +18,11 @@ import orjson
 from shared.conf import conf
 from shared.encryption import DecryptionFailed
 from shared.instants import format_instant
+from wire.messages import Entry
+from wire.outcomes import ProgressRow
 from wire.poison import ALONE_AFTER
 from worker.endings import LOG_BYTES, Ending, Kind, interrupted
+from worker.handlers.frames import Answer, Job
 from worker.handlers.process import CannotStart, HandlerProcess
 from worker.handlers.reporting import ProgressReport
 from worker.head_tail import HeadTail
@@ -33,13 +36,13 @@ _START_SECONDS = 30.0
 class HandlerHost:
     """The handlers' processes of one worker; ``say`` puts a row into the outcome stream."""
 
-    def __init__(self, say: Callable[[dict[str, Any]], None], stopping: Stopping) -> None:
+    def __init__(self, say: Callable[[ProgressRow], None], stopping: Stopping) -> None:
         self._say = say
         self._stopping = stopping
         self._idle: list[HandlerProcess] = []
         self._room = asyncio.Semaphore(conf().handler_slots)
 
-    async def run(self, entry: dict[str, Any]) -> Ending:
+    async def run(self, entry: Entry) -> Ending:
         """Run one attempt of a handler; a cancel ends it within its grace."""
         if not conf().handler_modules:
             message = "HANDLER_MODULES is not set for this worker, so it runs no handlers."
@@ -58,7 +61,7 @@ class HandlerHost:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(process.close() for process in idle))
 
-    async def _in_process(self, entry: dict[str, Any], job: dict[str, Any]) -> Ending:
+    async def _in_process(self, entry: Entry, job: Job) -> Ending:
         alone = entry.get("lost", 0) >= ALONE_AFTER
         starting = asyncio.ensure_future(self._process(alone))
         why = await first_of(starting, _START_SECONDS, self._stopping)
@@ -93,9 +96,7 @@ class HandlerHost:
         else:
             await process.close()
 
-    async def _run(
-        self, process: HandlerProcess, entry: dict[str, Any], job: dict[str, Any]
-    ) -> Ending:
+    async def _run(self, process: HandlerProcess, entry: Entry, job: Job) -> Ending:
         target = entry["target"]
         log, report = HeadTail(LOG_BYTES), ProgressReport(entry, self._say)
         running = asyncio.ensure_future(process.run(job, log, report.put))
@@ -114,7 +115,7 @@ class HandlerHost:
         return _ending(entry, running.result(), log)
 
 
-def _job(entry: dict[str, Any]) -> dict[str, Any]:
+def _job(entry: Entry) -> Job:
     opened = open_entry(entry)
     return {
         "token": entry["token"],
@@ -140,7 +141,7 @@ def _not_started(why: Why | None, error: BaseException | None) -> Ending:
     return Ending(Kind.FAILED, "handler_error", message)
 
 
-def _ending(entry: dict[str, Any], answer: dict[str, Any], log: HeadTail) -> Ending:
+def _ending(entry: Entry, answer: Answer, log: HeadTail) -> Ending:
     verb = answer["verb"]
     if verb == "returned":
         return Ending(Kind.SUCCEEDED, result=orjson.dumps(answer["result"]), log=log)

@@ -12,7 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from worker.children import child_environment, spawn_leader
-from worker.handlers.frames import TO_PROCESS_BYTES, BrokenFrame, frame, read_frame
+from worker.handlers.frames import (
+    TO_PROCESS_BYTES,
+    Answer,
+    BrokenFrame,
+    Cancel,
+    Hello,
+    Job,
+    Run,
+    frame,
+    read_frame,
+)
 from worker.head_tail import HeadTail
 from worker.output_pipe import OutputPipe
 
@@ -47,7 +57,7 @@ class HandlerProcess:
         try:
             await made._spawn()
             made._send({"modules": list(modules)})
-            answer = await made._read()
+            answer = await read_frame(made._reader)
         except (EOFError, OSError) as error:
             made.kill()
             await made.close()
@@ -66,9 +76,7 @@ class HandlerProcess:
         """Whether it lives and can take another run."""
         return self._process is not None and self._process.returncode is None and not self._killed
 
-    async def run(
-        self, job: dict[str, Any], log: HeadTail, progress: Callable[[Any], None]
-    ) -> dict[str, Any]:
+    async def run(self, job: Job, log: HeadTail, progress: Callable[[Any], None]) -> Answer:
         """Run a job; return the process' answer, or the verb ``died`` when it has ended.
 
         Its output meanwhile goes to the log.
@@ -77,7 +85,7 @@ class HandlerProcess:
         self.runs += 1
         try:
             self._send({"verb": "run", **job})
-            while (answer := await self._read())["verb"] == "progress":
+            while (answer := await read_frame(self._reader))["verb"] == "progress":
                 progress(answer["value"])
         except (EOFError, OSError, BrokenFrame, KeyError) as error:
             # KeyError and BrokenFrame: the code of a user has written to our socket.
@@ -136,16 +144,10 @@ class HandlerProcess:
             self._output.child_has_it()
         self._reader, self._writer = await asyncio.open_connection(sock=ours)
 
-    def _send(self, document: dict[str, Any]) -> None:
+    def _send(self, document: Hello | Run | Cancel) -> None:
         if self._writer is None:
             raise EOFError("the process was never spawned")
         self._writer.write(frame(document, TO_PROCESS_BYTES))
-
-    async def _read(self) -> dict[str, Any]:
-        found = await read_frame(self._reader)
-        if "verb" not in found:
-            raise BrokenFrame("a frame without a verb")
-        return found
 
     async def _wait(self) -> int | None:
         return None if self._process is None else await self._process.wait()

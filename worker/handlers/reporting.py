@@ -9,7 +9,9 @@ from typing import Any
 import orjson
 
 from shared.encryption import seal
-from wire.sealing import progress_context
+from shared.sealing_contexts import progress_context
+from wire.messages import Entry
+from wire.outcomes import ProgressRow
 
 #: A handler may checkpoint in a tight loop; the ledger is written at most this often.
 _EVERY_SECONDS = 0.5
@@ -18,7 +20,7 @@ _EVERY_SECONDS = 0.5
 class ProgressReport:
     """Sends the progress of one run; a newer value replaces one that still waits."""
 
-    def __init__(self, entry: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, entry: Entry, say: Callable[[ProgressRow], None]) -> None:
         self._entry = entry
         self._say = say
         self._loop = asyncio.get_running_loop()

@@ -20,6 +20,7 @@ from shared.encryption import DecryptionFailed
 from shared.exceptions import InvalidInput
 from shared.instants import format_instant
 from shared.strict_json import read_json
+from wire.messages import Entry
 from worker.endings import RESULT_BYTES, Ending, Kind, interrupted
 from worker.head_tail import HeadTail
 from worker.interruption import Limits, Stopping, Why, run_to_end
@@ -37,7 +38,7 @@ class CommandRunner:
         self._stopping = stopping
         self._room = asyncio.Semaphore(conf().command_slots)
 
-    async def run(self, entry: dict[str, Any]) -> Ending:
+    async def run(self, entry: Entry) -> Ending:
         """Run one attempt of a command; a cancel ends it within its grace."""
         try:
             opened = open_entry(entry)
@@ -74,7 +75,7 @@ class CommandRunner:
         return Ending(Kind.FAILED, "command_failed", message, log=program.log, exit_code=code)
 
 
-def _refusal(entry: dict[str, Any], environment: Mapping[str, str]) -> str:
+def _refusal(entry: Entry, environment: Mapping[str, str]) -> str:
     """Return why this worker does not run the command, '' where it does.
 
     Checked again here: the settings of a worker may be stricter than those under which the task
@@ -93,7 +94,7 @@ def _refusal(entry: dict[str, Any], environment: Mapping[str, str]) -> str:
     return ""
 
 
-def _invocation(entry: dict[str, Any], opened: Opened, account: Account | None) -> Invocation:
+def _invocation(entry: Entry, opened: Opened, account: Account | None) -> Invocation:
     target = entry["target"]
     scheduled_for = datetime.fromtimestamp(entry["scheduled_for"], UTC)
     return Invocation(

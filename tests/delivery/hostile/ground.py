@@ -146,7 +146,7 @@ class Worker:
 
     async def deliver(
         self,
-        target: dict[str, Any],
+        target: Any,
         payload: Any = None,
         *,
         execution: str | None = None,
@@ -158,9 +158,9 @@ class Worker:
         """
         entry = _entry(self._tenant, target, payload)
         entry["id"] = execution or entry["id"]
-        batch = {"offset": 0.0, "secrets": self._secrets}
+        batch: Any = {"offset": 0.0, "secrets": self._secrets}
         told = await self._deliverer.deliver(entry, batch, at or time.time())
-        captured: dict[str, Any] = {}
+        captured: Any = {}
         if "sealed" in told:
             context = f"response:{entry['id']}".encode()
             captured = open_json(told["sealed"], context)
@@ -182,7 +182,7 @@ class Worker:
         self._guard.close()
 
 
-def _entry(tenant: str, changes: dict[str, Any], payload: Any) -> dict[str, Any]:
+def _entry(tenant: str, changes: Any, payload: Any) -> Any:
     target = target_defaults("webhook") | changes
     secret = {key: target.pop(key) for key in _SEALED_KEYS}
     task = uuid4()

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 
 from executions.loop.clocks import database_now
 from executions.models import Execution
-from executions.transitions import Claimed
 from executions.triggering.triggers import run_task
 from tasks.models import Pause, Task
 from tenants.models import Tenant
@@ -27,6 +26,7 @@ from tests.factories import (
     release,
     start,
 )
+from wire.messages import Claimed
 
 #: What becomes of a one-time task's execution, by the name of the task.
 _ENDS: dict[str, tuple[str, dict[str, Any]]] = {

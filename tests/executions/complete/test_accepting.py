@@ -37,7 +37,7 @@ def record(execution: Execution, *verbs: str, **parts: Any) -> None:
         "at": now,
         **parts,
     }
-    rows = [{**said, "verb": verb} for verb in verbs]
+    rows: list[Any] = [{**said, "verb": verb} for verb in verbs]
     client().xadd(OUTCOME_STREAM, {"d": outcomes.joined(map(outcomes.encode, rows))})
     Recorder("r1", block_seconds=0.01).run_once()
 

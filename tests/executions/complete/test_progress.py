@@ -9,9 +9,9 @@ from executions.complete.outcome_reports import Progress
 from executions.models import Execution
 from executions.payloads import progress_of
 from shared.encryption import open_json, seal_json
+from shared.sealing_contexts import progress_context
 from tenants.models import Tenant
 from tests.factories import finish, make_execution, release, start
-from wire.sealing import progress_context
 
 pytestmark = pytest.mark.django_db
 

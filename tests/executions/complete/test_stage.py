@@ -18,14 +18,14 @@ from executions.complete.stage import Recorder
 from executions.loop import refusals
 from executions.models import Attempt, DeadLetter, Execution
 from executions.payloads import progress_of, result_of
-from executions.transitions import Claimed
 from shared.conf import conf
 from shared.encryption import seal
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+from shared.sealing_contexts import progress_context, result_context
 from tenants.models import Tenant
 from tests.factories import make_task, once, pass_guard, prepare, release
 from wire import outcomes, start_guard
-from wire.sealing import progress_context, result_context
+from wire.messages import Claimed
 
 pytestmark = pytest.mark.django_db
 FINISH = "executions.transitions.finish"
@@ -49,7 +49,7 @@ def queued(tenant: Tenant, count: int = 1) -> list[Claimed]:
     return release()
 
 
-def row(claimed: Claimed, verb: str = "succeeded", **parts: Any) -> dict[str, Any]:
+def row(claimed: Claimed, verb: str = "succeeded", **parts: Any) -> Any:
     """Return what a worker says of an execution."""
     now = time.time()
     return {
@@ -66,7 +66,7 @@ def row(claimed: Claimed, verb: str = "succeeded", **parts: Any) -> dict[str, An
     }
 
 
-def say(*rows: dict[str, Any]) -> None:
+def say(*rows: Any) -> None:
     say_raw(outcomes.joined(map(outcomes.encode, rows)))
 
 
@@ -82,7 +82,7 @@ def pending() -> int:
     return int(client().xpending(OUTCOME_STREAM, OUTCOME_GROUP)["pending"])
 
 
-def set_aside() -> list[dict[str, Any]]:
+def set_aside() -> list[Any]:
     return [orjson.loads(line) for line in client().lrange(SIDE_LIST, 0, -1)]
 
 
@@ -124,7 +124,7 @@ def test_what_a_worker_hands_back_waits_again_without_an_attempt(alpha: Tenant) 
     assert (execution.status, execution.attempt) == ("PENDING", 0)
 
 
-def deferred(claimed: Claimed, reason: str = "circuit_open", **parts: Any) -> dict[str, Any]:
+def deferred(claimed: Claimed, reason: str = "circuit_open", **parts: Any) -> Any:
     made = {"verb": "deferred", "id": str(claimed.id), "token": claimed.token, "reason": reason}
     return {**made, "until": time.time() + 30, **parts}
 
@@ -160,7 +160,7 @@ def test_a_stale_deferral_changes_nothing_and_a_made_up_reason_is_set_aside(alph
     ],
 )
 def test_schedulers_are_woken_for_what_is_due_again_soon(
-    alpha: Tenant, on_commit: Callable[..., Any], said: dict[str, Any], woken: bool
+    alpha: Tenant, on_commit: Callable[..., Any], said: Any, woken: bool
 ) -> None:
     # Asleep for up to five seconds, a scheduler would make a retry after 0.4 s one after five.
     (claimed,) = queued(alpha)
@@ -277,7 +277,7 @@ def test_after_failures_one_entry_is_tried_at_a_time(
     "data",
     [
         *(b"", b'{"outcomes": []}', b"\xff", b"\x01\x05", b"\x01\xff\xff\xff\xff"),
-        outcomes.joined([outcomes.encode({})]),
+        outcomes.joined([b"\x02" + b"\x00" * 11 + b"{}"]),
         *(outcomes.joined([frame]) for frame in (b"\x01", b"\x00", b"\x07")),
     ],
 )
@@ -308,7 +308,7 @@ def test_an_entry_that_makes_no_sense_does_not_hold_up_the_stream(
     ],
 )
 def test_one_outcome_that_cannot_be_stored_is_set_aside_and_the_others_are_recorded(
-    alpha: Tenant, wrong: dict[str, Any]
+    alpha: Tenant, wrong: Any
 ) -> None:
     claims = queued(alpha, 5)
     say(*[{**row(one), **(wrong if one is claims[2] else {})} for one in claims])

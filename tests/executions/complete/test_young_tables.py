@@ -16,12 +16,13 @@ from executions.complete import progress
 from executions.complete.outcome_reports import Progress
 from executions.loop.clocks import database_now
 from executions.loop.lower_bounds import NEVER
-from executions.transitions import Claimed, Finish
+from executions.transitions import Finish
 from shared.instants import format_instant
 from shared.sql import json_value, statement
 from tasks.models import TaskCursor
 from tenants.models import Tenant
 from tests.factories import daily, make_task, once, prepare, release
+from wire.messages import Claimed
 
 pytestmark = pytest.mark.django_db
 

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from executions.dispatch import destination_capacity, messages
+from executions.dispatch import destination_capacity
 from executions.dispatch.destination_capacity import LOOK_SECONDS, Rooms
 from executions.dispatch.stage import Dispatcher
 from executions.dispatch.worker_capacity import Capacity, capacity_by_pool
@@ -28,6 +28,7 @@ from tenants.services import active_signing_secrets
 from tests.factories import make_task, once
 from tests.support.scripts import Moved
 from tests.wire.test_heartbeats import beat
+from wire import messages
 from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
@@ -41,11 +42,11 @@ class Scheduler:
     def __init__(self) -> None:
         partitions = Partitions()
         partitions.run_once()
-        self.sent: list[dict[str, Any]] = []
+        self.sent: list[Any] = []
         self.dispatcher = Dispatcher(partitions, self._publish, active_signing_secrets)
 
-    def _publish(self, queue: str, message: dict[str, Any]) -> None:
-        self.sent += messages.unfolded(orjson.loads(orjson.dumps(message)))["executions"]
+    def _publish(self, queue: str, message: Any) -> None:
+        self.sent += messages.decode(orjson.loads(orjson.dumps(message)))["executions"]
 
     def prepare(self) -> None:
         while not materialize.run_once(self.dispatcher.partitions).next_in:

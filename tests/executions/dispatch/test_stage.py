@@ -13,7 +13,6 @@ from django.db import OperationalError
 from django.db.models import F
 
 from executions import transitions
-from executions.dispatch import messages
 from executions.dispatch.stage import Dispatcher
 from executions.loop.clocks import database_now
 from executions.loop.counts import Counts
@@ -30,7 +29,7 @@ from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, daily, every_second, make_task, once, pass_guard
 from tests.support.closed_redis import closed_redis
 from tests.wire.test_heartbeats import beat, silence
-from wire import start_guard
+from wire import messages, start_guard
 
 pytestmark = pytest.mark.django_db
 
@@ -41,20 +40,20 @@ class Broker:
     """Takes messages as the broker does; ``broken`` refuses them."""
 
     def __init__(self) -> None:
-        self.sent: list[tuple[str, dict[str, Any]]] = []
+        self.sent: list[tuple[str, Any]] = []
         self.broken = False
 
-    def publish(self, queue: str, message: dict[str, Any]) -> None:
+    def publish(self, queue: str, message: Any) -> None:
         if self.broken:
             raise redis.ConnectionError("away")
-        self.sent.append((queue, messages.unfolded(orjson.loads(orjson.dumps(message)))))
+        self.sent.append((queue, messages.decode(orjson.loads(orjson.dumps(message)))))
 
     @property
     def queues(self) -> list[str]:
         return [queue for queue, _ in self.sent]
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[Any]:
         return [entry for _, message in self.sent for entry in message["executions"]]
 
 
@@ -182,7 +181,7 @@ def test_a_band_is_claimed_only_when_something_of_it_is_due(
     claimed: list[Any] = []
     mark_queued = transitions.mark_queued
 
-    def counted(parameters: dict[str, Any]) -> Any:
+    def counted(parameters: Any) -> Any:
         claimed.append(parameters["priorities"])
         return mark_queued(parameters)
 
@@ -374,7 +373,7 @@ def test_a_message_that_arrived_although_the_broker_broke_cannot_start(
     claimed: list[Any] = []
     mark_queued = transitions.mark_queued
 
-    def noted(parameters: dict[str, object]) -> tuple[list[Any], int]:
+    def noted(parameters: Any) -> tuple[list[Any], int]:
         found, parked = mark_queued(parameters)
         claimed.extend(found)
         return found, parked
@@ -393,7 +392,7 @@ def test_what_has_started_nevertheless_stays_with_its_worker(
     beat("w1", slots=100)
     due(dispatcher, alpha, 5)
 
-    def publish(queue: str, message: dict[str, Any]) -> None:
+    def publish(queue: str, message: Any) -> None:
         # It arrived and started, and then the answer was lost.
         row = Execution.objects.get()
         arguments = [message["incarnation"], "w1", row.fencing_token, 2**45, "n"]
@@ -447,7 +446,7 @@ def test_a_fault_of_a_later_claim_leaves_the_earlier_one_published(
     due(dispatcher, alpha, 1, 5)
     mark_queued = transitions.mark_queued
 
-    def fails_for_the_second(parameters: dict[str, Any]) -> tuple[list[Any], int]:
+    def fails_for_the_second(parameters: Any) -> tuple[list[Any], int]:
         if parameters["priorities"] == [5]:
             raise OperationalError("gone")
         return mark_queued(parameters)
@@ -511,7 +510,7 @@ def test_a_broker_that_takes_no_message_counts_as_not_reached(
     due(dispatcher, alpha, 5)
     told = Told(dispatcher, monkeypatch)
 
-    def refused(queue: str, message: dict[str, Any]) -> None:
+    def refused(queue: str, message: Any) -> None:
         raise WritesRefused("READONLY")
 
     monkeypatch.setattr(dispatcher, "publish", refused)

@@ -12,10 +12,11 @@ from executions.ledger.minute_stats import Ended
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from executions.models.minute_stat import START_DELAY_BUCKETS_MS, MinuteStat
-from executions.transitions import Claimed, Finish
+from executions.transitions import Finish
 from tenants.models import Tenant
 from tests.executions.leasing import call, take_one, work
 from tests.factories import WORKER, make_task, once, prepare, release, start
+from wire.messages import Claimed
 
 pytestmark = pytest.mark.django_db
 

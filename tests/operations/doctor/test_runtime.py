@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.postgres.functions import TransactionNow
@@ -24,8 +25,9 @@ from wire.heartbeats import WorkerInfo
 pytestmark = pytest.mark.django_db
 
 
-def _worker(silent: float, **details: object) -> WorkerInfo:
-    return WorkerInfo("worker-1@host:1", silent, "default", 512, 4000, dict(details))
+def _worker(silent: float, **details: Any) -> WorkerInfo:
+    said: Any = details
+    return WorkerInfo("worker-1@host:1", silent, "default", 512, 4000, said)
 
 
 def test_restarts_and_missing_processes_are_told(tmp_path, monkeypatch):

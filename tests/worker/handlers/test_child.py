@@ -26,14 +26,19 @@ def start() -> tuple[subprocess.Popen[bytes], socket.socket]:
     return child, ours
 
 
-def say(ours: socket.socket, document: dict[str, Any]) -> None:
+def say(ours: socket.socket, document: Any) -> None:
     ours.sendall(frame(document, 10_000))
+
+
+def hear(channel: Channel) -> Any:
+    """Return what the process says: the test holds the worker's end."""
+    return channel.receive()
 
 
 def test_it_ends_with_the_worker_that_holds_the_other_end():
     child, ours = start()
     say(ours, {"modules": ["tests.support.sample_handlers"]})
-    assert Channel(ours).receive() == {"verb": "ready"}
+    assert hear(Channel(ours)) == {"verb": "ready"}
 
     ours.close()
 
@@ -45,7 +50,7 @@ def test_a_module_that_breaks_is_told():
     with ours:
         say(ours, {"modules": ["nowhere"]})
 
-        said = Channel(ours).receive()
+        said = hear(Channel(ours))
 
     assert said is not None
     assert said["verb"] == "broken"
@@ -72,11 +77,11 @@ def test_a_cancel_of_another_run_is_not_heard():
         }
         say(ours, {"verb": "cancel", "token": 7})
         say(ours, job)
-        assert channel.receive() == {"verb": "progress", "value": "waiting"}
+        assert hear(channel) == {"verb": "progress", "value": "waiting"}
         say(ours, {"verb": "cancel", "token": 6})
         say(ours, {"verb": "cancel", "token": 7})
 
-        said = channel.receive()
+        said = hear(channel)
 
     assert said is not None
     assert said["result"] == "cancelled"

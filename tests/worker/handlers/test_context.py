@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from worker.handlers.context import Context
+from worker.handlers.frames import Answer, Job
 
-JOB: dict[str, Any] = {
+JOB: Job = {
+    "token": 1,
     "handler": "invoice",
     "execution_id": "e",
     "task_id": "t",
@@ -39,7 +40,7 @@ def test_a_cancel_is_seen_and_waited_for():
 
 
 def test_progress_is_said():
-    said: list[dict[str, Any]] = []
+    said: list[Answer] = []
 
     Context(JOB, said.append).progress({"row": 7})
 

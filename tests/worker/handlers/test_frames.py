@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from worker.handlers.frames import TO_WORKER_BYTES, BrokenFrame, Channel, frame, read_frame
+from worker.handlers.frames import TO_WORKER_BYTES, BrokenFrame, Cancel, Channel, frame, read_frame
 
 
 @pytest.fixture
@@ -26,27 +26,28 @@ def _fed(data: bytes) -> asyncio.StreamReader:
 
 async def test_what_one_side_sends_the_other_reads(pair):
     ours, theirs = pair
-    Channel(theirs).send({"verb": "ready", "text": "ü" * 1000})
+    Channel(theirs).send({"verb": "broken", "message": "ü" * 1000})
     reader, writer = await asyncio.open_connection(sock=ours)
 
-    assert await read_frame(reader) == {"verb": "ready", "text": "ü" * 1000}
+    assert await read_frame(reader) == {"verb": "broken", "message": "ü" * 1000}
     writer.close()
 
 
 def test_the_process_reads_frames_that_come_in_pieces(pair):
     ours, theirs = pair
-    data = frame({"verb": "run"}, 1000) + frame({"verb": "cancel"}, 1000)
+    cancels: list[Cancel] = [{"verb": "cancel", "token": token} for token in (1, 2)]
+    data = b"".join(frame(cancel, 1000) for cancel in cancels)
     for byte in data:
         ours.send(bytes([byte]))
     ours.shutdown(socket.SHUT_WR)
     channel = Channel(theirs)
 
-    assert [channel.receive() for _ in range(3)] == [{"verb": "run"}, {"verb": "cancel"}, None]
+    assert [channel.receive() for _ in range(3)] == [*cancels, None]
 
 
 def test_a_frame_beyond_its_bound_is_never_sent(pair):
     with pytest.raises(BrokenFrame):
-        Channel(pair[1]).send({"x": "y" * TO_WORKER_BYTES})
+        Channel(pair[1]).send({"verb": "raised", "message": "y" * TO_WORKER_BYTES})
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,7 @@ def test_a_frame_beyond_its_bound_is_never_sent(pair):
         (struct.pack(">I", TO_WORKER_BYTES + 1), BrokenFrame),
         (struct.pack(">I", 3) + b"{x}", BrokenFrame),
         (struct.pack(">I", 2) + b"[]", BrokenFrame),
+        (struct.pack(">I", 2) + b"{}", BrokenFrame),
     ],
 )
 async def test_nonsense_is_refused(data, error):

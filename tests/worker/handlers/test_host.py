@@ -18,23 +18,23 @@ from tests.support.liveness import lives
 from tests.support.waiting import until
 from worker.kinds import Kinds
 
-BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
+BATCH: Any = {"offset": 0.0, "secrets": {}}
 
 
 class Worker:
     """What one worker runs and says."""
 
     def __init__(self) -> None:
-        self.said: list[dict[str, Any]] = []
+        self.said: list[Any] = []
         self.kinds = Kinds(self.said.append, time.time)
 
-    async def run(self, entry: dict[str, Any]) -> dict[str, Any]:
+    async def run(self, entry: Any) -> Any:
         return await self.kinds.deliver(entry, BATCH, entry["scheduled_for"])
 
-    def start(self, entry: dict[str, Any]) -> asyncio.Task[dict[str, Any]]:
+    def start(self, entry: Any) -> asyncio.Task[Any]:
         return asyncio.ensure_future(self.run(entry))
 
-    async def progress(self, count: int = 1) -> list[dict[str, Any]]:
+    async def progress(self, count: int = 1) -> list[Any]:
         """Wait until so much progress has been said, and return it."""
         await asyncio.to_thread(until, lambda: len(self.said) >= count)
         return self.said
@@ -50,7 +50,7 @@ async def worker(settings: Settings) -> AsyncIterator[Worker]:
     await made.kinds.close()
 
 
-def calling(handler: str, payload: Any = None, **parts: Any) -> dict[str, Any]:
+def calling(handler: str, payload: Any = None, **parts: Any) -> Any:
     return entry_of("handler", handler=handler, payload=payload, **parts)
 
 
@@ -223,7 +223,7 @@ async def test_a_handler_whose_time_is_up_is_killed_with_all_it_has_started(work
 
 
 async def test_a_time_out_that_the_policy_does_not_retry_is_final(worker):
-    policy: dict[str, Any] = {"retry_policy": {"retry_on": []}}
+    policy: Any = {"retry_policy": {"retry_on": []}}
     entry = calling("polite", timeout_seconds=0.1, cancel_grace_seconds=5, parts=policy)
 
     outcome = await worker.run(entry)

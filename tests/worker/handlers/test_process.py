@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from worker.handlers.frames import Job
 from worker.handlers.process import CannotStart, HandlerProcess
 from worker.head_tail import HeadTail
 
 MODULES = ("tests.support.sample_handlers",)
-JOB = {
+JOB: Job = {
     "token": 1,
     "handler": "echo_async",
     "execution_id": "e",

@@ -10,6 +10,7 @@ import pytest
 
 from worker.handlers import registry
 from worker.handlers.context import Context
+from worker.handlers.frames import Job
 from worker.handlers.registry import Permanent
 
 PAGE = Path(__file__).parents[3] / "docs" / "howto" / "python-handlers.md"
@@ -18,7 +19,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "howto" / "python-handlers.md"
 def run(payload: Any, last_progress: Any = None) -> tuple[Any, list[Any]]:
     """Run the page's handler; return its result and what it said."""
     said: list[Any] = []
-    job = {
+    job: Job = {
+        "token": 1,
         "handler": "count_words",
         "execution_id": "e",
         "task_id": "t",

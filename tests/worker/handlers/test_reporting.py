@@ -7,7 +7,7 @@ from worker.handlers.reporting import ProgressReport
 
 
 async def test_the_first_is_said_at_once_the_rest_when_its_turn_comes_or_at_the_end():
-    said: list[dict[str, Any]] = []
+    said: list[Any] = []
     entry = entry_of("handler")
     report = ProgressReport(entry, said.append)
 
@@ -23,7 +23,7 @@ async def test_the_first_is_said_at_once_the_rest_when_its_turn_comes_or_at_the_
 
 
 async def test_nothing_is_said_of_a_silent_run():
-    said: list[dict[str, Any]] = []
+    said: list[Any] = []
     report = ProgressReport(entry_of("handler"), said.append)
 
     report.flush()

@@ -21,7 +21,7 @@ from tests.support.waiting import until
 from worker.kinds import Kinds
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="becomes another account")
-BATCH: dict[str, Any] = {"offset": 0.0, "secrets": {}}
+BATCH: Any = {"offset": 0.0, "secrets": {}}
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ async def kinds(tmp_path: Path, settings: Settings) -> AsyncIterator[Kinds]:
     await made.close()
 
 
-def shell(script: str, *arguments: str, **parts: Any) -> dict[str, Any]:
+def shell(script: str, *arguments: str, **parts: Any) -> Any:
     """Return an entry that runs a script; the shell is the allowed program here."""
     return entry_of("command", command="sh", arguments=["-c", script, *arguments], **parts)
 
 
-async def run(kinds: Kinds, entry: dict[str, Any]) -> dict[str, Any]:
+async def run(kinds: Kinds, entry: Any) -> Any:
     return await kinds.deliver(entry, BATCH, entry["scheduled_for"])
 
 

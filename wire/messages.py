@@ -1,27 +1,27 @@
 """The messages to workers: batches of executions, bounded in count and size.
 
-Dispatch builds them and run reads them. Times are on Redis' clock, the one that workers can see;
-all secrets are still encrypted.
+Dispatch encodes them and workers decode them. Times are on Redis' clock, the one that workers can
+see; all secrets are still encrypted.
 """
 
 from __future__ import annotations
 
 import math
 from binascii import b2a_base64
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, NotRequired, TypedDict
 from uuid import UUID
 
 import orjson
 
-from executions.transitions import Claimed
 from shared.conf import conf
 from wire.destination_key import limits_text
 
 #: Bytes that an execution takes in a message beside its texts and blobs.
 _FRAME_BYTES = 768
 #: Fields of every entry, in their order in the message, after its tenant, its definition and its
-#: rare fields. ``url`` is that of a webhook; its target, which many share, is without it.
+#: rare fields.
 _FIELDS = (
     "id",
     "task",
@@ -37,6 +37,111 @@ _FIELDS = (
     "destination",
     "url",
 )
+
+
+class Entry(TypedDict):
+    """One execution of a message, as a worker has it. Blobs are sealed, in base64.
+
+    ``attempt`` is the number of the attempt that it asks for; ``due`` and ``scheduled_for`` are
+    seconds since 1970, ``start_by`` milliseconds. ``url`` is that of a webhook, null of other kinds
+    and of URLs with templates; ``target``, which many entries share, is without it.
+    """
+
+    id: str
+    task: str
+    tenant: str
+    revision: int
+    token: int
+    attempt: int
+    max_attempts: int
+    priority: int
+    due: float
+    start_by: int
+    scheduled_for: float
+    sealed: str
+    destination: str
+    url: str | None
+    target: dict[str, Any]
+    retry_policy: dict[str, Any]
+    #: Limits of the destination, as the start guard reads them.
+    limits: NotRequired[str]
+    payload: NotRequired[str]
+    progress: NotRequired[str]
+    #: What templates name: the task's name, labels and last success.
+    named: NotRequired[dict[str, Any]]
+    #: How many of its workers were lost.
+    lost: NotRequired[int]
+    trace: NotRequired[str]
+
+
+class Shared(TypedDict):
+    """What the entries of a message share and an attempt needs.
+
+    ``offset`` is Redis time minus database time, in seconds; ``secrets`` are the sealed signing
+    secrets of each tenant, in base64.
+    """
+
+    offset: float
+    secrets: dict[str, list[str]]
+
+
+class Message(Shared):
+    """A message as a worker has it; ``incarnation`` is that of Redis when it was sent."""
+
+    incarnation: str
+    bytes: int
+    executions: list[Entry]
+
+
+class Sent(Shared):
+    """A message as it travels: entries as arrays that name tenant and definition by their place."""
+
+    incarnation: str
+    bytes: int
+    definitions: list[list[Any]]
+    executions: list[list[Any]]
+
+
+class Lone(TypedDict):
+    """The message to a process that runs one webhook alone; ``started`` is on Redis' clock."""
+
+    entry: Entry
+    batch: Shared
+    started: float
+
+
+class Claimed(NamedTuple):
+    """A row of the claim statement, with all data for the message."""
+
+    id: UUID
+    tenant_id: UUID
+    task_id: UUID
+    revision: int
+    scheduled_for: datetime
+    due_at: datetime
+    attempt: int
+    max_attempts: int
+    token: int
+    lease_expires_at: datetime
+    priority: int
+    sealed_payload: bytes | None
+    #: None, like the two below, where the claim does not see the row's version yet.
+    #: Without the URL of a webhook, which is ``url``.
+    target: dict[str, Any]
+    retry_policy: dict[str, Any]
+    sealed: bytes
+    destination: str
+    lost_count: int
+    sealed_progress: bytes | None
+    #: Task's name, labels and last success (as text) where the target has templates, else None.
+    named: dict[str, Any] | None
+    #: The limits of its destination; None also where it has none of its own.
+    max_in_flight: int | None = None
+    rate_per_second: float | None = None
+    breaker: bool | None = None
+    #: The trace that it continues, None for one of its own.
+    trace_context: str | None = None
+    url: str | None = None
 
 
 def split(batch: Sequence[Claimed]) -> Iterator[tuple[list[Claimed], int]]:
@@ -75,13 +180,13 @@ def _bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def message(
+def encode(
     part: Sequence[Claimed],
     size: int,
     incarnation: str,
     secrets: dict[UUID, list[bytes]],
     offset: float,
-) -> dict[str, Any]:
+) -> Sent:
     """Return the message of these executions; ``offset`` is Redis time minus database time.
 
     For orjson, which writes ids and documents as they are: text of the database stays text.
@@ -101,25 +206,31 @@ def message(
     }
 
 
-def unfolded(message: dict[str, Any]) -> dict[str, Any]:
-    """Return an arrived message whose entries are records, with their target and retry policy.
+def decode(sent: Mapping[str, Any]) -> Message:
+    """Return an arrived message, its entries as records with their target and retry policy.
 
     Equal ones are one object. Raise LookupError, TypeError or ValueError for a message that no
     dispatch has sent.
     """
-    tenants, definitions = list(message["secrets"]), message["definitions"]
-    message["executions"] = [_record(row, tenants, definitions) for row in message["executions"]]
-    return message
+    tenants, definitions = list(sent["secrets"]), sent["definitions"]
+    return {
+        "incarnation": sent["incarnation"],
+        "offset": sent["offset"],
+        "bytes": sent["bytes"],
+        "secrets": sent["secrets"],
+        "executions": [_record(row, tenants, definitions) for row in sent["executions"]],
+    }
 
 
-def _record(row: list[Any], tenants: list[str], definitions: list[Any]) -> dict[str, Any]:
+def _record(row: list[Any], tenants: list[str], definitions: list[Any]) -> Entry:
     tenant, definition, more, *values = row
-    record = dict(zip(_FIELDS, values, strict=True))
+    record: Any = dict(zip(_FIELDS, values, strict=True))
     record["tenant"] = tenants[tenant]
     record["target"], record["retry_policy"] = definitions[definition]
     if more:
         record.update(more)
-    return record
+    found: Entry = record
+    return found
 
 
 def _entry(

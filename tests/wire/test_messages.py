@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from pathlib import Path
+from typing import Any, NotRequired, get_origin, get_type_hints
 from uuid import UUID, uuid4
 
 import orjson
@@ -10,17 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executions.dispatch import messages
-from executions.dispatch.messages import split, weight
-from executions.transitions import Claimed
 from shared.conf import conf
+from wire import messages
+from wire.messages import Claimed, Entry, split, weight
 
 DUE = datetime(2027, 1, 1, 12, 0, 0, 250000, tzinfo=UTC)
 TENANT = UUID(int=1)
+RARE = {"limits", "payload", "progress", "named", "lost", "trace"}
+RECORDED = Path(__file__).parent / "recorded"
 
 
 def claimed(**parts: Any) -> Claimed:
-    defaults: dict[str, Any] = {
+    defaults: Any = {
         "id": uuid4(),
         "tenant_id": TENANT,
         "task_id": uuid4(),
@@ -46,15 +48,15 @@ def claimed(**parts: Any) -> Claimed:
     return Claimed(**{**defaults, **parts})
 
 
-def message(part: Sequence[Claimed], *arguments: Any) -> dict[str, Any]:
+def message(part: Sequence[Claimed], *arguments: Any) -> Any:
     """Return a message as it arrives."""
-    return messages.unfolded(sent(part, *arguments))
+    return messages.decode(sent(part, *arguments))
 
 
-def sent(part: Sequence[Claimed], *arguments: Any) -> dict[str, Any]:
+def sent(part: Sequence[Claimed], *arguments: Any) -> Any:
     """Return a message as it travels."""
-    made = messages.message(part, sum(map(weight, part)), *arguments)
-    found: dict[str, Any] = orjson.loads(orjson.dumps(made))
+    made = messages.encode(part, sum(map(weight, part)), *arguments)
+    found: Any = orjson.loads(orjson.dumps(made))
     return found
 
 
@@ -74,11 +76,11 @@ def test_an_entry_holds_what_the_worker_needs():
 
 
 def test_an_entry_has_no_word_of_what_it_does_not_have():
-    plain, bare = claimed(lost_count=0), {"limits", "payload", "progress", "named", "lost", "trace"}
+    plain = claimed(lost_count=0)
 
     (entry,) = message([plain], "run:1", {}, 0.0)["executions"]
 
-    assert not bare & entry.keys()
+    assert not RARE & entry.keys()
 
 
 def test_equal_definitions_travel_once_and_arrive_as_one_object():
@@ -105,7 +107,7 @@ def test_a_message_that_no_dispatch_has_sent_is_refused_as_a_whole(place: int, v
     arrived["executions"][1][place] = value
 
     with pytest.raises((LookupError, TypeError)):
-        messages.unfolded(arrived)
+        messages.decode(arrived)
 
 
 @pytest.mark.parametrize("change", [list.pop, lambda row: row.append(1)], ids=["less", "more"])
@@ -114,7 +116,7 @@ def test_an_entry_of_another_form_is_refused(change: Callable[[list[Any]], Any])
     change(arrived["executions"][0])
 
     with pytest.raises(ValueError, match="zip"):
-        messages.unfolded(arrived)
+        messages.decode(arrived)
 
 
 def test_executions_of_several_tenants_keep_theirs():
@@ -200,3 +202,48 @@ def test_the_weight_of_an_execution_is_not_below_its_bytes():
     (entry,) = message([row], "run:1", {}, 0.0)["executions"]
 
     assert weight(row) >= len(orjson.dumps(entry))
+
+
+def test_a_message_of_the_version_before_is_read():
+    # Processes of both versions run side by side during an upgrade. A new form needs a reader of
+    # this one, and a recording of its own beside it.
+    recorded = orjson.loads((RECORDED / "message.json").read_bytes())
+
+    arrived = messages.decode(recorded)
+
+    assert (arrived["incarnation"], arrived["offset"], arrived["bytes"]) == ("run:1", 2.5, 1234)
+    plain, rare = arrived["executions"]
+    assert plain == {
+        "id": str(UUID(int=101)),
+        "task": str(UUID(int=201)),
+        "tenant": str(TENANT),
+        "revision": 3,
+        "token": 71,
+        "attempt": 2,
+        "max_attempts": 5,
+        "priority": 5,
+        "due": 1798804802.75,
+        "start_by": 1798804811750,
+        "scheduled_for": 1798804799.25,
+        "sealed": "c2VhbGVk",
+        "destination": "example.com",
+        "url": "https://example.com/",
+        "target": {"kind": "webhook", "method": "POST"},
+        "retry_policy": {"max_attempts": 5},
+    }
+    assert {name: rare.get(name) for name in RARE} == {
+        "limits": "1,5,",
+        "payload": "b3du",
+        "progress": "aGFsZg==",
+        "named": {"name": "n", "labels": {}},
+        "lost": 2,
+        "trace": "4bf92f3577b34da6a3ce929d0e0e4736-01",
+    }
+
+
+def test_every_declared_field_arrives():
+    (entry,) = message([claimed()], "run:1", {}, 0.0)["executions"]
+
+    declared = get_type_hints(Entry, include_extras=True)
+    rare = {name for name, hint in declared.items() if get_origin(hint) is NotRequired}
+    assert (entry.keys() - RARE, rare) == (declared.keys() - RARE, RARE)
