@@ -6,6 +6,7 @@ waiting or into 503; nothing is ever read from Redis as a truth about the past.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ CLOCKS_KEY = "punctual:clocks"
 #: Hash: kind of refusal -> how often.
 REFUSED_KEY = "punctual:refused"
 
+#: A line of a script that a part of it replaces.
+_INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
 _LUA = Path(__file__).resolve().parent.parent / "wire" / "lua"
 
 
@@ -107,5 +110,6 @@ def _telling(base: Any) -> Any:
 
 @cache
 def lua(name: str) -> str:
-    """Return the text of a script of ``wire/lua``."""
-    return (_LUA / f"{name}.lua").read_text(encoding="utf-8")
+    """Return the text of a script of ``wire/lua``; parts stand where it says ``-- include: name``."""
+    text = (_LUA / f"{name}.lua").read_text(encoding="utf-8")
+    return _INCLUDE.sub(lambda part: lua(part[1]), text)

@@ -8,7 +8,11 @@ by the same threshold and grace. A lack of workers is no misfire: such work wait
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
 
 from executions.loop.clocks import database_now
 from executions.loop.lower_bounds import LowerBounds
@@ -43,17 +47,9 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
     }
     now = database_now()
     [(oldest,)] = rows("materialize/oldest_neglected", asked)
-    [(tasks, count, first)] = rows(
-        "materialize/unprepare_neglected",
-        {
-            **asked,
-            # Later decisions lie between the bounds, so only tasks with late open work are judged.
-            "low": first_id_at(now if oldest is None else moment_of(oldest)),
-            "high": first_id_at(now + _AHEAD),
-            "after": conf().missed_after_seconds,
-            "limit": _BATCH,
-        },
-    )
+    # Later decisions lie between the bounds, so only tasks with late open work are judged.
+    low = first_id_at(now if oldest is None else moment_of(oldest))
+    tasks, count, first = _unprepare(asked, low, first_id_at(now + _AHEAD))
     if bounds is not None:
         bounds.lower(min(since if first is None else [*since, first]))
     if count:
@@ -66,3 +62,27 @@ def take_up(partitions: Partitions, bounds: LowerBounds | None = None) -> bool:
     run("leases/note_judged", asked)
     partitions.neglected = {p: kept for p, kept in partitions.neglected.items() if p not in found}
     return False
+
+
+@transaction.atomic
+def _unprepare(asked: dict[str, Any], low: UUID, high: UUID) -> tuple[int, int, datetime | None]:
+    """Return how many tasks were judged, how many rows left, and the first instant of these."""
+    limits = {"after": conf().missed_after_seconds, "limit": _BATCH}
+    locked = rows("materialize/lock_neglected", {**asked, **limits})
+    if not locked:
+        return 0, 0, None
+    columns = [list(column) for column in zip(*locked, strict=True)]
+    tasks, tenants, partitions, firsts, untils = columns
+    [(count, first)] = rows(
+        "materialize/unprepare_neglected",
+        {
+            "tasks": tasks,
+            "tenants": tenants,
+            "of_partitions": partitions,
+            "firsts": firsts,
+            "untils": untils,
+            "low": low,
+            "high": high,
+        },
+    )
+    return len(tasks), count, first

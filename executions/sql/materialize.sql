@@ -252,16 +252,13 @@ SELECT id, tenant_id FROM tasks
 WHERE status = 'PAUSED' AND paused_until <= now() AND partition = ANY(%(partitions)s)
 ORDER BY paused_until LIMIT %(limit)s
 
--- name: unprepare_neglected
--- Unprepares tasks whose prepared instants came due in a time without a scheduler: tasks with an
--- instant that is missed, older than their grace, or one of several, which must not start all at
--- once. Their prepared rows from there on leave the ledger, and their cursors go back before them:
--- the misfire policy decides again. Its decisions since the outage leave too, where a worker's part
--- is returned only now. A single instant that is less late stays, and runs late. Rows of both
--- tables are locked without waiting, so that an edit or pause in this moment keeps its rows and no
--- session deadlocks. Gated work is treated alike. Rows that stay, because they were started, are
--- planned once more and met by their ids, so they leave the count, too. Indexes
--- open_executions_due_idx, open_executions_gated_idx and those of tasks in both parts.
+-- name: lock_neglected
+-- Locks tasks whose prepared instants came due in a time without a scheduler, and returns the first
+-- of those instants and the end of that time: tasks with an instant that is missed, older than
+-- their grace, or one of several, which must not start all at once. A single instant that is less
+-- late stays, and runs late. Locked without waiting, so that an edit or pause in this moment keeps
+-- its rows. Gated work is treated alike. Indexes open_executions_due_idx and
+-- open_executions_gated_idx.
 WITH late AS (
     SELECT e.task_id, e.due_at, e.scheduled_for, n.until
     FROM open_executions e
@@ -282,17 +279,30 @@ WITH late AS (
     SELECT task_id, min(due_at) AS due_at, min(scheduled_for) AS first, count(*) AS instants,
            max(until) AS until
     FROM late GROUP BY task_id
-), judged AS MATERIALIZED (
-    SELECT t.id, t.tenant_id, t.partition, l.first, l.until FROM late_tasks l
-    JOIN tasks t ON t.id = l.task_id
-    WHERE t.status = 'SCHEDULED' AND (
-        t.type = 'RECURRING'
-        AND (l.instants > 1 OR l.due_at < l.until - %(after)s * interval '1 second')
-        OR l.due_at < clock_timestamp()
-           - (t.schedule ->> 'misfire_grace_seconds')::float8 * interval '1 second'
-    )
-    LIMIT %(limit)s
-    FOR NO KEY UPDATE OF t SKIP LOCKED
+)
+SELECT t.id, t.tenant_id, t.partition, l.first, l.until FROM late_tasks l
+JOIN tasks t ON t.id = l.task_id
+WHERE t.status = 'SCHEDULED' AND (
+    t.type = 'RECURRING'
+    AND (l.instants > 1 OR l.due_at < l.until - %(after)s * interval '1 second')
+    OR l.due_at < clock_timestamp()
+       - (t.schedule ->> 'misfire_grace_seconds')::float8 * interval '1 second'
+)
+LIMIT %(limit)s
+FOR NO KEY UPDATE OF t SKIP LOCKED
+
+-- name: unprepare_neglected
+-- After lock_neglected, unprepares those tasks: their prepared rows from the first instant on leave
+-- the ledger, and their cursors go back before them, so that the misfire policy decides again. Its
+-- decisions since the outage leave too, where a worker's part is returned only now. Rows that
+-- another session holds stay, so that no session deadlocks. Rows that stay, because they were
+-- started, are planned once more and met by their ids, so they leave the count, too. Returns how
+-- many rows left, and the first instant. Indexes of tasks in both parts.
+WITH judged AS MATERIALIZED (
+    SELECT * FROM unnest(
+        %(tasks)s::uuid[], %(tenants)s::uuid[], %(of_partitions)s::smallint[],
+        %(firsts)s::timestamptz[], %(untils)s::timestamptz[]
+    ) AS j (id, tenant_id, partition, first, until)
 ), waiting AS MATERIALIZED (
     SELECT e.id, e.task_id, e.scheduled_for FROM judged j
     JOIN open_executions e ON e.task_id = j.id
@@ -338,11 +348,10 @@ WITH late AS (
     ON CONFLICT (task_id) WHERE last_execution_status = '' DO UPDATE
     SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at), execution_id = NULL
 )
-SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM prepared),
-       (SELECT min(first) FROM taken_back)
+SELECT (SELECT count(*) FROM prepared), (SELECT min(first) FROM taken_back)
 
 -- name: oldest_neglected
--- Returns the oldest id among the prepared instants that unprepare_neglected may judge. Indexes
+-- Returns the oldest id among the prepared instants that lock_neglected may judge. Indexes
 -- open_executions_due_idx and open_executions_gated_idx.
 SELECT least((
     SELECT (array_agg(e.id ORDER BY e.id))[1] FROM open_executions e

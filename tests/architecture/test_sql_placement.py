@@ -12,6 +12,9 @@ ALLOWED: dict[str, str] = {
     "shared/day_indexes.py": "a step of migrations; which index and which table, each one says",
     "shared/statistics_kept.py": "steps of migrations; which table and columns, each one says",
 }
+LINES, SCRIPT_LINES = 60, 120
+#: Longer statements, with their lines: the two dearest, whose parts share one snapshot.
+LONGER = {"dispatch/claim_due": 141, "complete/finish": 81}
 
 
 def test_production_python_holds_no_sql():
@@ -37,6 +40,32 @@ def test_every_statement_is_named_and_says_what_it_guarantees():
     ]
 
     assert not found, tree.report(found)
+
+
+def test_a_statement_has_sixty_lines_at_most():
+    found = [
+        f"{stage}/{name} has {sql.lines_of(body)} lines"
+        for stage, text in tree.sql_files().items()
+        for name, body in sql.statements(text).items()
+        if sql.lines_of(body) > LINES and f"{stage}/{name}" not in LONGER
+    ]
+
+    assert not found, tree.report(found)
+
+
+def test_what_may_be_longer_is_there_and_no_longer_than_it_was():
+    files = {stage: sql.statements(text) for stage, text in tree.sql_files().items()}
+    found = {path: sql.lines_of(files[path.split("/")[0]][path.split("/")[1]]) for path in LONGER}
+
+    assert found == LONGER
+
+
+def test_a_script_has_a_hundred_and_twenty_lines_at_most():
+    scripts = sorted((tree.REPOSITORY / "wire" / "lua").glob("*.lua"))
+    sizes = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in scripts}
+
+    assert "start.lua" in sizes
+    assert {name: lines for name, lines in sizes.items() if lines > SCRIPT_LINES} == {}
 
 
 def test_every_statement_is_used_and_every_used_one_exists():

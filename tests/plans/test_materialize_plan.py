@@ -104,4 +104,4 @@ def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions
     with plans() as found:
         unowned_work.take_up(partitions)
 
-    found.check("materialize/unprepare_neglected")
+    found.check("materialize/lock_neglected", "materialize/unprepare_neglected")

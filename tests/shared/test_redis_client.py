@@ -47,6 +47,13 @@ def test_a_refused_command_is_not_a_failed_connection():
     assert not issubclass(redis.ResponseError, ConnectionFailed)
 
 
+def test_a_script_has_its_parts_in_the_place_where_it_names_them():
+    script = lua("start")
+
+    assert "-- include" not in script
+    assert script.index("local function refused(") < script.index("local function judge(")
+
+
 def test_scripts_are_read_by_name():
     assert "ARGV" in lua("void")
     with pytest.raises(FileNotFoundError):

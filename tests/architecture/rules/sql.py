@@ -49,6 +49,11 @@ def statements(text: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
+def lines_of(statement: str) -> int:
+    """Return the lines of a statement with its comments, without blank ones around it."""
+    return len(statement.strip().splitlines())
+
+
 def statement_form(text: str) -> list[str]:
     """Refuse text before the first name, bad or double names, and statements without a why."""
     parts = _NAME_LINE.split(text)
