@@ -50,14 +50,10 @@ WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING' AND e.task_id = d.task_id
 -- Makes prepared instants of the schedule wait for the gate exactly when the new definition has a
 -- policy or a limit. Instants of a paused task that leave the gate stay on hold.
 UPDATE open_executions e
-SET gated = r.limited, held = r.limited OR t.status = 'PAUSED', counted = false
+SET gated = t.limited, held = t.limited OR t.status = 'PAUSED', counted = false
 FROM tasks t
-CROSS JOIN LATERAL (
-    SELECT coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
-           OR t.schedule ->> 'max_concurrent' IS NOT NULL AS limited
-) AS r
 WHERE e.id = ANY(%(ids)s) AND e.status = 'PENDING'
-  AND e.trigger = 'schedule' AND t.id = e.task_id AND e.gated <> r.limited
+  AND e.trigger = 'schedule' AND t.id = e.task_id AND e.gated <> t.limited
 
 -- name: count_open
 -- Makes work under way take a place of a task that has got a policy or a limit, for any trigger. A
@@ -68,8 +64,7 @@ FROM tasks t
 WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
   AND NOT e.gated AND NOT e.counted AND e.series_id IS NULL
   AND e.revision < %(redirected)s
-  AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
-       OR t.schedule ->> 'max_concurrent' IS NOT NULL)
+  AND t.limited
 
 -- name: unstarted
 -- Returns work of many tasks that has not started; the caller has locked it and withdrawn its
@@ -99,9 +94,7 @@ WITH made AS (
            (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
            coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
            + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '', '', false,
-           %(pool)s::text IS NULL
-           AND (coalesce(t.schedule ->> 'overlap_policy', 'allow') <> 'allow'
-                OR t.schedule ->> 'max_concurrent' IS NOT NULL), '', '',
+           %(pool)s::text IS NULL AND t.limited, '', '',
            %(sealed_payload)s, %(parent)s, %(trace)s, now()
     FROM tasks t JOIN task_revisions r ON r.task_id = t.id AND r.version = %(revision)s
     WHERE t.id = %(task)s

@@ -72,7 +72,7 @@ local function slot_refused(destination, token, start_by)
   end
 end
 
--- Answers why the destination takes no more now, and the moment to ask again; nothing when it does.
+-- Answers why the destination takes no start now, and the moment to ask again; nothing when it does.
 local function refused(destination, token, start_by)
   if destination.open_until then
     if now < destination.open_until then

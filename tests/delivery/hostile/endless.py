@@ -77,7 +77,7 @@ ROWS = [
         _encoded(b"gzip, gzip", gzip.compress(_BOMB)),
         captured=CAPTURED,
     ),
-    taken("names an encoding nobody knows", _encoded(b"zebra", b"\0\1\2"), captured=3),
+    taken("names an unknown encoding", _encoded(b"zebra", b"\0\1\2"), captured=3),
     taken("names Brotli unasked", _encoded(b"br", b"\x0b\x01"), captured=2),
     taken("says gzip and sends something else", _encoded(b"gzip", b"plain"), captured=5),
     taken("sends half a gzip body", _encoded(b"gzip", _HALF), captured=1000),
