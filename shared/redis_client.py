@@ -110,6 +110,6 @@ def _telling(base: Any) -> Any:
 
 @cache
 def lua(name: str) -> str:
-    """Return the text of a script of ``wire/lua``; parts stand where it says ``-- include: name``."""
+    """Return the text of a script of ``wire/lua``, with its parts (``-- include: name``)."""
     text = (_LUA / f"{name}.lua").read_text(encoding="utf-8")
     return _INCLUDE.sub(lambda part: lua(part[1]), text)

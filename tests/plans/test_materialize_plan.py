@@ -97,9 +97,16 @@ def test_cursors_of_one_time_tasks_are_taken_by_their_key(plans: Any, partitions
 
 
 def test_neglected_work_is_found_by_its_index(plans: Any, partitions: Partitions):
+    alpha = make_tenant("Alpha")
+    for number in range(30):
+        make_task(alpha, every_second(name=str(number)))
+    while materialize.run_once(partitions).done:
+        pass
     now = database_now()
     since = now - timedelta(hours=1)
-    partitions.neglected = dict.fromkeys(partitions.held, Unowned(since, now))
+    # All that is prepared comes due before the end of that time.
+    until = now + timedelta(hours=1)
+    partitions.neglected = dict.fromkeys(partitions.held, Unowned(since, until))
 
     with plans() as found:
         unowned_work.take_up(partitions)

@@ -28,10 +28,3 @@ def classes_per_file(source: str, limit: int = 2) -> list[str]:
     if len(classes) > limit:
         return [f"{len(classes)} classes ({', '.join(classes)}), the limit is {limit}"]
     return []
-
-
-def together(sources: dict[str, str], limit: int) -> list[str]:
-    """Refuse files that have more than ``limit`` lines together."""
-    counts = {path: len(source.splitlines()) for path, source in sources.items()}
-    total = sum(counts.values())
-    return [f"{total} lines together, the limit is {limit}: {counts}"] if total > limit else []
