@@ -8,7 +8,7 @@ from uuid import UUID
 from django.template.loader import render_to_string
 
 from notifications.choices import AlertKind
-from notifications.composition import Content
+from notifications.message_content import Content
 from notifications.models import Alert
 from notifications.plain_text import one_line
 from notifications.transports.email import Mail

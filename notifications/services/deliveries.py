@@ -29,8 +29,8 @@ from notifications.claims import (
     note_reached,
     sent,
 )
-from notifications.composition import Content, compose, compose_bundle
 from notifications.layout import mail_of, push_of
+from notifications.message_content import Content, compose, compose_bundle
 from notifications.models import Alert, Delivery, PushSubscription
 from notifications.recipients import Recipient, kept_back, recipient_of
 from notifications.services.push_subscriptions import open_auth

@@ -9,11 +9,11 @@ from django.db import transaction
 
 from events import audit
 from notifications.choices import Channel
-from notifications.composition import Content
 from notifications.layout import mail_of
 from notifications.limits import count_test
 from notifications.links import UNSUBSCRIBE, page, signed_page
 from notifications.live import publish_alert
+from notifications.message_content import Content
 from notifications.models import PushSubscription
 from notifications.recipients import recipient_of
 from notifications.services.deliveries import push_to_browser

@@ -32,6 +32,15 @@ _MS = [edge for edge in START_DELAY_BUCKETS_MS if edge < 1000]
 _S = [edge / 1000 for edge in START_DELAY_BUCKETS_MS if edge >= 1000]
 #: Page -> the words around its numbers, and what they are in the code.
 CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
+    "overview": [
+        (r"instants of the next (\d+) s", [conf().horizon_seconds]),
+        (r"executions due within (\d+) s", [conf().release_seconds]),
+        (r"up to (\d+) in a message", [conf().message_executions]),
+    ],
+    "card": [],
+    "doors": [],
+    "tasks": [],
+    "workers": [],
     "core-loop": [
         (r"within (\d+) s \|", [conf().horizon_seconds]),
         (r"due within (\d+) s \|", [conf().release_seconds]),

@@ -13,7 +13,7 @@ _ROOT = tree.REPOSITORY
 _CODE = (
     *sorted((_ROOT / "dashboard").rglob("*.py")),
     *sorted((_ROOT / "executions" / "explain").rglob("*.py")),
-    _ROOT / "notifications" / "composition.py",
+    _ROOT / "notifications" / "message_content.py",
 )
 _TEMPLATES = sorted(
     path

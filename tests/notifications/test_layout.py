@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from notifications.composition import Content
 from notifications.layout import mail_of
+from notifications.message_content import Content
 from shared.ids import new_id
 
 CONTENT = Content(

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from executions.models import Attempt, Execution
 from notifications.alerter import Alerter
-from notifications.composition import Content, compose, compose_bundle
 from notifications.layout import mail_of, push_of
+from notifications.message_content import Content, compose, compose_bundle
 from notifications.models import Alert
 from notifications.recipients import recipient_of
 from shared.clock_text import beside, clock_text, zone_of
