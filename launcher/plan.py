@@ -1,6 +1,6 @@
 """What ``up`` runs: the process kinds of Punctual in their order, and what each may know.
 
-Called by ``up`` only. Workers and the test receiver get no database (C11). The worker of the
+Called by ``up`` only. Workers and the test receiver get no database. The worker of the
 handlers does, because its functions may use the models of their deployment. Only the bootstrap
 command gets the bootstrap secrets.
 """
@@ -229,7 +229,7 @@ class _Plan:
 
 
 def fork_environment() -> dict[str, str]:
-    """Return the environment of the fork server: the variables that every kind may know (C11)."""
+    """Return the environment of the fork server: the variables that every kind may know."""
     return _without((*_ADDRESSES, *_BOOTSTRAP_ONLY))
 
 

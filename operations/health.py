@@ -1,4 +1,4 @@
-"""Liveness and readiness of the installation (K5)."""
+"""Liveness and readiness of the installation."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from shared.conf import Conf
 from shared.web_pool import POOL
 from worker.programs import account
 
-# One zone database everywhere: the pinned tzdata package, never the system's copy (A4).
+# One zone database everywhere: the pinned tzdata package, never the system's copy.
 zoneinfo.reset_tzpath(())
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -167,7 +167,7 @@ DATABASE_URL = env.text("DATABASE_URL", _runtime.get("database_url", ""))
 
 
 def _database(url: str) -> dict[str, Any]:
-    if not url:  # a worker: it knows no database (C11)
+    if not url:  # a worker: it knows no database
         return {"ENGINE": "django.db.backends.dummy"}
     parts = conninfo_to_dict(url)
     options: dict[str, Any] = {
@@ -175,7 +175,7 @@ def _database(url: str) -> dict[str, Any]:
         for key, value in parts.items()
         if key not in {"dbname", "user", "password", "host", "port"}
     }
-    # Bounds on what a stuck session can hold (F8, F12); database defaults are unlimited.
+    # Bounds on what a stuck session can hold; database defaults are unlimited.
     # A row that another session keeps locked must not hold up a scheduler's or a recorder's loop.
     in_a_loop = PROCESS_KIND in {"scheduler", "recorder"}
     session = {
@@ -264,7 +264,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     # Only unacknowledged system jobs come back by it; executions are acknowledged at once.
     "visibility_timeout": 3600,
     # Without these a publisher waits for ever on a connection that silently drops packets, and a
-    # worker notices only after a minute that nothing arrives (F30).
+    # worker notices only after a minute that nothing arrives.
     "socket_timeout": 2,
     "socket_connect_timeout": 2,
     "health_check_interval": 10,

@@ -1,1 +1,1 @@
-"""Backup and restore of a whole installation: one file with the database and the keys (J5)."""
+"""Backup and restore of a whole installation: one file with the database and the keys."""

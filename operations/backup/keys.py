@@ -35,7 +35,7 @@ def key_ids() -> list[str]:
 
 
 def refuse_missing(secrets: Mapping[str, str]) -> None:
-    """Raise Unfit when ENCRYPTION_KEYS is set here and lacks a key of the backup (F44).
+    """Raise Unfit when ENCRYPTION_KEYS is set here and lacks a key of the backup.
 
     The variable overrides the restored file, and data that the key sealed would not open.
     """

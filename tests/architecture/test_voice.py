@@ -35,6 +35,11 @@ ALLOWED: dict[str, tuple[int, str]] = {
 }
 
 
+def ids_in(text: str) -> list[str]:
+    """Return the ids of requirements that a text names in parentheses; tests and docs may."""
+    return re.findall(r"(?<=\s)\([A-Z]\d{1,2}(?:, [A-Z]\d{1,2})*\)", text)
+
+
 def shipped() -> Iterator[Path]:
     """Yield the files whose text people read: code, templates, scripts, documentation."""
     yield from (path for path in tree.REPOSITORY.glob("*") if path.suffix in {".md", ".txt"})
@@ -63,6 +68,23 @@ def test_shipped_text_says_who_does_what():
 
     assert len(used) > 1000
     assert not found, tree.report(found)
+
+
+def test_shipped_code_names_no_ids_of_requirements():
+    folders = (*tree.production_packages(), "templates")
+    found = [
+        f"{path.relative_to(tree.REPOSITORY)}: {ids}"
+        for path in shipped()
+        if path.relative_to(tree.REPOSITORY).parts[0] in folders
+        for ids in ids_in(path.read_text(encoding="utf-8"))
+    ]
+
+    assert not found, tree.report(found)
+
+
+def test_an_id_of_a_requirement_is_found():
+    assert ids_in("no database (C11). Bounds (F8, F12)") == ["(C11)", "(F8, F12)"]
+    assert ids_in("RFC 9110 (section 5), X25519, F(1)") == []
 
 
 @pytest.mark.parametrize(

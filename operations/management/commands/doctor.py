@@ -1,4 +1,4 @@
-"""``manage.py doctor``: finds problems, with their evidence and remedies (K5).
+"""``manage.py doctor``: finds problems, with their evidence and remedies.
 
 Exit codes: 0 nothing broken; 1 something is; 5 the database or Redis does not answer.
 """

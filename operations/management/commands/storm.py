@@ -1,4 +1,4 @@
-"""``manage.py storm``: kills processes of the running installation under load, and judges it (J6).
+"""``manage.py storm``: kills processes of the running installation under load, and judges it.
 
 Exit codes: 0 every promise was kept; 1 one was broken; 2 wrong use; 4 other tenants have due work,
 or the installation cannot be judged; 5 Punctual does not run here; 130 interrupted.
