@@ -182,7 +182,9 @@ def count(address: str) -> int:
 def settle(address: str) -> None:
     """Leave the tables as days of rest would: cleaned, known to the planner, and on the disk."""
     with _session(address) as session:
-        session.execute("VACUUM (ANALYZE, INDEX_CLEANUP ON) tasks, task_revisions, executions")
+        session.execute(
+            "VACUUM (ANALYZE, INDEX_CLEANUP ON) tasks, task_cursors, task_revisions, executions"
+        )
         session.execute("CHECKPOINT")
 
 
