@@ -1,7 +1,7 @@
 """The states of tasks: every move, what a task must be for it, and its statement.
 
 The one place that writes a task's status, its pause and its count of failures; only creation and
-edits write them otherwise (``creation``, ``services``). A caller has locked the tasks, calls
+edits write them otherwise (``creation``, ``editing``). A caller has locked the tasks, calls
 these in its transaction, and stores the audit changes that they return. What becomes of work that
 is prepared or released is for ``executions``.
 """
@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
 from events import audit
-from shared.actor import SYSTEM
 from shared.exceptions import Conflict
-from shared.sql import Asked, rows, run
+from shared.sql import Asked, run
 from tasks import standing_pauses
 from tasks.choices import SUSPENSION, TaskStatus
 from tasks.models import Pause as StandingPause
@@ -111,11 +108,8 @@ def show_paused(task: Task, terms: Pause, now: datetime) -> None:
 
 
 def pause_unreadable(task_ids: Collection[UUID], note: str) -> None:
-    """Pause waiting tasks whose stored schedule cannot be read, and store the audit entries."""
-    found = rows("transitions/pause_unreadable", {"tasks": list(task_ids), "note": note})
-    for tenant_id, of_tenant in groupby(found, key=itemgetter(1)):
-        changes = [_paused(row[0], Pause(note=note, on_resume=row[2])) for row in of_tenant]
-        audit.record_many(tenant_id, SYSTEM, changes)
+    """Pause waiting tasks whose stored schedule cannot be read; log an event for each."""
+    run("transitions/pause_unreadable", {"tasks": list(task_ids), "note": note})
 
 
 def hand_over(task_ids: Collection[UUID], standing: StandingPause, now: datetime) -> None:

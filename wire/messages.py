@@ -43,8 +43,8 @@ class Entry(TypedDict):
     """One execution of a message, as a worker has it. Blobs are sealed, in base64.
 
     ``attempt`` is the number of the attempt that it asks for; ``due`` and ``scheduled_for`` are
-    seconds since 1970, ``start_by`` milliseconds. ``url`` is that of a webhook, null of other kinds
-    and of URLs with templates; ``target``, which many entries share, is without it.
+    seconds since 1970, ``start_by`` milliseconds. ``url`` is that of a webhook as it was written,
+    null of other kinds; ``target``, which many entries share, is without it.
     """
 
     id: str

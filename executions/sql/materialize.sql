@@ -325,7 +325,10 @@ WITH judged AS MATERIALIZED (
         SELECT coalesce(sum(coalesce(e.span_count, 1)), 0) FROM executions e
         WHERE e.task_id = o.task_id AND e.id >= o.first_id
           AND e.id >= %(low)s AND e.id < %(high)s
-          AND e.trigger = 'schedule' AND e.scheduled_for >= o.first) AS instants
+          AND e.trigger = 'schedule' AND e.scheduled_for >= o.first
+          -- Rows beyond the cursor stayed through an edit and are counted when it meets them.
+          AND NOT EXISTS (SELECT FROM task_cursors k WHERE k.task_id = o.task_id
+                          AND k.next_run_at <= e.scheduled_for)) AS instants
     FROM (
         SELECT task_id, min(scheduled_for) AS first,
                (array_agg(id ORDER BY id))[1] AS first_id
@@ -344,7 +347,7 @@ WITH judged AS MATERIALIZED (
     SELECT j.id, j.tenant_id, j.partition, b.first, 0, false
     FROM taken_back b JOIN judged j ON j.id = b.task_id
     WHERE NOT EXISTS (SELECT FROM moved m WHERE m.task_id = b.task_id)
-    -- The race: an edit that gave the task a cursor between this snapshot and the lock of the task.
+    -- The lock of the task keeps edits from adding a cursor meanwhile.
     ON CONFLICT (task_id) WHERE last_execution_status = '' DO UPDATE
     SET next_run_at = least(task_cursors.next_run_at, excluded.next_run_at), execution_id = NULL
 )

@@ -80,16 +80,18 @@ WHERE t.id = ANY(%(tasks)s)
 
 -- name: pause_unreadable
 -- Pauses waiting tasks whose stored schedule cannot be read, so that they do not block their
--- partition; returns those that it paused. By primary key.
+-- partition. It writes an event and no audit entry: the scheduler must not wait for the audit
+-- chain of a tenant with the tasks of a whole pass locked. By primary key.
 WITH paused AS (
     UPDATE tasks t SET status = 'PAUSED', paused_at = now(), paused_until = NULL,
            pause_note = %(note)s
     WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED'
-    RETURNING t.id, t.tenant_id, t.on_resume
-), held AS (
-    UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
+    RETURNING t.id, t.tenant_id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT tenant_id, 'task.changed', id, id FROM paused
 )
-SELECT id, tenant_id, on_resume FROM paused ORDER BY tenant_id, id
+UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM paused))
 
 -- name: resume
 -- Resumes locked tasks of a pause that has ended; on_resume, which stays, decides about the

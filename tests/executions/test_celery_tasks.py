@@ -54,7 +54,8 @@ def test_a_worker_of_a_pool_hands_batches_to_its_loop(settings: Settings) -> Non
     settings.WORKER_POOL, settings.DRAIN_SECONDS = "batch", 3.0
 
     celery_tasks.start_loop()
-    celery_tasks.deliver({"bytes": 12, "secrets": {}, "definitions": [], "executions": []})
+    empty = {"incarnation": "r:1", "offset": 0.0, "secrets": {}, "definitions": []}
+    celery_tasks.deliver({**empty, "bytes": 12, "executions": []})
     celery_tasks.stop_taking()
     celery_tasks.drain()
 

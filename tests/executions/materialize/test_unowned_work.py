@@ -272,3 +272,16 @@ def test_without_neglected_partitions_nothing_is_asked(
     monkeypatch.setattr(unowned_work, "rows", lambda *_: pytest.fail("asked"))
 
     assert not unowned_work.take_up(partitions)
+
+
+def test_rows_beyond_the_cursor_do_not_leave_the_count(alpha: Tenant, partitions: Partitions):
+    task = prepared(alpha, "skip", max_occurrences=1000)
+    first = min(row.scheduled_for for row in executions_of(task))
+    # As after an edit: the cursor is before the prepared rows, whose count was taken back.
+    change_task(task.id, next_run_at=first, occurrence_count=50)
+    take_over(partitions)
+
+    unowned_work.take_up(partitions)
+
+    assert executions_of(task) == []
+    assert (reload(task).next_run_at, reload(task).occurrence_count) == (first, 50)
