@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from bench.mutation import one
+from bench.mutation import Edit, Mutation, one
 
 _CURSORS = "tests/concurrency/test_cursor_race.py"
 _PARTS = "tests/concurrency/test_parts_race.py"
 _SQL = "executions/sql"
+_MATERIALIZE = f"{_SQL}/materialize.sql"
+_CURSOR_MOVED = (
+    "tests/executions/materialize/test_stage.py::test_an_edit_that_moved_the_cursor_meanwhile_wins"
+)
 _LOOKS = "tests/executions/loop/test_looks.py"
 
 LEDGER = (
@@ -18,27 +22,35 @@ LEDGER = (
         "            FOR NO KEY UPDATE SKIP LOCKED\n        ) AS f\n        LIMIT v.most",
         "        ) AS f\n        LIMIT v.most",
     ),
-    one(
+    Mutation(
         "cursor-unchecked",
         "materialize moves a cursor that an edit has moved",
+        # Each condition alone keeps it: another version has another place.
         (
-            "tests/executions/materialize/test_stage.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",
+            Edit(_MATERIALIZE, "k.next_run_at = p.cursor AND ", "", "-- name: advance_cursors"),
+            Edit(
+                _MATERIALIZE,
+                " AND k.ctid = ANY(%(places)s::text[]::tid[])",
+                "",
+                "-- name: advance_cursors",
+            ),
         ),
-        f"{_SQL}/materialize.sql",
-        "k.next_run_at = p.cursor AND ",
-        "",
-        "-- name: advance_cursors",
+        (_CURSOR_MOVED,),
     ),
-    one(
+    Mutation(
         "cursor-taken-unchecked",
         "materialize takes the cursor of a one-time task that an edit has moved",
+        # Each condition alone keeps it: another version has another place.
         (
-            "tests/executions/materialize/test_stage.py::test_an_edit_that_moved_the_cursor_meanwhile_wins",
+            Edit(_MATERIALIZE, "k.next_run_at = p.cursor AND ", "", "-- name: take_cursors"),
+            Edit(
+                _MATERIALIZE,
+                " AND k.ctid = ANY(%(places)s::text[]::tid[])",
+                "",
+                "-- name: take_cursors",
+            ),
         ),
-        f"{_SQL}/materialize.sql",
-        "k.next_run_at = p.cursor AND ",
-        "",
-        "-- name: take_cursors",
+        (_CURSOR_MOVED,),
     ),
     one(
         "cursor-not-held",

@@ -241,15 +241,20 @@ def test_an_edit_that_moved_the_cursor_meanwhile_wins(
     body: Any, alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
 ):
     task = make_task(alpha, body())
+    # A plain one is prepared by one statement, which reads and takes its cursor at once.
+    TaskCursor.objects.update(execution_id=None)
     elsewhere = database_now() + timedelta(days=1)
+    planned: list[Any] = []
 
     def edited(*arguments: Any) -> Any:
         change_task(task.id, next_run_at=elsewhere)
-        return plan_tasks(*arguments)
+        planned.extend(plan_tasks(*arguments))
+        return planned
 
     monkeypatch.setattr(materialize, "plan_tasks", edited)
     materialize.run_once(partitions)
 
+    assert planned
     assert reload(task).next_run_at == elsewhere
 
 
