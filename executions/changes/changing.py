@@ -66,7 +66,6 @@ def edit_task(
         definition, change = edit(current, now)
     if definition != current:
         _revise(task, definition, found, actor, now)
-        found = withdrawal.lock(task_id)
     if change is StatusChange.PAUSE and not _paused_by_itself(task):
         _pause(task, Pause(), actor, now)
     if definition != current:

@@ -6,7 +6,7 @@ start guard voids released work first, and only voided work changes as unstarted
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -134,9 +134,3 @@ def hold(task_ids: Sequence[UUID], held: bool) -> None:
     run("changing/hold", {**parameters, "held": held})
     if not held:
         task_transitions.settle_resumed(task_ids)
-
-
-def split(found: list[Open], keep: Callable[[Open], bool]) -> tuple[list[Open], list[Open]]:
-    """Return the planned rows that stay and the ones that go."""
-    planned = [row for row in found if row.planned]
-    return [row for row in planned if keep(row)], [row for row in planned if not keep(row)]

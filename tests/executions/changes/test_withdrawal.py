@@ -110,9 +110,3 @@ def test_letting_go_leaves_a_task_with_instants_ahead_alone(db):
     withdrawal.hold([task.id], held=False)
 
     assert reload(task).status == "SCHEDULED"
-
-
-def test_split_tells_planned_rows_only(task):
-    Execution.objects.filter(task_id=task.id).update(trigger="manual")
-
-    assert withdrawal.split(withdrawal.lock(task.id), lambda row: True) == ([], [])
