@@ -87,7 +87,7 @@ def make_executions(job: BulkJob, items: Sequence[Item]) -> str:
         # the executions, or it came first, and this makes them anew. The row is locked last:
         # locked from the beginning, it would keep the scheduler out.
         with transaction.atomic():
-            _insert(job, seen.version, items)
+            _insert(job, items)
             task = triggers.lock_tasks([seen.id])[seen.id]
             if task.version != seen.version or _refusal(task):
                 raise _TaskChanged
@@ -96,7 +96,7 @@ def make_executions(job: BulkJob, items: Sequence[Item]) -> str:
         refusal = _refusal(task)
         if refusal:
             return refusal
-        _insert(job, task.version, items)
+        _insert(job, items)
     triggers.wake_for_made()
     return ""
 
@@ -148,12 +148,11 @@ def id_range(job: BulkJob) -> tuple[UUID, UUID]:
     return low, first_id_at(job.created_at + _MILLISECOND)
 
 
-def _insert(job: BulkJob, version: int, items: Sequence[Item]) -> None:
+def _insert(job: BulkJob, items: Sequence[Item]) -> None:
     transitions.insert_series(
         {
             **_of_job(job),
             "task": task_of(job),
-            "version": version,
             "trace": job.trace_context,
             "ids": [execution_id for _, execution_id, _ in items],
             "scheduled_for": [at for _, _, at in items],

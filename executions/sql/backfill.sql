@@ -17,14 +17,10 @@ WITH made AS (
         worker, held, gated, series_id, error_code, error_message, trace_context, created_at
     )
     SELECT p.id, t.tenant_id, t.id, t.partition, greatest(7, t.priority), t.pool,
-           t.destination, r.version, 'PENDING', '', 'backfill',
-           p.scheduled_for, p.due_at, 0,
-           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
-           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
-           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '',
+           t.destination, t.version, 'PENDING', '', 'backfill',
+           p.scheduled_for, p.due_at, 0, t.max_attempts, 0, t.timeout_seconds, '',
            '', true, true, %(job)s, '', '', %(trace)s, now()
     FROM tasks t
-    JOIN task_revisions r ON r.task_id = t.id AND r.version = %(version)s
     CROSS JOIN unnest(
         %(ids)s::uuid[], %(scheduled_for)s::timestamptz[], %(due_at)s::timestamptz[]
     ) AS p (id, scheduled_for, due_at)

@@ -80,8 +80,8 @@ WHERE e.task_id = ANY(%(tasks)s)
 
 -- name: insert_manual
 -- Inserts an execution outside the schedule: run now, retry. It does not wait for the gate, but
--- takes a place of a task that has a policy or a limit. A replay into another place names its pool
--- and destination, and takes no place.
+-- takes a place of a task that has a policy or a limit. A replay into another place names what its
+-- version says of pool, destination, attempts and timeout, and takes no place.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
@@ -90,13 +90,13 @@ WITH made AS (
         created_at
     )
     SELECT %(id)s, t.tenant_id, t.id, t.partition, t.priority,
-           coalesce(%(pool)s::text, t.pool), coalesce(%(destination)s::text, t.destination), r.version, 'PENDING', '', %(trigger)s, %(scheduled_for)s, now(), 0,
-           (r.definition -> 'retry_policy' ->> 'max_attempts')::smallint, 0,
-           coalesce((r.definition -> 'target' ->> 'timeout_seconds')::float8, 60)
-           + coalesce((r.definition -> 'target' ->> 'cancel_grace_seconds')::float8, 0), '', '', false,
-           %(pool)s::text IS NULL AND t.limited, '', '',
+           coalesce(%(pool)s::text, t.pool), coalesce(%(destination)s::text, t.destination),
+           coalesce(%(version)s::int, t.version), 'PENDING', '', %(trigger)s, %(scheduled_for)s,
+           now(), 0, coalesce(%(max_attempts)s::smallint, t.max_attempts), 0,
+           coalesce(%(timeout_seconds)s::float8, t.timeout_seconds), '', '', false,
+           %(version)s::int IS NULL AND t.limited, '', '',
            %(sealed_payload)s, %(parent)s, %(trace)s, now()
-    FROM tasks t JOIN task_revisions r ON r.task_id = t.id AND r.version = %(revision)s
+    FROM tasks t
     WHERE t.id = %(task)s
     RETURNING id, tenant_id, task_id
 ), logged AS (

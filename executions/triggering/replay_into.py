@@ -16,6 +16,7 @@ from tasks.definition import (
     WEBHOOK_POOL,
     destination_of,
     pool_of,
+    runtime_seconds,
 )
 from tasks.models import Task
 from tasks.pools import pools_of
@@ -45,5 +46,11 @@ def route_for(job_id: UUID, task: Task, into: Mapping[str, str], actor: Actor) -
     if found is None:
         aimed = redirected(read_definition(task), into, limits_of(task.tenant_id))
         found = write_redirected(task, aimed, job_id, actor.name)
-    target = definition_of(found).target
-    return Route(found.version, pool_of(target), destination_of(target))
+    aim = definition_of(found)
+    return Route(
+        version=found.version,
+        pool=pool_of(aim.target),
+        destination=destination_of(aim.target),
+        max_attempts=aim.retry_policy["max_attempts"],
+        timeout_seconds=runtime_seconds(aim.target),
+    )

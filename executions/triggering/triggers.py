@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -37,11 +37,17 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The version, pool and destination of a replay's execution, in place of its task's."""
+    """What the version of a replay's execution says, in place of its task's. Unit: seconds."""
 
     version: int
     pool: str
     destination: str
+    max_attempts: int
+    timeout_seconds: float
+
+
+#: No route: the statement takes each column from the task.
+_AS_ITS_TASK = dict.fromkeys(field.name for field in fields(Route))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +160,13 @@ def retry_of(
     _require_there(task)
     route = None
     if is_redirected(original.revision):
-        route = Route(original.revision, original.pool, original.destination)
+        route = Route(
+            original.revision,
+            original.pool,
+            original.destination,
+            original.max_attempts,
+            original.timeout_seconds,
+        )
     return _insert(task, override, original, now, actor, route)
 
 
@@ -185,9 +197,7 @@ def _insert(
         {
             "id": execution_id,
             "task": task.id,
-            "revision": route.version if route else task.version,
-            "pool": route.pool if route else None,
-            "destination": route.destination if route else None,
+            **(asdict(route) if route else _AS_ITS_TASK),
             "trigger": trigger.value,
             "scheduled_for": original.scheduled_for if original else now,
             "sealed_payload": (
