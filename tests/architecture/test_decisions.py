@@ -6,6 +6,9 @@ import re
 
 from tests.architecture import tree
 
+#: The files of the webhook client, which note 0002 counts the lines of.
+CLIENT = """address_guard connector decompression errors http_* idle_pool lenient_* plain_request
+redirects routes tls tls_sessions tunnel""".split()
 NOTES = sorted((tree.REPOSITORY / "docs/decisions").glob("*.md"))
 
 
@@ -30,3 +33,13 @@ def test_what_a_decision_note_refers_to_is_there():
     ]
 
     assert gone == []
+
+
+def test_the_lines_of_the_client_are_as_many_as_its_note_says():
+    files = [path for name in CLIENT for path in (tree.REPOSITORY / "delivery").glob(f"{name}.py")]
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+    note = next(note for note in NOTES if note.name.startswith("0002"))
+    said = re.search(r"About ([\d,]+) lines to keep", note.read_text(encoding="utf-8"))
+
+    assert said is not None
+    assert int(said[1].replace(",", "")) == round(lines, -2)
