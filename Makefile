@@ -40,9 +40,10 @@ test: setup-dev ## Run the tests, or those in ARGS (PYTEST_ARGS is passed on)
 test-long: setup-dev ## Run the tests that take minutes: simulated days, the whole model, recordings
 	@$(PYTHON) -m pytest -n 2 -m slow $(PYTEST_ARGS) $(ARGS)
 
-fmt: setup-dev ## Format the code
+fmt: setup-dev ## Format the code and the templates
 	@$(PYTHON) -m ruff format -q .
 	@$(PYTHON) -m ruff check -q --fix --select I .
+	@find templates -type f -print0 | xargs -0 $(VENV)/bin/djade --target-version 5.2
 
 lint: setup-dev ## Lint the code, and check the imports between packages
 	@$(PYTHON) -m ruff check $(or $(ARGS),.)
@@ -53,6 +54,7 @@ types: setup-dev ## Check the types
 
 check: setup-dev ## Run every static check: format, lint, types, layers, migrations, API schema
 	@echo '== format';     $(PYTHON) -m ruff format --check .
+	@find templates -type f -print0 | xargs -0 $(VENV)/bin/djade --target-version 5.2 --check
 	@echo '== lint';       $(PYTHON) -m ruff check .
 	@echo '== types';      $(PYTHON) -m mypy
 	@echo '== layers';     $(LAYERS)
