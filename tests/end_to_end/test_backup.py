@@ -20,6 +20,8 @@ from tests.support.http_receiver import HttpReceiver, http_receiver
 from tests.support.installation import Installation, installation
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PASSPHRASE = "correct horse battery"
 POLICIES = ("skip", "coalesce", "replay")
 NETWORKS = {"WEBHOOK_ALLOWED_NETWORKS": "127.0.0.1/32"}

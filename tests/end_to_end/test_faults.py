@@ -14,6 +14,8 @@ from bench.chaos.table import EXPERIMENTS
 from tests.support.installation import FOREIGN
 
 QUICK = [one for one in EXPERIMENTS if one.quick]
+#: The others take a minute more, and each of them has tests of its own in `tests/processes`.
+_EACH_TIME = "worker-killed"
 #: Requests a second: other tests run beside.
 _RATE = 15.0
 
@@ -31,7 +33,13 @@ def test_the_selection_has_a_process_and_each_kind_of_server():
     assert {one.id.split("-")[0] for one in QUICK} == {"worker", "broker", "database"}
 
 
-@pytest.mark.parametrize("experiment", QUICK, ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "experiment",
+    [
+        pytest.param(one, id=one.id, marks=[] if one.id == _EACH_TIME else pytest.mark.slow)
+        for one in QUICK
+    ],
+)
 def test_a_fault_loses_nothing_and_doubles_only_what_was_in_flight(
     site: Site, experiment: Experiment
 ):

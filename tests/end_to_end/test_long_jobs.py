@@ -15,6 +15,8 @@ from tests.support.http_receiver import HttpReceiver, http_receiver
 from tests.support.installation import Installation, installation
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 POOL = "reports"
 QUICK_RETRY = {"max_attempts": 3, "initial_delay_seconds": 0.1, "max_delay_seconds": 0.1}
 

@@ -13,6 +13,8 @@ from tests.support.command_documents import read_document
 from tests.support.installation import Installation, installation
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 _PATIENCE_SECONDS = 400
 _STORM = ("storm", "--kill", "scheduler,worker,recorder", "--rate", "15", "--yes")
 

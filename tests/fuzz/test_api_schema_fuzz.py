@@ -13,9 +13,10 @@ from pytest_django.live_server_helper import LiveServer
 from executions.triggering.triggers import run_task
 from tests.factories import ACTOR, make_key, make_task, make_tenant
 
-#: Made-up calls per operation. The phase `coverage` makes thousands more, one per constraint of
-#: the schema: FUZZ_PHASES=examples,coverage,fuzzing, for a run by hand.
-EXAMPLES = os.environ.get("FUZZ_EXAMPLES", "20")
+#: Made-up calls per operation, each time and in `make test-long`. The phase `coverage` makes
+#: thousands more, one per constraint of the schema: FUZZ_PHASES=examples,coverage,fuzzing, for a
+#: run by hand.
+EXAMPLES = [4, pytest.param(int(os.environ.get("FUZZ_EXAMPLES", "40")), marks=pytest.mark.slow)]
 PHASES = os.environ.get("FUZZ_PHASES", "examples,fuzzing")
 CHECKS = (
     "not_a_server_error,status_code_conformance,content_type_conformance,"
@@ -24,8 +25,9 @@ CHECKS = (
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("examples", EXAMPLES)
 def test_no_call_made_from_the_schema_finds_a_server_error_or_an_undescribed_answer(
-    live_server: LiveServer, tmp_path: Path
+    live_server: LiveServer, tmp_path: Path, examples: int
 ) -> None:
     tenant = make_tenant()
     _, key = make_key(tenant, owner=True)
@@ -41,7 +43,7 @@ def test_no_call_made_from_the_schema_finds_a_server_error_or_an_undescribed_ans
             "run",
             f"{live_server.url}/v1/schema/",
             f"--header=Authorization: Bearer {key}",
-            f"--max-examples={EXAMPLES}",
+            f"--max-examples={examples}",
             f"--checks={CHECKS}",
             f"--phases={PHASES}",
             "--continue-on-failure",

@@ -205,13 +205,15 @@ def _forms(site: Site) -> Iterator[Form]:
                 yield form
 
 
-def test_no_input_of_a_form_answers_500(site):
+# By three, each form meets a third of the texts and all forms together meet each of them.
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_input_of_a_form_answers_500(site, step):
     forms = list(_forms(site))
     fields = {(form.action, name) for form in forms for name in form.texts}
 
     for place, form in enumerate(forms):
         names = sorted(form.texts - {*_COMMON})
-        for shift in range(len(CORPUS) if names else 0):
+        for shift in range(0, len(CORPUS) if names else 0, step):
             # One field is wrong among right ones, then all are wrong in different ways.
             name = names[shift % len(names)]
             _send(site.client, form, {name: CORPUS[(place + shift) % len(CORPUS)]})
