@@ -17,7 +17,7 @@ from api.tasks.schema_parts import (
 from tasks import choices
 from tasks.definition import RETRY_DEFAULTS
 from tasks.limits import RUNTIME_SECONDS
-from tasks.validation.retry import MAX_ATTEMPTS, MAX_DELAY_SECONDS, RULES
+from tasks.validation.retry import MAX_ATTEMPTS, MAX_DELAY_SECONDS, MOST_FAILURES, RULES
 
 _RULE: Schema = closed(
     {
@@ -29,16 +29,16 @@ _RULE: Schema = closed(
 )
 RETRY: Schema = with_defaults(
     {
-        "max_attempts": {"type": "integer", "minimum": 1, "maximum": 25},
+        "max_attempts": integer(1, MAX_ATTEMPTS),
         "backoff": words(*choices.BACKOFFS),
-        "initial_delay_seconds": number(0, 604_800),
+        "initial_delay_seconds": number(0, MAX_DELAY_SECONDS),
         "factor": number(1, 100),
-        "max_delay_seconds": number(0, 604_800),
+        "max_delay_seconds": number(0, MAX_DELAY_SECONDS),
         "delays_seconds": {
             "type": ["array", "null"],
-            "items": number(0, 604_800),
+            "items": number(0, MAX_DELAY_SECONDS),
             "minItems": 1,
-            "maxItems": 25,
+            "maxItems": MAX_ATTEMPTS,
             "description": "Only for the backoff 'listed'; the last one repeats.",
         },
         "jitter": words(*choices.JITTERS),
@@ -64,7 +64,7 @@ RETRY: Schema = with_defaults(
         "pause_after_failures": {
             "type": ["integer", "null"],
             "minimum": 1,
-            "maximum": 10_000,
+            "maximum": MOST_FAILURES,
             "description": "Pause the task after this number of failures in a row.",
         },
     },

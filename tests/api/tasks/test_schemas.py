@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from itertools import product
+
 import jsonschema_rs
 import pytest
 from drf_spectacular.openapi import AutoSchema
 
 from api.tasks import definition_serializers, schemas
+from shared.exceptions import InvalidInput
 from tasks.definition import to_long
 from tasks.presentation import present_task
 from tasks.preview import preview
@@ -126,6 +129,63 @@ def test_what_is_refused_for_its_shape_does_not_fit_the_schema(path, value):
 
     assert problems(create, body)
     assert not fits(schemas.TASK_CREATE, body)
+
+
+def options_of(schema):
+    """Return the schema, or each of those that it is a choice of."""
+    choice = schema.get("oneOf") or schema.get("anyOf")
+    return [one for option in choice for one in options_of(option)] if choice else [schema]
+
+
+def bounded_fields():
+    """Return part, kind of target or '', field, lowest and highest value of each number."""
+    # A task's definition is written in a long and a short form; only the long one has parts.
+    forms = [one for one in options_of(schemas.TASK_CREATE) if "target" in one["properties"]]
+    for long, part in product(forms, ("schedule", "target", "retry_policy")):
+        for option in options_of(long["properties"][part]):
+            fields = option.get("properties", {})
+            kind = fields.get("kind", {"enum": [""]})["enum"][0]
+            for name, field in fields.items():
+                for one in options_of(field):
+                    if "minimum" in one and "maximum" in one:
+                        yield part, kind, name, one["minimum"], one["maximum"]
+
+
+BOUNDED = sorted(set(bounded_fields()))
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "name", "lowest", "highest"),
+    BOUNDED,
+    ids=[f"{part} {kind or '-'} {name}" for part, kind, name, *_ in BOUNDED],
+)
+def test_a_number_has_the_bounds_of_the_schema(part, kind, name, lowest, highest):
+    base = with_target(TARGETS[kind]) if kind else LONG
+    if name == "delay_seconds":
+        base = {**ONCE, "schedule": {}}
+
+    def is_within(value):
+        body = changed(base, f"{part}/{name}", value)
+        errors = []
+        try:
+            create(body)
+        except InvalidInput as refused:
+            errors = refused.errors
+        # Other fields may forbid the value; those errors do not name its bounds.
+        return not [e for e in errors if e.pointer == f"#/{part}/{name}" and "from" in e.message]
+
+    whole = isinstance(lowest, int) and isinstance(highest, int)
+    step = 1 if whole else 0.0005
+    assert [is_within(value) for value in (lowest - step, lowest, highest, highest + 1)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_most_numbers_of_a_task_have_bounds():
+    assert len(BOUNDED) > 20
 
 
 @pytest.mark.parametrize(
