@@ -34,11 +34,11 @@ ps: ## List the running processes
 	@if [ -x $(PYTHON) ]; then exec $(PYTHON) manage.py ps; else echo $(NOT_INSTALLED) >&2; exit 1; fi
 
 test: setup-dev ## Run the tests, or those in ARGS (PYTEST_ARGS is passed on)
-	@# One file is quicker in one process. Three, because many tests wait for processes.
-	@$(PYTHON) -m pytest $(if $(filter %.py,$(firstword $(ARGS))),,-n 3) $(PYTEST_ARGS) $(ARGS)
+	@# One file is quicker in one process.
+	@$(PYTHON) -m pytest $(if $(filter %.py,$(firstword $(ARGS))),,-n 2) $(PYTEST_ARGS) $(ARGS)
 
 test-long: setup-dev ## Run the tests that take minutes: simulated days, a storm, a restored backup
-	@$(PYTHON) -m pytest -n 3 -m slow $(PYTEST_ARGS) $(ARGS)
+	@$(PYTHON) -m pytest -n 2 -m slow $(PYTEST_ARGS) $(ARGS)
 
 fmt: setup-dev ## Format the code and the templates
 	@$(PYTHON) -m ruff format -q .

@@ -1,6 +1,7 @@
 """Every page against WCAG 2.2 AA by axe, in both themes, wide and as narrow as a phone.
 
-Colours are all that a theme changes, so the dark theme is asked about colours only.
+Colours are all that a theme changes, so the dark theme is asked about colours only. The narrow
+pages are for `make test-long`: axe needs a second of processor for each look.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ AXE = Path(__file__).parents[1] / "data/vendor/axe-core-4.14.1/axe.min.js"
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 WIDTHS = {"wide": 1280, "narrow": 320}
+EACH_WIDTH = pytest.mark.parametrize(
+    "width", ["wide", pytest.param("narrow", marks=pytest.mark.slow)]
+)
 NOWHERE = "00000000-0000-7000-8000-000000000000"
 
 #: Name of a page -> its path; those in braces are rows of the demo tenant.
@@ -162,22 +166,22 @@ def show_whole(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": height})
 
 
-def findings(page: Page, *, covered: bool = False) -> dict[str, Any]:
-    """Return what is wrong at both widths, in both themes."""
+def findings(page: Page, width: str, *, covered: bool = False) -> dict[str, Any]:
+    """Return what is wrong at the width, in both themes."""
     found: dict[str, Any] = {}
-    for name, width in WIDTHS.items():
-        show_whole(page, width)
-        in_theme(page, "light")
-        found[f"{name} light"] = violations(page, covered=covered)
-        in_theme(page, "dark")
-        found[f"{name} dark"] = violations(page, OF_COLOURS)
-        found[f"{name} overflow"] = max(0, overflow(page))
+    show_whole(page, WIDTHS[width])
+    in_theme(page, "light")
+    found["light"] = violations(page, covered=covered)
+    in_theme(page, "dark")
+    found["dark"] = violations(page, OF_COLOURS)
+    found["overflow"] = max(0, overflow(page))
     return {where: what for where, what in found.items() if what}
 
 
+@EACH_WIDTH
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_can_be_used_by_everybody(
-    name: str, tab: Page, demo: tuple[StorageState, dict[str, str]], watch: Watch
+    name: str, width: str, tab: Page, demo: tuple[StorageState, dict[str, str]], watch: Watch
 ) -> None:
     watch.servers_go_away = name == "refused"  # the browser reports its 404
     answer = tab.goto(PAGES[name].format(**demo[1]))
@@ -190,25 +194,27 @@ def test_every_page_can_be_used_by_everybody(
     if name == "task-new":
         expect(tab.locator("#preview .sentence")).to_be_visible()
 
-    found = findings(tab)
+    found = findings(tab, width)
 
     assert not found, json.dumps(found, indent=1)
 
 
+@EACH_WIDTH
 @pytest.mark.parametrize("kind", ["webhook", "pool", "handler", "command"])
-def test_the_unfolded_form_can_be_used_by_everybody(kind: str, tab: Page) -> None:
+def test_the_unfolded_form_can_be_used_by_everybody(kind: str, width: str, tab: Page) -> None:
     tab.goto("/tasks/new")
     tab.locator(f'input[name="kind"][value="{kind}"]').check()
     for field, value in (("auth_type", "oauth2"), ("completion", "callback")):
         tab.evaluate(UNFOLD, [field, value])
 
-    found = findings(tab)
+    found = findings(tab, width)
 
     assert not found, json.dumps(found, indent=1)
 
 
+@EACH_WIDTH
 @pytest.mark.parametrize("name", ADMIN_PAGES)
-def test_the_admin_can_be_used_by_everybody(name: str, tab: Page) -> None:
+def test_the_admin_can_be_used_by_everybody(name: str, width: str, tab: Page) -> None:
     found: dict[str, Any] = {}
     for theme in ("light", "dark"):
         # Loaded in its theme: the admin's links fade from one colour to another.
@@ -216,27 +222,28 @@ def test_the_admin_can_be_used_by_everybody(name: str, tab: Page) -> None:
         answer = tab.goto(ADMIN_PAGES[name])
         assert answer
         assert answer.status == 200
-        for width in WIDTHS.values():
-            show_whole(tab, width)
-            found[f"{theme} {width}"] = violations(tab, preload=False)
+        show_whole(tab, WIDTHS[width])
+        found[theme] = violations(tab, preload=False)
 
     assert not any(found.values()), json.dumps(found, indent=1)
 
 
-def test_the_way_in_can_be_used_by_everybody(stranger: Page) -> None:
+@EACH_WIDTH
+def test_the_way_in_can_be_used_by_everybody(width: str, stranger: Page) -> None:
     stranger.goto("/login")
 
-    found = findings(stranger)
+    found = findings(stranger, width)
 
     assert not found, json.dumps(found, indent=1)
 
 
-def test_what_opens_over_a_page_can_be_used_by_everybody(tab: Page) -> None:
+@EACH_WIDTH
+def test_what_opens_over_a_page_can_be_used_by_everybody(width: str, tab: Page) -> None:
     tab.goto("/tasks")
     tab.locator("#search").fill("e")
     expect(tab.locator("#search-results a").first).to_be_visible()
     tab.locator('summary[aria-label^="Account"]').click()
-    found = findings(tab, covered=True)
+    found = findings(tab, width, covered=True)
     assert not found, json.dumps(found, indent=1)
 
     tab.goto("/settings")
@@ -245,5 +252,5 @@ def test_what_opens_over_a_page_can_be_used_by_everybody(tab: Page) -> None:
     expect(tab.locator("#toasts .toast").first).to_be_visible()
     tab.keyboard.press("?")
     expect(tab.locator("#help-dialog")).to_be_visible()
-    found = findings(tab, covered=True)
+    found = findings(tab, width, covered=True)
     assert not found, json.dumps(found, indent=1)

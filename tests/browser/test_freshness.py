@@ -38,7 +38,10 @@ def _children_of(pid: int) -> list[int]:
         return [int(one) for one in listed.read().split()]
 
 
-@pytest.mark.parametrize("path", ["/", "/executions", "/tasks/new"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", *(pytest.param(path, marks=pytest.mark.slow) for path in ("/executions", "/tasks/new"))],
+)
 def test_a_page_that_cannot_be_read_again_says_so_and_how_old_its_data_are(
     console: Console, page: Page, watch: Watch, frozen_database: list[int], path: str
 ) -> None:
