@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,7 @@ from executions.complete.outcome_reports import Progress
 from executions.loop.clocks import database_now
 from executions.loop.lower_bounds import NEVER
 from executions.transitions import Finish
+from shared.conf import conf
 from shared.instants import format_instant
 from shared.sql import json_value, statement
 from tasks.models import TaskCursor
@@ -27,6 +29,7 @@ from wire.messages import Claimed
 pytestmark = pytest.mark.django_db
 
 _COUNT = 150
+_AHEAD = timedelta(minutes=10)
 _STATEMENTS = {
     statement(path): path
     for path in (
@@ -141,16 +144,26 @@ def succeeded(row: Claimed) -> Finish:
     )
 
 
+@pytest.fixture(autouse=True)
+def _far_horizon(settings: Any) -> None:
+    """Prepare minutes ahead: an instant that passed before would be made up for, spread in time."""
+    settings.PUNCTUAL = replace(conf(), horizon_seconds=2 * _AHEAD.total_seconds())
+
+
 def make_tasks(tenant: Tenant) -> None:
-    at = database_now() + timedelta(seconds=2)
+    at = database_now() + _AHEAD
     for number in range(_COUNT):
         make_task(tenant, once(at, name=str(number)))
 
 
 def make_series(tenant: Tenant) -> None:
-    at = format_instant(database_now() + timedelta(seconds=2))
+    at = format_instant(database_now() + _AHEAD)
     for number in range(_COUNT):
         make_task(tenant, daily(name=str(number), schedule={"every": "PT1H", "start_at": at}))
+
+
+def release_all() -> list[Claimed]:
+    return release(window_seconds=2 * _AHEAD.total_seconds())
 
 
 @pytest.mark.parametrize(
@@ -168,7 +181,7 @@ def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant, table: s
 
     with compared() as found:
         prepare()
-        claimed = release()
+        claimed = release_all()
         assert len(claimed) == _COUNT
         half = claimed[: _COUNT // 2]
         now = database_now()
@@ -177,7 +190,7 @@ def test_no_batch_compares_its_rows_with_each_of_the_day(alpha: Tenant, table: s
         make_series(alpha)
         make_tasks(alpha)
         prepare()
-        others = release()
+        others = release_all()
         assert len(transitions.finish([succeeded(row) for row in others])) == 2 * _COUNT
 
     assert set(found.of) == set(_STATEMENTS.values())
@@ -193,7 +206,7 @@ def test_no_statistics_make_a_batch_read_all_that_is_leased_or_compare_each(
     prepare()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE open_executions")  # As if nothing were ever leased.
-    leased = release()
+    leased = release_all()
     now = database_now()
 
     with compared() as found:
@@ -220,7 +233,7 @@ def test_no_claim_is_compared_with_each_revision_of_a_table_that_counts_as_empty
     believe(0, 1000)
 
     with compared() as found:
-        assert len(release()) == _COUNT
+        assert len(release_all()) == _COUNT
 
     assert found.of == {"dispatch/claim_due": 0}
 
