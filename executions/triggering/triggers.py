@@ -161,11 +161,11 @@ def retry_of(
     route = None
     if is_redirected(original.revision):
         route = Route(
-            original.revision,
-            original.pool,
-            original.destination,
-            original.max_attempts,
-            original.timeout_seconds,
+            version=original.revision,
+            pool=original.pool,
+            destination=original.destination,
+            max_attempts=original.max_attempts,
+            timeout_seconds=original.timeout_seconds,
         )
     return _insert(task, override, original, now, actor, route)
 

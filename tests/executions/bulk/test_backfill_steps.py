@@ -157,12 +157,15 @@ def test_a_step_done_again_meets_the_same_ids(task: Task):
 def test_what_is_made_after_an_edit_runs_the_new_version(task: Task):
     job = make_backfill(task)
     run_some(job.id)
-    patch(task, {"priority": 0})
+    limits = {"target": {"timeout_seconds": 20}, "retry_policy": {"max_attempts": 9}}
+    patch(task, {"priority": 0, **limits})
 
     run_job(job)
 
     # A11: nothing of the old definition starts; those that waited already were moved to it.
-    assert {(row.revision, row.gated, row.priority) for row in made_by(job)} == {(2, True, 7)}
+    rows = made_by(job)
+    assert {(row.revision, row.gated, row.priority) for row in rows} == {(2, True, 7)}
+    assert {(row.max_attempts, row.timeout_seconds) for row in rows} == {(9, 20.0)}
 
 
 @pytest.mark.usefixtures("small_steps")

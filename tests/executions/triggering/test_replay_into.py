@@ -106,6 +106,26 @@ def test_the_retries_of_what_was_replayed_go_there_again(alpha: Tenant):
         assert place(one) == ({"url": STAGING}, STAGING)
 
 
+def test_a_replay_and_its_retries_have_the_attempts_and_timeout_of_their_version(alpha: Tenant):
+    body = once(
+        target={"url": SECRETS["url"], "timeout_seconds": 7}, retry_policy={"max_attempts": 3}
+    )
+    row = make_execution(alpha, "SUCCEEDED", body)
+    replayed(alpha, row, url=STAGING)
+    again = made_of(row)
+    [claimed] = release()
+    start([claimed])
+    finish(claimed, "FAILED")
+    patch(row.task, {"target": {"timeout_seconds": 20}, "retry_policy": {"max_attempts": 9}})
+
+    elsewhere = retry_execution(alpha.id, again.id, None, actor=ACTOR)
+    at_home = retry_execution(alpha.id, row.id, None, actor=ACTOR)
+
+    again.refresh_from_db()
+    limits = [(one.max_attempts, one.timeout_seconds) for one in (again, elsewhere, at_home)]
+    assert limits == [(3, 7.0), (3, 7.0), (9, 20.0)]
+
+
 @pytest.mark.parametrize("status", ["PENDING", "QUEUED", "RETRYING"])
 def test_an_edit_of_the_task_neither_redirects_nor_withdraws_a_replay(alpha: Tenant, status: str):
     row = original(alpha)
