@@ -146,7 +146,7 @@ def succeeded(row: Claimed) -> Finish:
 
 @pytest.fixture(autouse=True)
 def _far_horizon(settings: Any) -> None:
-    """Prepare minutes ahead: an instant that passed before would be made up for, spread in time."""
+    """Prepare minutes ahead: work that is late when it is prepared would start spread in time."""
     settings.PUNCTUAL = replace(conf(), horizon_seconds=2 * _AHEAD.total_seconds())
 
 

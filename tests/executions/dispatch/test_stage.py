@@ -108,20 +108,20 @@ def test_due_work_goes_to_its_queue_under_a_token_and_a_lease(
 def test_work_enters_at_the_release_window_and_not_before(
     alpha: Tenant, dispatcher: Dispatcher, broker: Broker, settings: Any
 ):
-    # So long that the time which this test takes decides nothing.
+    # Long windows: the duration of the test does not matter.
     settings.PUNCTUAL = replace(
         conf(), release_seconds=1000.0, horizon_seconds=5000.0, scheduler_sleep_seconds=5000.0
     )
     beat("w1")
-    make_task(alpha, once(database_now() + timedelta(seconds=500)))
-    make_task(alpha, once(database_now() + timedelta(seconds=3000)))
+    make_task(alpha, once(database_now() + timedelta(seconds=900)))
+    make_task(alpha, once(database_now() + timedelta(seconds=1300)))
     drain(dispatcher)
 
     counts = dispatcher.run_once()
 
     assert counts.done == 1
     # It comes back when the other one enters the window.
-    assert 1500 < counts.next_in < 2001
+    assert 200 < counts.next_in < 301
     assert statuses() == ["QUEUED", "PENDING"]
 
 

@@ -122,26 +122,6 @@ def test_a_task_beyond_the_horizon_waits(alpha: Tenant, partitions: Partitions):
     assert not executions_of(task)
 
 
-def test_the_next_look_is_when_the_next_instant_enters_the_horizon(
-    alpha: Tenant, partitions: Partitions
-):
-    make_task(alpha, once(database_now() + timedelta(seconds=conf().horizon_seconds + 2)))
-
-    assert 2.0 < materialize.run_once(partitions).next_in <= 3.1
-
-
-def test_a_pass_that_has_written_all_gathers_before_the_next(alpha: Tenant, partitions: Partitions):
-    make_task(alpha, once(database_now() + timedelta(seconds=4)))
-    make_task(alpha, once(database_now() + timedelta(seconds=9)))
-    make_task(alpha, once(database_now() + timedelta(seconds=conf().horizon_seconds + 0.2)))
-
-    counts = materialize.run_once(partitions)
-
-    assert counts.done == 2
-    assert counts.next_in >= 1.0
-    assert 2.0 < counts.due_in <= 4.0
-
-
 def test_a_repeat_after_a_crash_changes_nothing(alpha: Tenant, partitions: Partitions):
     task = make_task(alpha, every_second())
     first = task.next_run_at
