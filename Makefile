@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 LAYERS := $(PYTHON) -c 'from importlinter.cli import lint_imports_command as main; main()'
+DJADE := find templates -type f -print0 | xargs -0 $(VENV)/bin/djade --target-version 5.2
 TEST_SETTINGS := DJANGO_SETTINGS_MODULE=scheduler_site.settings_test
 PYTEST_ARGS ?=
 # The files for `make test` and `make types`, for instance ARGS=tests/wire/test_retry.py.
@@ -43,7 +44,7 @@ test-long: setup-dev ## Run the tests that take minutes: simulated days, a storm
 fmt: setup-dev ## Format the code and the templates
 	@$(PYTHON) -m ruff format -q .
 	@$(PYTHON) -m ruff check -q --fix --select I .
-	@find templates -type f -print0 | xargs -0 $(VENV)/bin/djade --target-version 5.2
+	@$(DJADE)
 
 lint: setup-dev ## Lint the code, and check the imports between packages
 	@$(PYTHON) -m ruff check $(or $(ARGS),.)
@@ -54,7 +55,7 @@ types: setup-dev ## Check the types
 
 check: setup-dev ## Run every static check: format, lint, types, layers, migrations, API schema
 	@echo '== format';     $(PYTHON) -m ruff format --check .
-	@find templates -type f -print0 | xargs -0 $(VENV)/bin/djade --target-version 5.2 --check
+	@$(DJADE) --check
 	@echo '== lint';       $(PYTHON) -m ruff check .
 	@echo '== types';      $(PYTHON) -m mypy
 	@echo '== layers';     $(LAYERS)

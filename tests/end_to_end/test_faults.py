@@ -14,7 +14,7 @@ from bench.chaos.table import EXPERIMENTS
 from tests.support.installation import FOREIGN
 
 QUICK = [one for one in EXPERIMENTS if one.quick]
-#: The others take a minute more, and each of them has tests of its own in `tests/processes`.
+#: Runs in `make test`; the others run in `make test-long`.
 _EACH_TIME = "worker-killed"
 #: Requests a second: other tests run beside.
 _RATE = 15.0
