@@ -27,13 +27,13 @@ def _unchecked(verb: str, block: str) -> Mutation:
     return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
 
 
-def _unchecked_for(verb: str, status: str, block: str = "finish") -> Mutation:
+def _unchecked_for(verb: str, status: str, block: str = "part: ended") -> Mutation:
     """Return the same for one of the outcomes that a statement writes."""
     edit = Edit(
         "executions/sql/complete.sql",
         _TOKEN,
         f" AND (e.fencing_token = o.token OR o.status = '{status}')",
-        f"-- name: {block}\n",
+        f"-- {block}\n",
     )
     return Mutation(f"token-{verb}", f"{verb} does not check the token", (edit,), _STALE)
 
@@ -48,7 +48,7 @@ _ANY_EPOCH = "(%(epochs)s::bigint[])[l.partition + 1] IS NOT NULL"
 TOKENS = (
     _unchecked("start", "start"),
     _unchecked_for("succeed", "SUCCEEDED"),
-    _unchecked_for("retry", "RETRYING", "try_again"),
+    _unchecked_for("retry", "RETRYING", "name: try_again"),
     _unchecked_for("fail", "FAILED"),
     _unchecked("hand-back", "hand_back"),
     _unchecked("defer", "defer"),
@@ -83,7 +83,7 @@ TOKENS = (
         f"{_SQL}/complete.sql",
         "WHEN e.status IN ('QUEUED', 'RUNNING') THEN true",
         "WHEN true THEN true",
-        "-- name: finish\n",
+        "-- part: ended\n",
     ),
     one(
         "retry-twice",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import queue
+import re
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,8 @@ from bench.mutation_list import MUTATIONS
 #: What no test of the list reads.
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "var", "node_modules", "results", "images")
 _TIMEOUT_SECONDS = 300
+#: Where a statement, or a part of one, begins in a file of statements.
+_HEAD = re.compile(r"^-- (name|part): ", re.MULTILINE)
 #: The errors of a mutation that is no longer code, in any test.
 _NO_CODE = ("SyntaxError", "NameError", "UndefinedTable", "UndefinedColumn", "ImportError")
 _FAILED = 1
@@ -56,15 +59,15 @@ def mutated(text: str, edit: Edit) -> str:
     """Return the text with the edit applied; raise DoesNotApply unless it fits exactly once.
 
     ``edit.block`` names where in the text to look: from there to the next statement of a file of
-    statements, or to the end.
+    statements, or part of one, or to the end.
     """
     start = 0
     if edit.block:
         if text.count(edit.block) != 1:
             raise DoesNotApply(f"{edit.path}: not once: {edit.block!r}")
         start = text.index(edit.block)
-    end = text.find("\n-- name: ", start + 1)
-    end = len(text) if end < 0 or not edit.block else end
+    following = _HEAD.search(text, start + 1) if edit.block else None
+    end = following.start() if following else len(text)
     part = text[start:end]
     if part.count(edit.old) != 1:
         raise DoesNotApply(f"{edit.path}: {part.count(edit.old)} times: {edit.old!r}")

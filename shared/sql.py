@@ -2,7 +2,9 @@
 
 A file holds statements, each below a line ``-- name: claim_due``; the comment lines that follow
 state what the statement guarantees and which index serves it. Names are ``<file>/<name>``; the
-names of files are unique over all apps.
+names of files are unique over all apps. What a long statement selects first, or what two of them
+do alike, stands apart, below a line ``-- part: due``; ``WITH -- parts: due, waiting`` puts the
+common table expressions of such parts, which say what they promise as statements do, in its place.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from psycopg.pq.abc import PGconn
 from psycopg.waiting import WAIT_W
 
 _ROOT = Path(__file__).resolve().parent.parent
-_NAME = re.compile(r"^-- name: ([a-z_]+)$", re.MULTILINE)
+_HEAD = re.compile(r"^-- (name|part): ([a-z_]+)$", re.MULTILINE)
+_PARTS = re.compile(r"-- parts: ([a-z_]+(?:, [a-z_]+)*)$", re.MULTILINE)
 
 
 @cache
@@ -33,8 +36,23 @@ def load(stage: str) -> dict[str, str]:
     found = sorted(_ROOT.glob(f"*/sql/{stage}.sql"))
     if not found:
         raise KeyError(stage)
-    parts = _NAME.split(found[0].read_text(encoding="utf-8"))
-    return {name: body.strip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    return composed(found[0].read_text(encoding="utf-8"))
+
+
+def composed(text: str) -> dict[str, str]:
+    """Return the statements of a file's text by name, with their parts in place.
+
+    A part belongs to its file; raises KeyError when a statement names one that is not there.
+    """
+    pieces: dict[str, dict[str, str]] = {"name": {}, "part": {}}
+    split = _HEAD.split(text)
+    for kind, name, body in zip(split[1::3], split[2::3], split[3::3], strict=True):
+        pieces[kind][name] = body.strip()
+
+    def in_place(named: re.Match[str]) -> str:
+        return ",\n".join(pieces["part"][name] for name in named[1].split(", ")) + ","
+
+    return {name: _PARTS.sub(in_place, body) for name, body in pieces["name"].items()}
 
 
 @cache

@@ -33,13 +33,10 @@ SET LOCAL enable_nestloop = off
 -- Goes after it: later statements find their rows one by one.
 SET LOCAL enable_nestloop TO DEFAULT
 
--- name: finish
--- Moves QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written
--- to the history, with its attempt and its event. Exactly one outcome per attempt: a stale token
--- moves nothing. The row of an execution that had ended before leaves, too, and its last column is
--- false. A retry whose cancel was requested ends CANCELLED: try_again, which runs first, leaves it.
--- An array that is NULL gives all rows the value of an immediate success.
-WITH outcomes AS (
+-- part: outcomes
+-- What workers report of attempts, a row each. An array that is NULL gives all rows the value of an
+-- immediate success.
+outcomes AS (
     SELECT id, token, coalesce(status, 'SUCCEEDED') AS status, coalesce(reason, '') AS reason,
            coalesce(delay, 0) AS delay, attempt_id, coalesce(outcome, 'SUCCEEDED') AS outcome,
            worker, started_at, finished_at, response_status,
@@ -53,7 +50,12 @@ WITH outcomes AS (
         %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[], %(results)s::bytea[]
     ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
             finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
-), ended AS (
+)
+
+-- part: ended
+-- The open rows that end, taken out of the table under their tokens, with their last values. A stale
+-- token, work that is neither QUEUED nor RUNNING, and a retry that is still wanted stay.
+ended AS (
     DELETE FROM open_executions e USING outcomes o
     -- By their ids, and the status in an expression: the index of leased work would read all of it
     -- for each batch.
@@ -76,7 +78,15 @@ WITH outcomes AS (
         CASE WHEN o.worker <> '' THEN o.worker ELSE e.worker END AS by_worker,
         o.attempt_id, o.outcome, o.response_status AS answer, o.error_code AS code,
         o.error_message AS message, o.timings, o.sealed, o.result
-), kept AS (
+)
+
+-- name: finish
+-- Moves QUEUED or RUNNING to its end, under the token: the row leaves the open ones and is written
+-- to the history, with its attempt and its event. Exactly one outcome per attempt: a stale token
+-- moves nothing. The row of an execution that had ended before leaves, too, and its last column is
+-- false. A retry whose cancel was requested ends CANCELLED: try_again, which runs first, leaves it.
+WITH -- parts: outcomes, ended
+kept AS (
     INSERT INTO ended_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
@@ -119,21 +129,8 @@ FROM ended
 -- name: try_again
 -- Moves QUEUED or RUNNING to RETRYING, under the token, with the attempt and the event, unless its
 -- cancel was requested. Returns the columns of finish.
-WITH outcomes AS (
-    SELECT id, token, coalesce(status, 'SUCCEEDED') AS status, coalesce(reason, '') AS reason,
-           coalesce(delay, 0) AS delay, attempt_id, coalesce(outcome, 'SUCCEEDED') AS outcome,
-           worker, started_at, finished_at, response_status,
-           coalesce(error_code, '') AS error_code, coalesce(error_message, '') AS error_message,
-           timings, sealed, coalesce(lost, 0) AS lost, result
-    FROM unnest(
-        %(ids)s::uuid[], %(tokens)s::bigint[], %(statuses)s::text[], %(reasons)s::text[],
-        %(delays)s::float8[], %(attempt_ids)s::uuid[], %(outcomes)s::text[],
-        %(workers)s::text[], %(started_at)s::timestamptz[], %(finished_at)s::timestamptz[],
-        %(response_status)s::smallint[], %(error_codes)s::text[], %(error_messages)s::text[],
-        %(timings)s::text[], %(sealed)s::bytea[], %(lost)s::smallint[], %(results)s::bytea[]
-    ) AS o (id, token, status, reason, delay, attempt_id, outcome, worker, started_at,
-            finished_at, response_status, error_code, error_message, timings, sealed, lost, result)
-), moved AS (
+WITH -- parts: outcomes
+moved AS (
     UPDATE open_executions e
     SET status = 'RETRYING',
         -- A run that was asked to free its place ends with the reason of the overlap. Work that

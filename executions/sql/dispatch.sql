@@ -29,29 +29,31 @@ SELECT set_config('statement_timeout', %(milliseconds)s::text, true)
 -- Ends that limit, where the transaction continues.
 SET LOCAL statement_timeout TO DEFAULT
 
--- name: claim_due
--- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
--- token and a lease. Due work goes by priority, then by due time, but ``oldest`` places go to the
--- oldest work, which has the priority ``eldest``. Then comes work that is due soon, in ever longer
--- stretches, so that urgent work of a later moment takes no place of work due before it. A
--- destination gets at most its capacity, given in ``rooms`` or by its limits, parked or not, in the
--- same order and with ``old_rooms`` for its oldest. Due work beyond the capacity is parked, so that
--- the next claim does not meet it. Skips rows that are being changed in this moment. Indexes
--- open_executions_due_idx and open_executions_parked_idx. Returns a first row without id when
--- nothing moved; the last column counts the parked rows. Rows are updated by arrays of their ids:
--- for a table that was empty the planner expects a handful of rows, and would compare every pair of
--- rows. The partitions are checked by their place in an array, which costs no planning for each.
--- VALUES and arrays are visited in their order, and only up to the limit.
-WITH held AS MATERIALIZED (
+-- part: owned
+-- One row: of each partition, by its number, whether it is owned, which is checked at no cost of
+-- planning for each; and each priority's lower bound.
+owned AS MATERIALIZED (
     SELECT ARRAY(
         SELECT n = ANY(%(partitions)s) FROM generate_series(0, 255) AS n ORDER BY n
     ) AS partitions, %(since)s::timestamptz[] AS since
-), rooms AS (
+)
+
+-- part: rooms
+-- The destinations whose capacity is given, with the reason for which work beyond it waits.
+rooms AS (
     SELECT * FROM unnest(
         %(tenants)s::uuid[], %(hosts)s::text[], %(rooms)s::integer[], %(why)s::text[],
         %(old_rooms)s::integer[], %(eldests)s::smallint[]
     ) AS r (tenant_id, host, room, why, old_room, eldest)
-), due AS MATERIALIZED (
+)
+
+-- part: due
+-- Locked work of the band that is due within the window: what is due goes by priority, then by due
+-- time, but ``oldest`` places go to the oldest work, which has the priority ``eldest``. Then comes
+-- work that is due soon, in ever longer stretches, so that urgent work of a later moment takes no
+-- place of work due before it. Skips rows that are being changed in this moment. VALUES and arrays
+-- are visited in their order, and only up to the limit. Index open_executions_due_idx.
+due AS MATERIALIZED (
     SELECT v.old, d.* FROM (VALUES
         (true, %(eldest)s::smallint[], -1, 0.0, %(oldest)s),
         (false, %(priorities)s, -1, 0.0, %(limit)s),
@@ -64,11 +66,11 @@ WITH held AS MATERIALIZED (
         SELECT f.* FROM unnest(v.priorities::smallint[]) AS p CROSS JOIN LATERAL (
             SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at FROM open_executions e
             WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND NOT e.parked
-              AND e.priority = p AND e.due_at >= (SELECT since FROM held)[p + 1]
+              AND e.priority = p AND e.due_at >= (SELECT since FROM owned)[p + 1]
               AND e.due_at > CASE WHEN v.after < 0 THEN '-infinity'
                                   ELSE now() + v.after * %(window)s * interval '1 second' END
               AND e.due_at <= now() + v.until * %(window)s * interval '1 second'
-              AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
+              AND e.pool = %(pool)s AND (SELECT partitions FROM owned)[e.partition + 1]
             ORDER BY e.due_at
             LIMIT v.most
             FOR NO KEY UPDATE SKIP LOCKED
@@ -76,7 +78,12 @@ WITH held AS MATERIALIZED (
         LIMIT v.most
     ) AS d
     LIMIT %(limit)s + %(oldest)s
-), waiting AS MATERIALIZED (
+)
+
+-- part: parked
+-- Locked parked work of destinations that have capacity again, in the order of ``due`` and with
+-- ``old_rooms`` for their oldest. Index open_executions_parked_idx.
+waiting AS MATERIALIZED (
     SELECT v.old, w.* FROM rooms r CROSS JOIN LATERAL (VALUES
         (true, ARRAY[r.eldest], r.old_room), (false, %(priorities)s::smallint[], r.room)
     ) AS v (old, priorities, most)
@@ -85,7 +92,7 @@ WITH held AS MATERIALIZED (
             SELECT e.id, e.tenant_id, e.destination, e.priority, e.due_at FROM open_executions e
             WHERE e.status IN ('PENDING', 'RETRYING') AND NOT e.held AND e.parked
               AND e.tenant_id = r.tenant_id AND e.destination = r.host AND e.priority = p
-              AND e.pool = %(pool)s AND (SELECT partitions FROM held)[e.partition + 1]
+              AND e.pool = %(pool)s AND (SELECT partitions FROM owned)[e.partition + 1]
             ORDER BY e.due_at
             LIMIT least(v.most, %(limit)s)
             FOR NO KEY UPDATE SKIP LOCKED
@@ -93,7 +100,12 @@ WITH held AS MATERIALIZED (
         LIMIT least(v.most, %(limit)s)
     ) AS w
     WHERE r.room > 0
-), placed AS (
+)
+
+-- part: judged
+-- Which of the locked work fits into its destination's capacity, given in ``rooms`` or by its
+-- limits, parked or not; and why the others do not. A turn of 10 and more is work due soon.
+placed AS (
     SELECT c.*, row_number() OVER (
         PARTITION BY c.tenant_id, c.destination ORDER BY c.old DESC, c.turn, c.due_at, c.id
     ) AS place
@@ -116,14 +128,27 @@ WITH held AS MATERIALIZED (
     FROM placed p
     LEFT JOIN rooms r ON r.tenant_id = p.tenant_id AND r.host = p.destination
     LEFT JOIN destinations d ON d.tenant_id = p.tenant_id AND d.host = p.destination
-), chosen AS (
+)
+
+-- part: chosen
+-- What the batch takes of it, the oldest first.
+chosen AS (
     SELECT id FROM judged WHERE fits
     ORDER BY id IN (
         SELECT j.id FROM judged j WHERE j.fits AND j.turn < 10
         ORDER BY j.due_at, j.turn LIMIT %(oldest)s
     ) DESC, turn, due_at
     LIMIT %(limit)s
-), put_by AS (
+)
+
+-- name: claim_due
+-- Moves work of a band's priorities that is due within the window to QUEUED under a new fencing
+-- token and a lease. A destination gets at most its capacity. Due work beyond it is parked, so that
+-- the next claim does not meet it. Returns a first row without id when nothing moved; the last
+-- column counts the parked rows. Rows are updated by arrays of their ids: for a table that was
+-- empty the planner expects a handful of rows, and would compare every pair of rows.
+WITH -- parts: owned, rooms, due, parked, judged, chosen
+put_by AS (
     UPDATE open_executions e
     SET parked = true, reason = CASE WHEN e.reason = '' THEN j.why ELSE e.reason END
     FROM judged j

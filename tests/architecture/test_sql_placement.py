@@ -13,8 +13,6 @@ ALLOWED: dict[str, str] = {
     "shared/statistics_kept.py": "steps of migrations; which table and columns, each one says",
 }
 LINES, SCRIPT_LINES = 60, 120
-#: Longer statements, with their lines: the two dearest, whose parts share one snapshot.
-LONGER = {"dispatch/claim_due": 141, "complete/finish": 81}
 
 
 def test_production_python_holds_no_sql():
@@ -42,22 +40,25 @@ def test_every_statement_is_named_and_says_what_it_guarantees():
     assert not found, tree.report(found)
 
 
-def test_a_statement_has_sixty_lines_at_most():
-    found = [
-        f"{stage}/{name} has {sql.lines_of(body)} lines"
+def test_a_statement_and_a_part_of_one_have_sixty_lines_at_most():
+    sizes = {
+        f"{stage}.sql, {head}": sql.lines_of(body)
         for stage, text in tree.sql_files().items()
-        for name, body in sql.statements(text).items()
-        if sql.lines_of(body) > LINES and f"{stage}/{name}" not in LONGER
+        for head, body in sql.pieces(text).items()
+    }
+
+    assert {"dispatch.sql, name: claim_due", "dispatch.sql, part: due"} <= set(sizes)
+    assert {head: lines for head, lines in sizes.items() if lines > LINES} == {}
+
+
+def test_every_part_is_used_by_a_statement_of_its_file():
+    found = [
+        f"{stage}.sql: {breach}"
+        for stage, text in tree.sql_files().items()
+        for breach in sql.unused_parts(text)
     ]
 
     assert not found, tree.report(found)
-
-
-def test_what_may_be_longer_is_there_and_no_longer_than_it_was():
-    files = {stage: sql.statements(text) for stage, text in tree.sql_files().items()}
-    found = {path: sql.lines_of(files[path.split("/")[0]][path.split("/")[1]]) for path in LONGER}
-
-    assert found == LONGER
 
 
 def test_a_script_has_a_hundred_and_twenty_lines_at_most():
@@ -151,6 +152,27 @@ def test_the_rule_wants_a_guarantee_below_each_name():
     assert sql.statement_form("-- name: One-More\n-- Bad name.\nSELECT 1\n")
     assert sql.statement_form("SELECT 0\n-- name: one\n-- Text before.\nSELECT 1\n")
     assert sql.statement_form("-- name: one\n-- A.\nSELECT 1\n-- name: one\n-- B.\nSELECT 2\n")
+
+
+def test_the_rule_wants_the_same_of_a_part():
+    assert not sql.statement_form("-- part: one\n-- What it promises.\na AS (SELECT 1)\n")
+    assert sql.statement_form("-- part: one\na AS (SELECT 1)\n")
+    assert sql.statement_form("-- part: one\n-- A.\na AS ()\n-- name: one\n-- B.\nSELECT 2\n")
+
+
+def test_the_rule_finds_a_part_that_no_statement_uses():
+    part = "-- part: one\n-- A.\na AS (SELECT 1)\n"
+    used = "-- name: two\n-- B.\nWITH -- parts: one\nb AS (SELECT 2) SELECT 3\n"
+
+    assert sql.unused_parts(part) == ["part: one is not used"]
+    assert not sql.unused_parts(part + used)
+
+
+def test_the_rules_see_what_a_statement_does_in_its_parts():
+    part = "-- part: one\n-- A.\na AS (UPDATE tasks SET status = 'x' RETURNING id)\n"
+    text = part + "-- name: two\n-- B.\nWITH -- parts: one\nb AS (SELECT 2) SELECT 3\n"
+
+    assert sql.writes_column(sql.statements(text)["two"], "tasks", "status")
 
 
 def test_the_rule_matches_statements_with_their_uses():

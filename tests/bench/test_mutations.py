@@ -41,6 +41,8 @@ def test_a_mutation_changes_its_text_within_its_block_only():
     assert mutated(SQL, EDIT) == SQL.replace(" AND b", "")
     block = Edit("x.sql", "a = 1", "true", "-- name: one\n")
     assert mutated(SQL, block) == "-- name: one\nWHERE true AND b\n\n-- name: two\nWHERE a = 1\n"
+    part = Edit("x.sql", "a = 1", "true", "-- part: two\n")
+    assert mutated(SQL.replace("name: two", "part: two"), part).endswith("two\nWHERE true\n")
 
 
 @pytest.mark.parametrize(

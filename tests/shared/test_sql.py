@@ -11,6 +11,7 @@ from django.db import IntegrityError, connection, transaction
 from events.models import AuditChain
 from shared.sql import (
     at_last,
+    composed,
     json_value,
     load,
     rows,
@@ -38,6 +39,28 @@ def test_a_file_gives_each_of_its_statements():
 
     assert set(found) == set(re.findall("^-- name: (.*)$", file.read_text(), re.MULTILINE))
     assert all("-- name:" not in text for text in found.values())
+
+
+def test_no_statement_is_sent_with_a_part_missing():
+    for stage in ("complete", "dispatch"):
+        assert all("-- parts:" not in text for text in load(stage).values())
+
+
+def test_a_statement_has_the_named_parts_in_its_place():
+    text = (
+        "-- part: one\n-- Ones.\na AS (SELECT 1)\n\n-- part: two\n-- Twos.\nb AS (SELECT 2)\n\n"
+        "-- name: sum\n-- Adds.\nWITH -- parts: one, two\nc AS (SELECT 3)\nTABLE c\n"
+    )
+
+    assert composed(text) == {
+        "sum": "-- Adds.\nWITH -- Ones.\na AS (SELECT 1),\n-- Twos.\nb AS (SELECT 2),\n"
+        "c AS (SELECT 3)\nTABLE c"
+    }
+
+
+def test_a_part_that_is_not_in_the_file_is_an_error():
+    with pytest.raises(KeyError, match="other"):
+        composed("-- name: sum\n-- Adds.\nWITH -- parts: other\nc AS (SELECT 3)\nTABLE c\n")
 
 
 @pytest.mark.parametrize(

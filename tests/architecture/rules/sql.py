@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from shared.sql import composed
+
 # Capitals throughout, or small letters throughout: a sentence like "Select a task from the list"
 # begins with one capital and is no statement, and an HTTP verb is followed by nothing.
 _OBJECTS = "TABLE|INDEX|ROLE|USER|DATABASE|SCHEMA|SEQUENCE|EXTENSION|FUNCTION|TRIGGER|TYPE|VIEW"
@@ -30,7 +32,8 @@ _SMALL = (
 )
 _SQL = re.compile(rf"^\s*(--[^\n]*\n\s*)*({'|'.join(_CAPITALS + _SMALL)})")
 
-_NAME_LINE = re.compile(r"^-- name: (.*)$", re.MULTILINE)
+_HEAD_LINE = re.compile(r"^-- ((?:name|part): .*)$", re.MULTILINE)
+_PARTS_LINE = re.compile(r"-- parts: (.*)$", re.MULTILINE)
 _NAME = re.compile(r"^[a-z][a-z_]*$")
 
 
@@ -44,22 +47,42 @@ def sql_text(source: str) -> list[str]:
 
 
 def statements(text: str) -> dict[str, str]:
-    """Return the statements of an SQL file by name, comments included."""
-    parts = _NAME_LINE.split(text)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+    """Return the statements of an SQL file by name as they are sent, comments included."""
+    return composed(text)
 
 
-def lines_of(statement: str) -> int:
-    """Return the lines of a statement with its comments, without blank ones around it."""
-    return len(statement.strip().splitlines())
+def pieces(text: str) -> dict[str, str]:
+    """Return what stands in an SQL file, ``name: x`` and ``part: x``, comments included."""
+    split = _HEAD_LINE.split(text)
+    return dict(zip(split[1::2], split[2::2], strict=True))
+
+
+def lines_of(piece: str) -> int:
+    """Return the lines of a piece with its comments, without blank ones around it."""
+    return len(piece.strip().splitlines())
+
+
+def unused_parts(text: str) -> list[str]:
+    """Refuse parts that no statement of their file names."""
+    found = pieces(text)
+    used = {
+        f"part: {name}"
+        for body in found.values()
+        for named in _PARTS_LINE.findall(body)
+        for name in named.split(", ")
+    }
+    return [
+        f"{name} is not used" for name in found if name.startswith("part: ") and name not in used
+    ]
 
 
 def statement_form(text: str) -> list[str]:
     """Refuse text before the first name, bad or double names, and statements without a why."""
-    parts = _NAME_LINE.split(text)
-    breaches = ["text before the first name"] if parts[0].strip() else []
+    split = _HEAD_LINE.split(text)
+    breaches = ["text before the first name"] if split[0].strip() else []
     seen: set[str] = set()
-    for name, body in zip(parts[1::2], parts[2::2], strict=True):
+    for head, body in zip(split[1::2], split[2::2], strict=True):
+        name = head.partition(": ")[2]
         if not _NAME.match(name):
             breaches.append(f"bad name {name!r}")
         if name in seen:
