@@ -71,7 +71,7 @@ def machine() -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what takes part."""
-    found = {"python": platform.python_version(), "commit": _commit()}
+    found = {"python": platform.python_version(), "commit": commit_of(CHECKOUT)}
     for name in PACKAGES:
         try:
             found[name] = metadata.version(name)
@@ -80,10 +80,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _commit() -> str:
+def commit_of(checkout: Path) -> str:
+    """Return what git calls the commit of a checkout; ``unknown`` where it does not know."""
     done = subprocess.run(
         ["git", "describe", "--always", "--dirty"],  # noqa: S607 - git as the user has it
-        cwd=CHECKOUT,
+        cwd=checkout,
         capture_output=True,
         text=True,
         check=False,

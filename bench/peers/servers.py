@@ -29,9 +29,10 @@ _STOP_SECONDS = 30.0
 
 @dataclass(slots=True)
 class Servers:
-    """Running servers: their processes, and the environment by which programs find them."""
+    """Running servers: their processes, URLs, and the environment by which programs find them."""
 
     kinds: dict[int, str] = field(default_factory=dict)
+    urls: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -54,6 +55,7 @@ def running(data_dir: Path, wanted: Sequence[str]) -> Iterator[Servers]:
                 found.kinds[process.pid] = kind
             for kind in wanted:
                 made[kind].wait_ready()
+                found.urls[kind] = made[kind].url
                 found.environment |= environment_of(kind, made[kind].url)
         yield found
 
