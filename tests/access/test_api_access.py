@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,14 @@ pytestmark = pytest.mark.django_db
 
 #: How texts of ours begin that open or prove something.
 _SECRETS = ("whsec_", '"key":"pk_')
+#: Refused status -> what a problem calls it.
+_CODES = {
+    401: ("not_authenticated",),
+    403: ("forbidden", "tenant_suspended"),
+    404: ("not_found",),
+}
+#: An id of nothing, and a text that is no id.
+_UNKNOWN = ("01a1fa7a-b5a5-75e2-b563-27366f1a90a5", "7")
 
 
 def _id(operation: Operation) -> str:
@@ -76,6 +85,21 @@ def test_a_call_is_made_with_its_rights_only_and_shows_what_they_may_see(
 
 
 @pytest.mark.parametrize(
+    "operation", [one for one in OPERATIONS if "{" in one.call and one.foreign == 404], ids=_id
+)
+def test_what_is_not_there_is_404(world: World, callers: dict[str, Caller], operation: Operation):
+    before = rows_of(world.tenant)
+    for number, unknown in enumerate(_UNKNOWN):
+        nowhere = replace(world, ids=dict.fromkeys(world.ids, unknown))
+        with undone():
+            answer = operation.ask(nowhere, callers["an owner's key"], f"nowhere-{number}")
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found"), unknown
+            # The refusal is what the key stands for from now on.
+            changed = set(_changed(before, rows_of(world.tenant)))
+            assert changed <= {"tenants.IdempotencyRecord"}
+
+
+@pytest.mark.parametrize(
     "operation",
     [one for one in OPERATIONS if one.method != "GET" and one.has_checks_inside],
     ids=_id,
@@ -119,6 +143,8 @@ def _judge(operation: Operation, caller: Caller, answer: Any, said: str) -> None
         assert answer.status_code == operation.foreign, said
     else:
         assert answer.status_code < 300, said
+    if codes := _CODES.get(answer.status_code):
+        assert answer.json()["code"] in codes, said
     assert SEEN_BY_NONE not in shown, said
     if caller.foreign or not _may_see(operation, caller):
         assert SEEN_BY_READERS not in shown, said

@@ -25,9 +25,9 @@ from tests.executions.bulk.backfills import make_backfill
 from tests.executions.bulk.bulk import make_job
 from tests.executions.old_days import put
 from tests.factories import WORKER, make_task, once, pass_guard, release, start
+from tests.support.beats import beat
+from tests.support.beats import silence as silent
 from tests.support.cursors import change_task
-from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import silence as silent
 from wire.messages import Claimed
 
 LABELS = {"team": "billing"}

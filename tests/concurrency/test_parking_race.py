@@ -23,7 +23,7 @@ from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.changes.changes import patch, pause
 from tests.factories import ACTOR, make_task, once, pass_guard, prepare, release
-from tests.wire.test_heartbeats import beat
+from tests.support.beats import beat
 from wire import messages, start_guard
 from wire.destination_key import IN_FLIGHT, RATE
 from wire.messages import Claimed

@@ -13,7 +13,7 @@ from executions.models import Execution
 from executions.transitions import Finish
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.complete.test_recording import finished
+from tests.support.outcomes import finished
 
 Beside = Callable[[Callable[[], Any]], Any]
 

@@ -21,8 +21,8 @@ from executions.transitions import Finish
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.factories import WORKER, make_execution
-from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import silence as silent
+from tests.support.beats import beat
+from tests.support.beats import silence as silent
 
 Beside = Callable[[Callable[[], Any]], Any]
 

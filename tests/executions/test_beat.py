@@ -22,7 +22,7 @@ from scheduler_site.celery import app
 from shared.notify import wake_schedulers_now
 from tenants.models import Tenant
 from tests.factories import WORKER, every_second, make_task, once
-from tests.wire.test_heartbeats import beat
+from tests.support.beats import beat
 
 # Committing: the listener hears commits only, and a failing stage drops every connection.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -21,10 +21,10 @@ from tasks.models import Task
 from tasks.revisions import read_definition
 from tenants.models import Tenant
 from tests.dashboard.conftest import browser  # noqa: F401 - fixtures
-from tests.dashboard.views.test_task_form import form_at
 from tests.factories import ApiClient, daily, make_client, make_dead_letter, make_task
 from tests.support.cast import alpha  # noqa: F401 - fixtures
 from tests.support.command_calls import call
+from tests.support.forms import form_at
 
 URL = "https://api.example.com/reports"
 REFUSED = {

@@ -11,10 +11,10 @@ from django.test import Client
 
 from tenants.models import Tenant
 from tests.dashboard.conftest import browser  # noqa: F401 - fixtures
-from tests.dashboard.views.test_task_form import form_at
 from tests.factories import make_client
 from tests.support.cast import alpha  # noqa: F401 - fixtures
 from tests.support.command_calls import call
+from tests.support.forms import form_at
 
 URL = "https://api.example.com/reports"
 WRONG = (

@@ -12,32 +12,12 @@ from notifications.models import Alert, Delivery, NotificationPreference
 from notifications.notices import plan_due_notices, seconds_until_due
 from notifications.services.alerts import mute_alert
 from notifications.services.deliveries import send_delivery
-from shared.ids import new_id
-from tenants.models import Tenant
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import begin, fail, make_member, pass_time
+from tests.support.alerts import make_alert
 from tests.support.smtp_sink import SmtpSink, smtp_server, use_smtp
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def make_alert(tenant: Tenant, number: int = 0, *, kind: str = "final_failure") -> Alert:
-    now = database_now()
-    return Alert.objects.create(
-        tenant=tenant,
-        kind=kind,
-        error_signature="http_status:503",
-        destination=f"host-{number}.example.com",
-        cause=f"HTTP 503 from host-{number}.example.com",
-        task_id=new_id(),
-        task_name=f"task {number}",
-        execution_id=new_id(),
-        count=2,
-        task_count=1,
-        first_at=now,
-        last_at=now,
-        next_notice_at=now - timedelta(seconds=1),
-    )
 
 
 def test_defaults_are_mail_for_final_failures_and_the_console_for_all() -> None:

@@ -11,7 +11,7 @@ from notifications.notices import plan_due_notices
 from notifications.presentation import present_alert, present_alert_detail, present_preference
 from tests.factories import make_tenant
 from tests.notifications.cast import make_member
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,7 @@ from notifications.recipients import (
 )
 from tests.factories import make_tenant
 from tests.notifications.cast import make_member
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 20, 22, 30, tzinfo=UTC)

@@ -11,7 +11,7 @@ from notifications.models import AlertMute, NotificationPreference
 from shared.conf import conf
 from tests.factories import make_tenant
 from tests.notifications.cast import make_member
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

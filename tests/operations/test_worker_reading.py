@@ -7,9 +7,9 @@ import pytest
 from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
 from shared.sql import run
+from tests.support.beats import beat
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
-from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from executions.models import Execution
 from executions.ownership.partitions import Partitions
 from tenants.services import active_signing_secrets
 from tests.factories import make_task, make_tenant, once, prepare
-from tests.wire.test_heartbeats import beat
+from tests.support.beats import beat
 
 pytestmark = pytest.mark.django_db
 

@@ -17,8 +17,8 @@ from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.executions.leasing import POOL, take, work
 from tests.factories import ACTOR, make_task, make_tenant, once, prepare
+from tests.support.beats import beat
 from tests.support.open_rows import multiply
-from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 

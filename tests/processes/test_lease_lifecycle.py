@@ -17,9 +17,9 @@ from executions.models import Attempt, Execution
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, let_expire, work
 from tests.factories import make_key, make_tenant
-from tests.processes.test_web_lifecycle import free_port, get
 from tests.support.processes import Process, Processes
 from tests.support.waiting import until
+from tests.support.web import free_port, get
 from wire.heartbeats import everyone
 
 #: As long as a lease may be waited for: longer than a web process takes to stop.

@@ -18,11 +18,11 @@ from shared import redis_client
 from shared.redis_client import client
 from tenants.models import Tenant
 from tests.factories import make_client, make_task, make_tenant, once
-from tests.processes.test_web_lifecycle import free_port, get
 from tests.support.killable_valkey import KillableValkey
 from tests.support.live import log_in, make_member
 from tests.support.processes import Process, Processes, processes
 from tests.support.waiting import until
+from tests.support.web import free_port, get
 
 
 class Site:

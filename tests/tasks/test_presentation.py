@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -9,25 +8,10 @@ from tasks.definition import to_long
 from tasks.models import Pause
 from tasks.presentation import present_next, present_paused_by, present_task
 from tasks.validation.bodies import parse_create
+from tests.support.presented_tasks import TASK_ID, ATask
 from tests.tasks.bodies import LIMITS, LONG, MINIMAL, NOW, create
 
-TASK_ID = UUID("0199b6f0-0000-7000-8000-000000000001")
 RUN_ID = UUID("0199b6f0-0000-8000-8000-000000000002")
-
-
-@dataclass(frozen=True)
-class ATask:
-    id: UUID = TASK_ID
-    status: str = "SCHEDULED"
-    version: int = 3
-    next_run_at: datetime | None = datetime(2026, 11, 21, 7, tzinfo=UTC)
-    created_at: datetime = NOW
-    updated_at: datetime = NOW
-    paused_until: datetime | None = None
-    pause_note: str = ""
-    last_execution_id: UUID | None = None
-    last_execution_status: str = ""
-    last_execution_at: datetime | None = None
 
 
 def test_a_task_is_answered_in_the_long_form_with_where_it_stands():

@@ -1,29 +1,18 @@
 from __future__ import annotations
 
 import re
-import time
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import uuid4
 
-import orjson
 import pytest
 
 from shared.conf import conf
-from shared.redis_client import WORKER_INFO_KEY, WORKERS_KEY, client
+from shared.redis_client import WORKER_INFO_KEY, client
+from tests.support.beats import beat, silence
 from wire import heartbeats
-from wire.heartbeats import WorkerInfo, beat_script, workers
+from wire.heartbeats import WorkerInfo, workers
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
-
-
-def beat(name: str, **details: Any) -> None:
-    description = orjson.dumps({"pool": "default", "slots": 4, "hold": 10, **details})
-    client().eval(beat_script(), 2, WORKERS_KEY, WORKER_INFO_KEY, name, description)
-
-
-def silence(name: str, seconds: float) -> None:
-    client().zadd(WORKERS_KEY, {name: time.time() - seconds})
 
 
 def one(name: str) -> WorkerInfo:

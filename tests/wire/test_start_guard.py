@@ -1,33 +1,18 @@
 from __future__ import annotations
 
 import time
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from executions.loop import refusals
 from shared.exceptions import Unavailable
-from shared.redis_client import INCARNATION_KEY, client, lua
+from shared.redis_client import INCARNATION_KEY, client
 from tests.support.closed_redis import closed_redis
+from tests.support.starts import ask
 from wire import start_guard
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
-
-FAR = 2**45
-
-
-def ask(
-    tokens: list[int],
-    *,
-    incarnation: str | None = None,
-    worker: str = "w1",
-    start_by: int = FAR,
-    nonce: str = "n",
-) -> list[int]:
-    arguments: list[Any] = [incarnation or start_guard.current_incarnation(), worker]
-    for token in tokens:
-        arguments += [token, start_by, nonce]
-    return cast(list[int], client().eval(lua("start"), 1, INCARNATION_KEY, *arguments))
 
 
 def test_a_token_starts_once():

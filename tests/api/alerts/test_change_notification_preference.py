@@ -63,10 +63,3 @@ def test_another_tenants_member_is_unknown():
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["pointer"] == "#/member"
     assert not NotificationPreference.objects.exists()
-
-
-def test_changing_needs_the_scope_admin():
-    tenant = make_tenant()
-    client = make_client(tenant, ["read", "write", "operate"])
-
-    assert client.patch(PATH, {"member": make_member(tenant).pk}).status_code == 403

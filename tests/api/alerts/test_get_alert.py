@@ -5,7 +5,7 @@ import pytest
 from notifications.notices import plan_due_notices
 from tests.factories import make_client, make_tenant
 from tests.notifications.cast import make_member
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,7 +4,7 @@ import pytest
 
 from notifications.models import Alert
 from tests.factories import make_client, make_tenant
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,7 +44,3 @@ def test_another_tenants_alerts_are_not_there():
 
 def test_an_unknown_kind_is_refused():
     assert make_client(make_tenant()).get("/v1/alerts?kind=all").status_code == 400
-
-
-def test_reading_needs_the_scope_read():
-    assert make_client(make_tenant(), ["worker"]).get("/v1/alerts").status_code == 403

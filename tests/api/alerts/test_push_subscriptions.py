@@ -57,11 +57,3 @@ def test_another_tenants_member_and_browser_are_unknown():
 
 def test_an_unknown_browser_is_not_found():
     assert make_client(make_tenant()).delete(f"{PATH}/{new_id()}").status_code == 404
-
-
-def test_subscriptions_need_the_scope_admin():
-    tenant = make_tenant()
-    client = make_client(tenant, ["read", "write", "operate"])
-
-    assert client.get(PATH).status_code == 403
-    assert client.post(PATH, body_of(make_member(tenant))).status_code == 403

@@ -9,7 +9,7 @@ from executions.models import BulkJob, DeadLetter
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.bulk.bulk import counts, run_job
-from tests.factories import ApiClient, make_client, make_dead_letter, once
+from tests.factories import ApiClient, make_dead_letter, once
 
 URL = "/v1/dlq/actions"
 
@@ -150,12 +150,3 @@ def test_another_tenants_letters_are_not_matched(stranger: ApiClient, alpha: Ten
     answer = act(stranger, filter={"ids": [str(letter.id), str(uuid4())]})
 
     assert problem(answer) == (400, "nothing_matches")
-
-
-def test_acting_needs_the_scope_operate(alpha: Tenant, nobody: ApiClient):
-    make_dead_letter(alpha)
-    others = make_client(alpha, ["read", "write", "worker", "admin"])
-
-    assert problem(act(nobody)) == (401, "not_authenticated")
-    assert problem(act(others)) == (403, "forbidden")
-    assert act(make_client(alpha, ["operate"])).status_code == 202

@@ -9,9 +9,8 @@ from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
 from shared.instants import format_instant
 from tenants.models import Tenant
-from tests.executions.answers import problem
 from tests.executions.bulk.bulk import counts, run_job
-from tests.factories import ApiClient, make_client, make_execution
+from tests.factories import ApiClient, make_execution
 
 URL = "/v1/executions/actions"
 
@@ -74,11 +73,3 @@ def test_wrong_bodies_are_refused(client: ApiClient, alpha: Tenant, body: dict[s
 
     assert act(client, **body).status_code == 400
     assert not BulkJob.objects.exists()
-
-
-def test_acting_needs_the_scope_operate(alpha: Tenant, viewer: ApiClient, stranger: ApiClient):
-    make_execution(alpha)
-
-    assert problem(act(viewer)) == (403, "forbidden")
-    assert problem(act(stranger)) == (400, "nothing_matches")
-    assert act(make_client(alpha, ["operate"])).status_code == 202

@@ -13,7 +13,6 @@ from tests.factories import (
     ApiClient,
     daily,
     executions_of,
-    make_client,
     make_task,
     once,
     reload,
@@ -72,22 +71,6 @@ def test_a_dry_run_shows_the_tasks(client: ApiClient, alpha: Tenant):
     assert reload(task).deleted_at is None
 
 
-def test_deleting_needs_the_scope_write_besides(alpha: Tenant):
-    task = make_task(alpha)
-
-    assert problem(act(make_client(alpha, ["operate"]), "delete")) == (403, "forbidden")
-    assert problem(act(make_client(alpha, ["write"]), "delete")) == (403, "forbidden")
-    ran(act(make_client(alpha, ["operate", "write"]), "delete"))
-    assert reload(task).deleted_at is not None
-
-
-def test_pausing_needs_the_scope_operate(alpha: Tenant, viewer: ApiClient):
-    make_task(alpha)
-
-    assert problem(act(viewer)) == (403, "forbidden")
-    assert act(make_client(alpha, ["operate"])).status_code == 202
-
-
 def test_fields_are_set_on_what_matches(client: ApiClient, alpha: Tenant, beta: Tenant):
     task, other = make_task(alpha), make_task(beta)
     body = {"filter": {"label": "team:billing"}, "set": {"schedule": {"jitter_seconds": 30}}}
@@ -129,14 +112,6 @@ def test_only_set_takes_a_patch(client: ApiClient, alpha: Tenant):
 
     assert problem(act(client, "pause", set={"priority": 1})) == (400, "invalid")
     assert problem(act(client, "set", "2")) == (400, "invalid")
-
-
-def test_setting_needs_the_scope_write_besides(alpha: Tenant):
-    make_task(alpha)
-    wanted: Any = {"set": {"priority": 1}}
-
-    assert problem(act(make_client(alpha, ["operate"]), "set", **wanted)) == (403, "forbidden")
-    assert act(make_client(alpha, ["operate", "write"]), "set", **wanted).status_code == 202
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from insight.presentation.bulk_jobs import present_bulk_job
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.bulk.bulk import make_job, run_job
-from tests.factories import ApiClient, make_client, make_dead_letter
+from tests.factories import ApiClient, make_dead_letter
 
 URL = "/v1/bulk-jobs"
 
@@ -39,8 +39,3 @@ def test_another_tenants_jobs_are_not_listed(stranger: ApiClient, alpha: Tenant)
     make_job(alpha)
 
     assert stranger.get(URL).json()["bulk_jobs"] == []
-
-
-def test_listing_needs_the_scope_read(alpha: Tenant, nobody: ApiClient):
-    assert problem(nobody.get(URL)) == (401, "not_authenticated")
-    assert problem(make_client(alpha, ["operate"]).get(URL)) == (403, "forbidden")

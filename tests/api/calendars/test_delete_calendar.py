@@ -52,8 +52,3 @@ def test_a_key_without_write_is_refused(alpha, viewer, nobody, calendar):
     assert delete(nobody, calendar).status_code == 401
     assert delete(viewer, calendar).status_code == 403
     assert delete(make_client(alpha, ["write"]), calendar).status_code == 204
-
-
-def test_another_tenants_calendar_is_404(stranger, calendar):
-    assert delete(stranger, calendar).status_code == 404
-    assert Calendar.objects.exists()

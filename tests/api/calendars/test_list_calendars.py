@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.factories import make_client, make_task
+from tests.factories import make_task
 from tests.support.calendars import make_calendar, under
 
 
@@ -42,8 +42,3 @@ def test_an_unknown_parameter_is_refused(client):
 
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["pointer"] == "?name"
-
-
-def test_a_key_needs_the_scope_read(alpha, nobody):
-    assert nobody.get("/v1/calendars").status_code == 401
-    assert make_client(alpha, ["operate"]).get("/v1/calendars").status_code == 403

@@ -5,11 +5,10 @@ import pytest
 from executions.models import Attempt, DeadLetter, Execution
 from tasks.models import Task
 from tenants.models import Tenant
-from tests.executions.answers import problem, sealed_answer
+from tests.executions.answers import sealed_answer
 from tests.factories import (
     ApiClient,
     finish,
-    make_client,
     make_dead_letter,
     make_execution,
     once,
@@ -127,23 +126,3 @@ def test_the_payload_of_an_override_is_its_own_snapshot(client: ApiClient, alpha
     shown = client.get(f"{URL}/{second.id}").json()
 
     assert shown["payload"] == "edited"
-
-
-@pytest.mark.parametrize("path", [f"{URL}/01a1fa7a-b5a5-75e2-b563-27366f1a90a5", f"{URL}/x"])
-def test_an_unknown_letter_is_404(client: ApiClient, path: str):
-    assert problem(client.get(path)) == (404, "not_found")
-
-
-def test_another_tenants_letter_is_404(stranger: ApiClient, alpha: Tenant):
-    letter = make_dead_letter(alpha)
-
-    assert problem(stranger.get(f"{URL}/{letter.id}")) == (404, "not_found")
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    letter = make_dead_letter(alpha)
-    path = f"{URL}/{letter.id}"
-
-    assert problem(nobody.get(path)) == (401, "not_authenticated")
-    assert problem(make_client(alpha, ["operate"]).get(path)) == (403, "forbidden")
-    assert viewer.get(path).status_code == 200

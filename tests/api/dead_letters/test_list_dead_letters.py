@@ -12,7 +12,6 @@ from tests.factories import (
     ACTOR,
     ApiClient,
     finish,
-    make_client,
     make_dead_letter,
     make_execution,
     once,
@@ -168,12 +167,6 @@ def test_wrong_parameters_are_refused(client: ApiClient, query: str):
 
     assert problem(answer) == (400, "invalid")
     assert answer.json()["errors"]
-
-
-def test_listing_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    assert problem(nobody.get(URL)) == (401, "not_authenticated")
-    assert problem(make_client(alpha, ["operate"]).get(URL)) == (403, "forbidden")
-    assert ids(viewer.get(URL)) == []
 
 
 def test_another_tenant_sees_none_of_them(stranger: ApiClient, alpha: Tenant):

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
 from executions.models import DeadLetter, Execution
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
-from tests.factories import ApiClient, make_client, make_dead_letter
+from tests.factories import ApiClient, make_dead_letter
 
 
 def url(letter_id: UUID) -> str:
@@ -80,23 +80,3 @@ def test_wrong_bodies_are_refused(client: ApiClient, alpha: Tenant, body: Any, p
     assert answer.status_code == 400
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
     assert not DeadLetter.objects.get().resolved
-
-
-def test_an_unknown_letter_is_404(client: ApiClient):
-    assert problem(client.post(url(uuid4()))) == (404, "not_found")
-
-
-def test_another_tenants_letter_is_404(stranger: ApiClient, alpha: Tenant):
-    letter = make_dead_letter(alpha)
-
-    assert problem(stranger.post(url(letter.id))) == (404, "not_found")
-    assert not DeadLetter.objects.get().resolved
-
-
-def test_resolving_needs_the_scope_operate(alpha: Tenant, nobody: ApiClient):
-    letter = make_dead_letter(alpha)
-    others = make_client(alpha, ["read", "write", "worker", "admin"])
-
-    assert problem(nobody.post(url(letter.id))) == (401, "not_authenticated")
-    assert problem(others.post(url(letter.id))) == (403, "forbidden")
-    assert make_client(alpha, ["operate"]).post(url(letter.id)).status_code == 200

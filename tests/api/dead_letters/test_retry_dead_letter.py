@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -9,7 +9,7 @@ from executions.models import DeadLetter, Execution
 from executions.payloads import payload_of
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
-from tests.factories import ApiClient, make_client, make_dead_letter
+from tests.factories import ApiClient, make_dead_letter
 
 
 def url(letter_id: UUID) -> str:
@@ -97,23 +97,3 @@ def test_a_payload_over_the_limit_is_413_and_changes_nothing(client: ApiClient, 
     assert problem(retry(client, letter, {"payload": "x" * 262144})) == (413, "too_large")
     letter.refresh_from_db()
     assert not letter.resolved
-
-
-def test_an_unknown_letter_is_404(client: ApiClient):
-    assert problem(client.post(url(uuid4()), idempotency_key="1")) == (404, "not_found")
-
-
-def test_another_tenants_letter_is_404(stranger: ApiClient, alpha: Tenant):
-    letter = make_dead_letter(alpha)
-
-    assert problem(retry(stranger, letter)) == (404, "not_found")
-    assert Execution.objects.count() == 1
-
-
-def test_retrying_needs_the_scope_operate(alpha: Tenant, nobody: ApiClient):
-    letter = make_dead_letter(alpha)
-    others = make_client(alpha, ["read", "write", "worker", "admin"])
-
-    assert problem(retry(nobody, letter)) == (401, "not_authenticated")
-    assert problem(retry(others, letter)) == (403, "forbidden")
-    assert retry(make_client(alpha, ["operate"]), letter).status_code == 202

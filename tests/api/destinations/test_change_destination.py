@@ -4,8 +4,8 @@ import pytest
 
 from executions.models import Destination
 from tests.executions.answers import audited, problem
-from tests.executions.destinations.test_limits import HOST
-from tests.factories import make_client, make_task
+from tests.factories import make_task
+from tests.support.circuits import HOST
 
 
 @pytest.fixture(autouse=True)
@@ -63,11 +63,6 @@ def test_the_same_call_again_gets_the_first_answer(client):
     first = change(client, {"max_in_flight": 5}, idempotency_key="d1")
 
     assert change(client, {"max_in_flight": 5}, idempotency_key="d1").content == first.content
-
-
-def test_the_scope_operate_is_needed(alpha, viewer):
-    assert change(viewer, {"max_in_flight": 5}).status_code == 403
-    assert change(make_client(alpha, ["operate"]), {"max_in_flight": 5}).status_code == 200
 
 
 def test_what_is_no_host_is_404(client):

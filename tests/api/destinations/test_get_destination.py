@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.executions.answers import problem
-from tests.executions.destinations.test_limits import HOST
 from tests.factories import make_task, once
+from tests.support.circuits import HOST
 
 
 def test_a_host_is_shown_with_its_version(viewer, alpha):
@@ -30,9 +30,5 @@ def test_a_host_is_found_in_every_spelling(viewer, alpha, written):
     assert viewer.get(f"/v1/destinations/{written}").json()["host"] == HOST
 
 
-def test_unknown_hosts_and_those_of_other_tenants_are_404(viewer, stranger, alpha):
-    make_task(alpha)
-
-    assert problem(viewer.get("/v1/destinations/nowhere")) == (404, "not_found")
+def test_a_host_that_cannot_be_stored_is_404(viewer):
     assert problem(viewer.get("/v1/destinations/%00")) == (404, "not_found")
-    assert problem(stranger.get(f"/v1/destinations/{HOST}")) == (404, "not_found")

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from tests.executions.answers import problem
-from tests.executions.destinations.test_limits import HOST, live
 from tests.factories import make_task, once
+from tests.support.circuits import HOST, live
 from wire.destination_key import key_of
 
 

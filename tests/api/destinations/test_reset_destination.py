@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.executions.answers import audited, problem
-from tests.executions.destinations.test_limits import HOST, live
-from tests.factories import make_client, make_task
+from tests.executions.answers import audited
+from tests.factories import make_task
+from tests.support.circuits import HOST, live
 from tests.support.closed_redis import closed_redis
 from wire.destination_key import key_of
 
@@ -35,16 +35,6 @@ def test_the_same_call_again_gets_the_first_answer(client):
     first = reset(client, idempotency_key="r1")
 
     assert reset(client, idempotency_key="r1").content == first.content
-
-
-def test_the_scope_operate_is_needed(alpha, viewer):
-    assert reset(viewer).status_code == 403
-    assert reset(make_client(alpha, ["operate"])).status_code == 200
-
-
-def test_unknown_hosts_and_those_of_other_tenants_are_404(client, stranger):
-    assert problem(reset(client, "nowhere")) == (404, "not_found")
-    assert problem(reset(stranger)) == (404, "not_found")
 
 
 def test_without_redis_it_is_503(client, monkeypatch):

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
 from executions.models import Execution
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem, was_audited
-from tests.factories import ApiClient, make_client, make_execution
+from tests.factories import ApiClient, make_execution
 
 
 def url(execution_id: UUID) -> str:
@@ -71,26 +71,6 @@ def test_wrong_bodies_are_refused(client: ApiClient, alpha: Tenant, body: object
 
     assert problem(client.post(url(execution.id), body))[0] == status
     assert Execution.objects.get(pk=execution.id).status == "PENDING"
-
-
-def test_an_unknown_execution_is_404(client: ApiClient):
-    assert problem(client.post(url(uuid4()))) == (404, "not_found")
-
-
-def test_another_tenants_execution_is_404_and_goes_on(stranger: ApiClient, alpha: Tenant):
-    execution = make_execution(alpha)
-
-    assert problem(stranger.post(url(execution.id))) == (404, "not_found")
-    assert Execution.objects.get(pk=execution.id).status == "PENDING"
-
-
-def test_cancelling_needs_the_scope_operate(alpha: Tenant, nobody: ApiClient):
-    execution = make_execution(alpha)
-    others = make_client(alpha, ["read", "write", "worker", "admin"])
-
-    assert problem(nobody.post(url(execution.id))) == (401, "not_authenticated")
-    assert problem(others.post(url(execution.id))) == (403, "forbidden")
-    assert make_client(alpha, ["operate"]).post(url(execution.id)).status_code == 202
 
 
 def test_other_methods_are_405(client: ApiClient, alpha: Tenant):

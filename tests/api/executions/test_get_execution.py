@@ -9,7 +9,7 @@ from executions.loop.clocks import database_now
 from executions.models import Execution
 from tenants.models import Tenant
 from tests.executions.answers import problem, sealed_answer
-from tests.factories import ApiClient, finish, make_client, make_execution, once, release, start
+from tests.factories import ApiClient, finish, make_execution, once, release, start
 
 MASK = "[redacted]"
 
@@ -160,28 +160,6 @@ def test_what_was_never_sent_has_no_request(client: ApiClient, alpha: Tenant):
     shown = get(client, make_execution(alpha, "CANCELLED"))
 
     assert (shown["request"], shown["response"], shown["reason"]) == (None, None, "cancelled")
-
-
-@pytest.mark.parametrize(
-    "path", ["/v1/executions/01a1fa7a-b5a5-85e2-b563-27366f1a90a5", "/v1/executions/1"]
-)
-def test_an_unknown_execution_is_404(client: ApiClient, path: str):
-    assert problem(client.get(path)) == (404, "not_found")
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    execution = make_execution(alpha)
-    path = f"/v1/executions/{execution.id}"
-
-    assert problem(nobody.get(path)) == (401, "not_authenticated")
-    assert problem(make_client(alpha, ["operate"]).get(path)) == (403, "forbidden")
-    assert get(viewer, execution)["id"] == str(execution.id)
-
-
-def test_another_tenants_execution_is_404(stranger: ApiClient, alpha: Tenant):
-    execution = make_execution(alpha, "FAILED")
-
-    assert problem(stranger.get(f"/v1/executions/{execution.id}")) == (404, "not_found")
 
 
 def test_unknown_parameters_are_refused(client: ApiClient, alpha: Tenant):

@@ -10,7 +10,7 @@ from executions.models import BulkJob, Execution
 from shared.instants import format_instant
 from tenants.models import Tenant
 from tests.executions.bulk.bulk import counts, run_job
-from tests.factories import ApiClient, make_client, make_execution, make_tenant
+from tests.factories import ApiClient, make_execution, make_tenant
 
 URL = "/v1/executions/replay"
 
@@ -123,15 +123,6 @@ def test_executions_are_chosen_by_the_label_of_their_task(client: ApiClient, alp
         assert shown.json()["count"] == 1
 
 
-def test_replaying_needs_the_scope_operate(alpha: Tenant, viewer: ApiClient, nobody: ApiClient):
-    make_execution(alpha, "SUCCEEDED")
-
-    assert replay(nobody).status_code == 401
-    assert replay(viewer).status_code == 403
-    assert replay(make_client(alpha, ["operate"])).status_code == 202
-    assert not made()
-
-
 INTO = {"url": "https://staging.example.com/in"}
 
 
@@ -197,11 +188,3 @@ def test_what_nothing_of_the_range_fits_is_refused(client: ApiClient, alpha: Ten
 
     assert (dry.status_code, dry.json()["unfit"]) == (200, 1)
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (400, "nothing_fits")
-
-
-def test_choosing_where_work_goes_needs_the_scope_write_besides(alpha: Tenant):
-    make_execution(alpha, "SUCCEEDED")
-
-    assert replay(make_client(alpha, ["operate"]), into=INTO).status_code == 403
-    assert replay(make_client(alpha, ["write"]), into=INTO).status_code == 403
-    assert replay(make_client(alpha, ["operate", "write"]), into=INTO).status_code == 202

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -9,7 +9,7 @@ from executions.models import Execution
 from executions.payloads import payload_of
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
-from tests.factories import ApiClient, make_client, make_execution, once
+from tests.factories import ApiClient, make_execution
 
 
 def url(execution_id: UUID) -> str:
@@ -120,23 +120,3 @@ def test_a_payload_over_the_limit_is_413(client: ApiClient, alpha: Tenant):
     answer = client.post(url(original.id), body, idempotency_key="1")
 
     assert problem(answer) == (413, "too_large")
-
-
-def test_an_unknown_execution_is_404(client: ApiClient):
-    assert problem(client.post(url(uuid4()), idempotency_key="1")) == (404, "not_found")
-
-
-def test_another_tenants_execution_is_404(stranger: ApiClient, alpha: Tenant):
-    original = make_execution(alpha, "FAILED", once())
-
-    assert problem(stranger.post(url(original.id), idempotency_key="1")) == (404, "not_found")
-    assert Execution.objects.count() == 1
-
-
-def test_retrying_needs_the_scope_operate(alpha: Tenant, nobody: ApiClient):
-    original = make_execution(alpha, "FAILED")
-    others = make_client(alpha, ["read", "write", "worker", "admin"])
-
-    assert problem(nobody.post(url(original.id), idempotency_key="1")) == (401, "not_authenticated")
-    assert problem(others.post(url(original.id), idempotency_key="1")) == (403, "forbidden")
-    made(make_client(alpha, ["operate"]).post(url(original.id), idempotency_key="1"))

@@ -6,7 +6,7 @@ from executions.changes import changing
 from executions.loop.clocks import database_now
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.factories import ACTOR, ApiClient, make_client, make_execution, once
+from tests.factories import ACTOR, ApiClient, make_execution, once
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,3 @@ def test_an_unknown_execution_or_parameter_is_refused(client: ApiClient, alpha: 
 
     assert problem(client.get(nowhere)) == (404, "not_found")
     assert problem(client.get(f"{path}?at=now")) == (400, "invalid")
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    path = f"/v1/executions/{make_execution(alpha).id}/explain"
-
-    assert problem(nobody.get(path)) == (401, "not_authenticated")
-    assert problem(make_client(alpha, ["operate"]).get(path)) == (403, "forbidden")
-    assert viewer.get(path).status_code == 200
-
-
-def test_another_tenants_execution_is_404(stranger: ApiClient, alpha: Tenant):
-    execution = make_execution(alpha, "FAILED")
-
-    assert problem(stranger.get(f"/v1/executions/{execution.id}/explain")) == (404, "not_found")

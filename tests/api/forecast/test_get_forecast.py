@@ -8,8 +8,7 @@ import pytest
 from executions.loop.clocks import database_now
 from shared.instants import format_instant, parse_instant
 from tenants.models import Tenant
-from tests.executions.answers import problem
-from tests.factories import ApiClient, api, daily, make_client, make_task, once
+from tests.factories import ApiClient, daily, make_task, once
 
 URL = "/v1/forecast"
 
@@ -80,12 +79,6 @@ def test_another_tenants_tasks_are_not_seen(client: ApiClient, beta: Tenant):
     make_task(beta)
 
     assert client.get(URL).json()["tasks"] == 0
-
-
-def test_it_needs_the_scope_read(alpha: Tenant):
-    assert api().get(URL).status_code == 401
-    assert problem(make_client(alpha, ["write"]).get(URL)) == (403, "forbidden")
-    assert make_client(alpha, ["read"]).get(URL).status_code == 200
 
 
 def test_every_text_is_taken_as_a_label(client: ApiClient, alpha: Tenant):

@@ -12,7 +12,7 @@ from tasks.models import Task
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
 from tests.executions.bulk.bulk import counts, run_job
-from tests.factories import ApiClient, api, daily, make_client, make_task, reload
+from tests.factories import ApiClient, daily, make_client, make_task, reload
 
 URL = "/v1/forecast/spread"
 
@@ -97,14 +97,6 @@ def test_wrong_bodies_are_refused(
 
     assert answer.status_code == 400
     assert pointer in {error["pointer"] for error in answer.json()["errors"]}
-
-
-def test_it_needs_the_scope_write(alpha: Tenant, at: datetime):
-    assert api().post(URL, body(at)).status_code == 401
-    assert problem(make_client(alpha, ["read", "operate"]).post(URL, body(at))) == (
-        403,
-        "forbidden",
-    )
 
 
 def test_another_tenants_tasks_stay_as_they_are(beta: Tenant, at: datetime):

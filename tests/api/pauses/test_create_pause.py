@@ -8,7 +8,6 @@ from tests.executions.answers import audited, problem
 from tests.factories import (
     TARGET,
     daily,
-    make_client,
     make_task,
     once,
     pass_guard,
@@ -145,12 +144,6 @@ def test_redis_away_is_503_and_changes_nothing(client, alpha, no_redis):
     assert client.post(URL, LABEL).status_code == 503
     assert reload(task).status == "SCHEDULED"
     assert not Pause.objects.exists()
-
-
-def test_pausing_needs_the_scope_operate(alpha, viewer, nobody):
-    assert nobody.post(URL, LABEL).status_code == 401
-    assert problem(viewer.post(URL, LABEL)) == (403, "forbidden")
-    assert make_client(alpha, ["operate"]).post(URL, LABEL).status_code == 201
 
 
 def test_the_same_call_again_is_one_pause(client):

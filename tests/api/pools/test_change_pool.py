@@ -9,7 +9,7 @@ from executions.models import Pool
 from tenants.models import Tenant
 from tests.executions.answers import audited, problem
 from tests.executions.leasing import POOL, take, work
-from tests.factories import ApiClient, make_client
+from tests.factories import ApiClient
 
 PATH = f"/v1/pools/{POOL}"
 
@@ -113,11 +113,3 @@ def test_another_tenants_pool_of_the_name_is_another_pool(
     assert stranger.patch(PATH, {"paused": True}).status_code == 200
     assert client.get(PATH).json()["paused"] is False
     assert len(take(alpha)) == 1
-
-
-def test_changing_needs_the_scope_operate(alpha: Tenant, nobody: ApiClient):
-    others = make_client(alpha, ["read", "write", "worker", "admin"])
-
-    assert problem(nobody.patch(PATH, {})) == (401, "not_authenticated")
-    assert problem(others.patch(PATH, {})) == (403, "forbidden")
-    assert make_client(alpha, ["operate"]).patch(PATH, {}).status_code == 200

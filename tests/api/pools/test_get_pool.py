@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tenants.models import Tenant
-from tests.executions.answers import problem
 from tests.executions.leasing import POOL, call, take_one, work
-from tests.factories import ApiClient, make_client
+from tests.factories import ApiClient
 from tests.support.closed_redis import closed_redis
 
 PATH = f"/v1/pools/{POOL}"
@@ -38,18 +37,3 @@ def test_without_redis_nobody_knows_the_workers(client: ApiClient, monkeypatch: 
     monkeypatch.setattr("wire.heartbeats.client", lambda: closed)
 
     assert client.get(PATH).json()["live_workers"] is None
-
-
-def test_unknown_and_others_pools_are_404(client: ApiClient, stranger: ApiClient):
-    client.patch(PATH, {})
-
-    assert problem(client.get("/v1/pools/other")) == (404, "not_found")
-    assert problem(stranger.get(PATH)) == (404, "not_found")
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    make_client(alpha).patch(PATH, {})
-
-    assert nobody.get(PATH).status_code == 401
-    assert make_client(alpha, ["worker"]).get(PATH).status_code == 403
-    assert viewer.get(PATH).status_code == 200

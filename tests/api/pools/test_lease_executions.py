@@ -11,7 +11,7 @@ from shared.redis_client import client as redis_client
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.leasing import POOL, call, let_expire, reread, rescue, work
-from tests.factories import ApiClient, make_client, spoil
+from tests.factories import ApiClient, spoil
 from tests.support.closed_redis import closed_redis
 
 PATH = f"/v1/pools/{POOL}/lease"
@@ -179,14 +179,6 @@ def test_another_tenants_work_is_not_leased(stranger: ApiClient, client: ApiClie
 
     assert lease(stranger) == []
     assert len(lease(client)) == 1
-
-
-def test_leasing_needs_the_scope_worker(alpha: Tenant, nobody: ApiClient):
-    others = make_client(alpha, ["read", "write", "operate", "admin"])
-
-    assert problem(nobody.post(PATH, {"worker": "w"})) == (401, "not_authenticated")
-    assert problem(others.post(PATH, {"worker": "w"})) == (403, "forbidden")
-    assert make_client(alpha, ["worker"]).post(PATH, {"worker": "w"}).status_code == 200
 
 
 def test_without_redis_nothing_is_leased(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.leasing import work
-from tests.factories import ApiClient, make_client
+from tests.factories import ApiClient
 
 PATH = "/v1/pools"
 
@@ -32,9 +32,3 @@ def test_another_tenants_pools_are_not_listed(stranger: ApiClient, alpha: Tenant
 
 def test_unknown_parameters_are_400(client: ApiClient):
     assert problem(client.get(f"{PATH}?paused=true"))[0] == 400
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    assert nobody.get(PATH).status_code == 401
-    assert make_client(alpha, ["write"]).get(PATH).status_code == 403
-    assert viewer.get(PATH).status_code == 200

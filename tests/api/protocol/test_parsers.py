@@ -7,41 +7,7 @@ from rest_framework.exceptions import UnsupportedMediaType
 
 from api.protocol.parsers import MAX_BODY_BYTES, StrictJSONParser, refuse_media_type
 from shared.exceptions import InvalidInput, TooLarge
-
-HOSTILE = {
-    "not JSON": (b"{name: 1}", "json_invalid"),
-    "cut off": (b'{"name": "x"', "json_invalid"),
-    "two values": (b"{} {}", "json_invalid"),
-    "bad UTF-8": (b'{"name": "\xff\xfe"}', "json_invalid"),
-    "UTF-16": ('{"name": "x"}'.encode("utf-16"), "json_invalid"),
-    "encoded surrogate": (b'{"name": "\xed\xa0\x80"}', "json_invalid"),
-    "byte order mark": (b"\xef\xbb\xbf{}", "json_invalid"),
-    "NaN": (b'{"n": NaN}', "json_invalid"),
-    "Infinity": (b'{"n": Infinity}', "json_invalid"),
-    "minus Infinity": (b'{"n": -Infinity}', "json_invalid"),
-    "nested arrays": (b"[" * 50_000 + b"]" * 50_000, "json_too_deep"),
-    "nested objects": (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, "json_too_deep"),
-    "unclosed nesting": (b"[" * 50_000, "json_too_deep"),
-    "65 levels": (b'{"a":' + b"[" * 64 + b"]" * 64 + b"}", "json_too_deep"),
-    "lone surrogate": (rb'{"name": "\ud800"}', "text_invalid"),
-    "lone surrogate deep": (rb'{"a": [{"b": ["\udfff x"]}]}', "text_invalid"),
-    "lone surrogate in a name": (rb'{"\ud834": 1}', "text_invalid"),
-    "NUL": (rb'{"name": "a\u0000b"}', "text_invalid"),
-    "NUL in a name": (rb'{"a\u0000": 1}', "text_invalid"),
-    "raw NUL": (b'{"name": "a\x00b"}', "json_invalid"),
-    "64 bits and one": (b'{"n": 18446744073709551616}', "number_out_of_range"),
-    "negative beyond 64 bits": (b'{"n": -9223372036854775809}', "number_out_of_range"),
-    "5,000 digits": (b'{"n": ' + b"9" * 5000 + b"}", "number_out_of_range"),
-    "float overflow": (b'{"n": 1e400}', "number_out_of_range"),
-    "negative float overflow": (b'{"n": -1e400}', "number_out_of_range"),
-    "duplicate name": (b'{"a": 1, "a": 2}', "json_duplicate_name"),
-    "duplicate name deep": (b'{"x": [{"a": 1, "a": 1}]}', "json_duplicate_name"),
-    "array": (b"[]", "body_not_object"),
-    "text": (b'"x"', "body_not_object"),
-    "number": (b"1", "body_not_object"),
-    "null": (b"null", "body_not_object"),
-    "spaces": (b"  ", "json_invalid"),
-}
+from tests.support.hostile_json import HOSTILE
 
 
 class FakeRequest:

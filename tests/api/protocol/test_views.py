@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.protocol.test_parsers import HOSTILE
 from tests.support.api import ApiClient
+from tests.support.hostile_json import HOSTILE
 
 pytestmark = pytest.mark.urls("tests.api.protocol.probe")
 

@@ -4,26 +4,11 @@ import jsonschema_rs
 import pytest
 
 from api.tasks.schemas import ZONE_MOVE
-from tasks.models import Task, ZoneMove
 from tasks.zone_changes import present_zone_move
-from tests.factories import ApiClient, daily, make_client, make_task
+from tests.factories import daily, make_task
+from tests.support.zone_moves import move_of
 
 URL = "/v1/zone-moves"
-
-
-def move_of(task: Task, to_release: str = "2026.6") -> ZoneMove:
-    """Return a stored move of the task."""
-    made = ZoneMove.objects.create(
-        tenant_id=task.tenant_id,
-        task=task,
-        zone="Europe/Berlin",
-        from_release="2026.5",
-        to_release=to_release,
-        moved={"before": "2027-10-31T06:00:00.000Z", "after": None},
-        moved_count=147,
-    )
-    made.refresh_from_db()
-    return made
 
 
 def test_moves_are_listed_latest_first(client, alpha):
@@ -69,9 +54,3 @@ def test_another_tenants_moves_are_not_listed(client, beta):
     move_of(make_task(beta, daily()))
 
     assert client.get(URL).json()["zone_moves"] == []
-
-
-def test_listing_needs_the_scope_read(alpha):
-    assert ApiClient().get(URL).status_code == 401
-    assert make_client(alpha, ["operate"]).get(URL).status_code == 403
-    assert make_client(alpha, ["read"]).get(URL).status_code == 200

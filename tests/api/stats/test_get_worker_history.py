@@ -10,8 +10,8 @@ from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
 from shared.sql import run
 from tenants.models import Tenant
-from tests.factories import ApiClient, make_client
-from tests.wire.test_heartbeats import beat
+from tests.factories import ApiClient
+from tests.support.beats import beat
 from wire import heartbeats
 
 pytestmark = pytest.mark.django_db
@@ -71,11 +71,6 @@ def test_a_live_worker_without_a_minute_yet_is_no_stranger(viewer: ApiClient):
     beat(WORKER)
 
     assert viewer.get(PATH).json() == {"worker": WORKER, "minutes": [], "hours": []}
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient):
-    assert nobody.get(PATH).status_code == 401
-    assert make_client(alpha, ["write"]).get(PATH).status_code == 403
 
 
 def test_hours_beyond_a_week_are_shown_by_hour(viewer: ApiClient):

@@ -6,9 +6,9 @@ from executions.complete.outcome_stream import OutcomeConsumer, ensure_group
 from executions.external.pools import change_pool
 from tenants.models import Tenant
 from tests.executions.leasing import work
-from tests.factories import ACTOR, ApiClient, make_client
+from tests.factories import ACTOR, ApiClient
+from tests.support.beats import beat
 from tests.support.closed_redis import closed_redis
-from tests.wire.test_heartbeats import beat
 
 pytestmark = pytest.mark.django_db
 PATH = "/v1/workers"
@@ -41,12 +41,6 @@ def test_without_redis_the_call_is_503(client: ApiClient, monkeypatch: pytest.Mo
 
     assert answer.status_code == 503
     assert "Retry-After" in answer.headers
-
-
-def test_reading_needs_the_scope_read(alpha: Tenant, nobody: ApiClient, viewer: ApiClient):
-    assert nobody.get(PATH).status_code == 401
-    assert make_client(alpha, ["write"]).get(PATH).status_code == 403
-    assert viewer.get(PATH).status_code == 200
 
 
 def test_a_pull_worker_shows_its_leases_and_what_it_says_of_itself(

@@ -5,7 +5,6 @@ import pytest
 from events.models import AuditEntry
 from tests.factories import (
     executions_of,
-    make_client,
     make_execution,
     make_task,
     once,
@@ -65,17 +64,6 @@ def test_redis_away_is_503_and_changes_nothing(client, task, no_redis):
 
 def test_fields_are_refused(client, task):
     assert cancel(client, task, {"oops": 1}).status_code == 400
-
-
-def test_a_key_without_operate_is_refused(alpha, viewer, nobody, task):
-    assert cancel(nobody, task).status_code == 401
-    assert cancel(viewer, task).status_code == 403
-    assert cancel(make_client(alpha, ["operate"]), task).status_code == 200
-
-
-def test_another_tenants_task_is_404(stranger, task):
-    assert cancel(stranger, task).status_code == 404
-    assert reload(task).status == "SCHEDULED"
 
 
 def test_the_same_call_again_is_answered_the_same(client, task):

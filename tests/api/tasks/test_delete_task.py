@@ -6,7 +6,6 @@ from events.models import AuditEntry
 from executions.loop import control
 from tests.factories import (
     executions_of,
-    make_client,
     make_task,
     once,
     prepare,
@@ -51,14 +50,6 @@ def test_what_runs_is_aborted_only_if_asked(client, task, monkeypatch, query, ab
     assert (row.cancel_requested_at is not None) == aborted
 
 
-def test_aborting_what_runs_needs_operate_besides(alpha, task):
-    writer, both = make_client(alpha, ["write"]), make_client(alpha, ["write", "operate"])
-
-    assert delete(writer, task, "?cancel_running=true").status_code == 403
-    assert reload(task).deleted_at is None
-    assert delete(both, task, "?cancel_running=true").status_code == 204
-
-
 def test_redis_away_is_503_and_changes_nothing(client, task, no_redis):
     prepare()
     release()
@@ -83,11 +74,6 @@ def test_parameters_that_are_not_valid_are_400(client, task, query):
 def test_a_key_without_write_is_refused(viewer, nobody, task):
     assert delete(nobody, task).status_code == 401
     assert delete(viewer, task).status_code == 403
-
-
-def test_another_tenants_task_is_404(stranger, task):
-    assert delete(stranger, task).status_code == 404
-    assert reload(task).deleted_at is None
 
 
 def test_the_same_call_again_is_answered_the_same(client, task):

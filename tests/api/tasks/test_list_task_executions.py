@@ -67,7 +67,3 @@ def test_a_key_without_read_is_refused(alpha, nobody, task):
 
     assert nobody.get(path).status_code == 401
     assert make_client(alpha, ["write"]).get(path).status_code == 403
-
-
-def test_another_tenants_task_is_404(stranger, task):
-    assert stranger.get(f"/v1/tasks/{task.id}/executions").status_code == 404

@@ -9,7 +9,6 @@ from executions.loop.clocks import database_now
 from tests.factories import (
     every_second,
     executions_of,
-    make_client,
     make_task,
     once,
     pass_guard,
@@ -96,17 +95,6 @@ def test_a_task_that_has_ended_is_409(client, task):
     client.post(f"/v1/tasks/{task.id}/cancel")
 
     assert pause(client, task).status_code == 409
-
-
-def test_a_key_without_operate_is_refused(alpha, viewer, nobody, task):
-    assert pause(nobody, task).status_code == 401
-    assert pause(viewer, task).status_code == 403
-    assert pause(make_client(alpha, ["operate"]), task).status_code == 200
-
-
-def test_another_tenants_task_is_404(stranger, task):
-    assert pause(stranger, task).status_code == 404
-    assert reload(task).status == "SCHEDULED"
 
 
 def test_the_same_call_again_is_one_pause(client, task):

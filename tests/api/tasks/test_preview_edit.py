@@ -7,7 +7,7 @@ import pytest
 from executions.changes.changing import cancel_task
 from tenants.models import Tenant
 from tests.executions.answers import problem
-from tests.factories import ACTOR, ApiClient, api, make_client, make_task, reload
+from tests.factories import ACTOR, ApiClient, make_task, reload
 
 MOVED = {"schedule": {"cron_expression": "0 */6 * * *"}}
 
@@ -70,15 +70,3 @@ def test_a_conflict_of_states_is_refused(client: ApiClient, alpha: Tenant):
     cancel_task(alpha.id, task.id, actor=ACTOR)
 
     assert preview(client, task, {"status": "SCHEDULED"}).status_code == 409
-
-
-def test_another_tenants_task_is_not_there(client: ApiClient, beta: Tenant):
-    assert problem(preview(client, make_task(beta))) == (404, "not_found")
-
-
-def test_it_needs_the_scope_read_alone(alpha: Tenant):
-    task = make_task(alpha)
-
-    assert preview(api(), task).status_code == 401
-    assert preview(make_client(alpha, ["write"]), task).status_code == 403
-    assert preview(make_client(alpha, ["read"]), task).status_code == 200

@@ -7,7 +7,7 @@ from executions.changes import changing
 from executions.models import Execution
 from executions.payloads import payload_of
 from shared.conf import conf
-from tests.factories import ACTOR, executions_of, make_client, make_task, release
+from tests.factories import ACTOR, executions_of, make_task, release
 
 
 @pytest.fixture
@@ -59,14 +59,7 @@ def test_what_is_not_valid_is_refused_and_nothing_runs(client, task, body):
     assert executions_of(task) == []
 
 
-def test_a_key_without_operate_is_refused(alpha, viewer, nobody, task):
-    assert run(nobody, task).status_code == 401
-    assert run(viewer, task).status_code == 403
-    assert run(make_client(alpha, ["operate"]), task).status_code == 202
-
-
-def test_what_is_not_there_is_404(client, stranger, alpha, task):
-    assert run(stranger, task).status_code == 404
+def test_a_deleted_task_is_404(client, alpha, task):
     changing.delete_task(alpha.id, task.id, actor=ACTOR)
     assert run(client, task).status_code == 404
     assert executions_of(task) == []

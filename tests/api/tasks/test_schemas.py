@@ -11,6 +11,7 @@ from shared.exceptions import InvalidInput
 from tasks.definition import to_long
 from tasks.presentation import present_task
 from tasks.preview import preview
+from tests.support.presented_tasks import ATask
 from tests.tasks.bodies import (
     AUTHS,
     LONG,
@@ -25,7 +26,6 @@ from tests.tasks.bodies import (
     problems,
     with_target,
 )
-from tests.tasks.test_presentation import ATask
 
 ALL = [
     schemas.TASK_CREATE,

@@ -17,7 +17,7 @@ from executions.models import Execution
 from shared.conf import conf
 from tasks.models import Task
 from tenants.models import IdempotencyRecord, Tenant
-from tests.factories import ApiClient, make_client, make_task, once
+from tests.factories import ApiClient, make_task, once
 from tests.support.http_receiver import HttpReceiver, http_receiver
 from tests.support.receiving import receiving
 
@@ -75,24 +75,6 @@ def test_what_is_not_valid_is_refused_and_nothing_is_sent(
     assert client.post(PATH, {"oops": 1}).status_code == 400
     assert client.post(PATH, once(target={"url": "http://10.0.0.1/"})).status_code == 400
     assert client.post(f"/v1/tasks/{task.id}/test", {"oops": 1}).status_code == 400
-    assert receiver.requests == []
-
-
-def test_testing_needs_the_scope_write(
-    alpha: Tenant, viewer: ApiClient, nobody: ApiClient, receiver: HttpReceiver
-):
-    task = make_task(alpha, body(receiver))
-    for path, sent in ((PATH, body(receiver)), (f"/v1/tasks/{task.id}/test", None)):
-        assert nobody.post(path, sent).status_code == 401
-        assert viewer.post(path, sent).status_code == 403
-        assert make_client(alpha, ["operate"]).post(path, sent).status_code == 403
-    assert receiver.requests == []
-
-
-def test_another_tenants_task_is_404(stranger: ApiClient, alpha: Tenant, receiver: HttpReceiver):
-    task = make_task(alpha, body(receiver))
-
-    assert stranger.post(f"/v1/tasks/{task.id}/test").status_code == 404
     assert receiver.requests == []
 
 

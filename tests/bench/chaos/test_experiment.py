@@ -1,31 +1,15 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from bench.chaos import invariants
-from bench.chaos.experiment import Experiment, judge
+from bench.chaos.experiment import judge
 from bench.chaos.site import Site
 from bench.installation import Installation
-from operations.proof.campaign import Outcome
-from operations.proof.matcher import Fault, Verdict
-from operations.proof.workload import Window
+from operations.proof.matcher import Verdict
+from tests.support.experiments import experiment, outcome
 
 SITE = Site(Installation("http://127.0.0.1:1", "secret", {"DATA_DIR": "/nowhere"}))
-
-
-async def inject(site: Site, window: Window) -> tuple[Fault, ...]:
-    return ()
-
-
-def experiment(**changes: Any) -> Experiment:
-    words = {"id": "x", "fault": "f", "how": "h", "invariant": "i"}
-    return Experiment(**{**words, "inject": inject, **changes})
-
-
-def outcome(verdict: Verdict) -> Outcome:
-    return Outcome(Window(0, 1000, "http://127.0.0.1:2", "w"), verdict, 1, 0, True, 1.0)
 
 
 @pytest.fixture(autouse=True)

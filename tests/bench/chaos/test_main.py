@@ -14,7 +14,7 @@ from bench.chaos.experiment import Experiment, Result
 from bench.chaos.site import CannotRunError, Site
 from bench.installation import Installation, InstallationError
 from operations.proof.matcher import Verdict
-from tests.bench.chaos.test_experiment import experiment, outcome
+from tests.support.experiments import experiment, outcome
 
 SITE = Site(Installation("http://127.0.0.1:1", "secret", {"DATA_DIR": "/nowhere"}))
 

@@ -12,8 +12,8 @@ from executions.models import BulkJob, Execution
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, queries_for, said, user_of
 from tests.executions.bulk.backfills import make_backfill, minutely
 from tests.executions.bulk.bulk import let_time_pass, make_job, run_job
-from tests.executions.bulk.test_canary import end_retries
 from tests.factories import daily, make_dead_letter, make_execution, make_task, once
+from tests.support.canaries import end_retries
 from tests.support.letters import make_letters
 
 

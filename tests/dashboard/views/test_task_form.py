@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from django.test import Client
 
 from executions.external.pools import change_pool
 from executions.triggering.receiver_requests import address_of
@@ -20,21 +19,12 @@ from tenants.models import Tenant
 from tests.dashboard.asking import HOSTILE, audited, is_escaped, user_of
 from tests.dashboard.kinds import allow
 from tests.factories import ACTOR, daily, make_task, reload
+from tests.support.forms import form_at
 from tests.tasks.bodies import TARGETS
 
 URL = "https://api.example.com/reports"
 SECRET = "Bearer s3cr3t-of-the-receiver"
 TARGET = {"url": URL, "headers": {"Authorization": SECRET}}
-
-
-def form_at(client: Client, path: str, **changes: str) -> dict[str, str]:
-    """Return what a browser would send from the form at the path."""
-    context = client.get(path).context
-    fields = {**context["fields"], "form_key": "a-form", **changes}
-    for name in ("version", "base_of"):
-        if context[name]:
-            fields[name] = str(context[name])
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from executions.ownership.partitions import Partitions
 from shared.sql import run
 from tests.dashboard.asking import HOSTILE, is_escaped
 from tests.executions.leasing import POOL, take, work
+from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
-from tests.wire.test_heartbeats import beat, silence
 from wire import heartbeats
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from executions.loop.clocks import database_now
 from tasks.schedules.zones import release
-from tests.api.schedules.test_list_zone_moves import move_of
 from tests.dashboard.asking import HOSTILE, is_escaped
 from tests.factories import daily, make_task
+from tests.support.zone_moves import move_of
 
 
 def test_without_a_move_the_page_says_what_would_be_here(browser, alpha):

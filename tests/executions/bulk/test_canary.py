@@ -6,17 +6,10 @@ from executions.bulk.canary import Verdict, judge
 from executions.models import BulkJob, Execution
 from tenants.models import Tenant
 from tests.executions.bulk.bulk import counts, let_time_pass, make_job, outcomes, run_job
-from tests.factories import finish, release, start
+from tests.support.canaries import end_retries
 from tests.support.letters import make_letters
 
 pytestmark = pytest.mark.django_db
-
-
-def end_retries(status: str, count: int = 1000) -> None:
-    """Let so many of the executions that retries have made end in the state."""
-    for row in release(count):
-        start([row])
-        finish(row, status, reason="planted" if status == "FAILED" else "")
 
 
 def test_a_canary_is_tried_first_and_waited_for(alpha: Tenant):

@@ -14,8 +14,8 @@ from executions.models import BulkJob, Execution
 from tenants.models import Tenant
 from tests.executions.bulk.backfills import make_backfill, minutely
 from tests.executions.bulk.bulk import let_time_pass, make_job, run_job
-from tests.executions.bulk.test_canary import end_retries
 from tests.factories import ApiClient, make_task
+from tests.support.canaries import end_retries
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
 from tests.support.letters import make_letters

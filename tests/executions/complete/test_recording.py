@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -14,26 +13,13 @@ from executions.complete.outcome_reports import Release
 from executions.complete.outcome_stream import SIDE_LIST
 from executions.complete.recording import record_in_batches
 from executions.models import Execution
-from executions.transitions import Finish
 from shared.ids import execution_id
 from shared.redis_client import client
 from shared.sql import rows
 from tenants.models import Tenant
-from tests.factories import make_task, once, prepare, release
+from tests.support.outcomes import NOW, finished
 
 pytestmark = pytest.mark.django_db
-NOW = datetime(2026, 11, 20, tzinfo=UTC)
-
-
-def finished(tenant: Tenant, count: int) -> list[Finish]:
-    """Return that new executions have succeeded."""
-    for _ in range(count):
-        make_task(tenant, once())
-    prepare()
-    return [
-        Finish(one.id, one.token, 1, "SUCCEEDED", "SUCCEEDED", started_at=NOW, finished_at=NOW)
-        for one in release()
-    ]
 
 
 def statuses() -> list[str]:

@@ -10,21 +10,13 @@ from shared import redis_client
 from shared.exceptions import InvalidInput, NotFound, Unavailable, VersionMismatch
 from tests.executions.answers import audited
 from tests.factories import ACTOR, make_execution, make_task, once, prepare, release
+from tests.support.circuits import HOST, live
 from tests.support.closed_redis import closed_redis
 from tests.support.scripts import Moved
 from wire import start_guard
 from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
-
-HOST = "api.example.com"
-
-
-def live() -> Moved:
-    """Return the scripts on Redis' own time."""
-    redis = Moved()
-    redis.at = int(redis_client.client().time()[0] * 1000 - redis.now)
-    return redis
 
 
 def test_hosts_are_listed_by_name_with_what_calls_them(alpha, beta):

@@ -7,72 +7,28 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import orjson
 import pytest
 from django.db import connection
 from django.db.models import F
 
 from executions.dispatch import destination_capacity
 from executions.dispatch.destination_capacity import LOOK_SECONDS, Rooms
-from executions.dispatch.stage import Dispatcher
 from executions.dispatch.worker_capacity import Capacity, capacity_by_pool
 from executions.loop.clocks import database_now
-from executions.materialize import stage as materialize
 from executions.models import Destination, Execution
-from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.redis_client import client
 from shared.sql import statement
 from tenants.models import Tenant
-from tenants.services import active_signing_secrets
 from tests.factories import make_task, once
+from tests.support.beats import beat
+from tests.support.dispatching import Scheduler, Time, finish_all
 from tests.support.scripts import Moved
-from tests.wire.test_heartbeats import beat
-from wire import messages
 from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db
 
 SLOW, QUICK = "slow.example.com", "quick.example.com"
-
-
-class Scheduler:
-    """A dispatcher, and what it has sent."""
-
-    def __init__(self) -> None:
-        partitions = Partitions()
-        partitions.run_once()
-        self.sent: list[Any] = []
-        self.dispatcher = Dispatcher(partitions, self._publish, active_signing_secrets)
-
-    def _publish(self, queue: str, message: Any) -> None:
-        self.sent += messages.decode(orjson.loads(orjson.dumps(message)))["executions"]
-
-    def prepare(self) -> None:
-        while not materialize.run_once(self.dispatcher.partitions).next_in:
-            pass
-
-    def run(self) -> float:
-        """Dispatch until nothing more is to be done at once; return when it wants to look."""
-        for _ in range(20):
-            next_in = self.dispatcher.run_once().next_in
-            if next_in:
-                return next_in
-        raise AssertionError("it never rests")
-
-    def hosts(self) -> Counter[str]:
-        return Counter(entry["destination"] for entry in self.sent)
-
-
-class Time:
-    """A monotonic clock on which so much passes between two questions."""
-
-    def __init__(self) -> None:
-        self.now, self.step = 1000.0, LOOK_SECONDS
-
-    def monotonic(self) -> float:
-        self.now += self.step
-        return self.now
 
 
 @pytest.fixture(autouse=True)
@@ -107,13 +63,6 @@ def due(scheduler: Scheduler, tenant: Tenant, host: str, count: int = 1, **parts
 def parked() -> list[tuple[str, str]]:
     found = Execution.objects.filter(parked=True).order_by("id")
     return list(found.values_list("destination", "reason"))
-
-
-def finish_all() -> None:
-    """Let everything that workers have come to its end, past the recorder."""
-    Execution.objects.filter(status__in=["QUEUED", "RUNNING"]).update(
-        status="SUCCEEDED", finished_at=database_now(), lease_expires_at=None
-    )
 
 
 def test_everything_has_room_while_nothing_is_known(alpha, scheduler):

@@ -11,9 +11,9 @@ from executions.dispatch import destination_capacity
 from executions.models import Destination, Execution
 from tenants.models import Tenant
 from tests.executions.changes.changes import patch
-from tests.executions.dispatch.test_destination_capacity import Scheduler, Time, finish_all
 from tests.factories import make_task, once
-from tests.wire.test_heartbeats import beat
+from tests.support.beats import beat
+from tests.support.dispatching import Scheduler, Time, finish_all
 
 pytestmark = pytest.mark.django_db
 

@@ -27,8 +27,8 @@ from tasks.models import TaskRevision
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
 from tests.factories import ACTOR, daily, every_second, make_task, once, pass_guard
+from tests.support.beats import beat, silence
 from tests.support.closed_redis import closed_redis
-from tests.wire.test_heartbeats import beat, silence
 from wire import messages, start_guard
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import pytest
 
 from executions.dispatch.worker_capacity import Capacity, capacity_by_pool
 from shared.conf import conf
-from tests.wire.test_heartbeats import beat, silence
+from tests.support.beats import beat, silence
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 

@@ -13,7 +13,7 @@ from executions.models import MinuteStat
 from shared.conf import conf
 from shared.sql import rows
 from tenants.models import IdempotencyRecord, Tenant
-from tests.wire.test_heartbeats import beat, silence
+from tests.support.beats import beat, silence
 
 pytestmark = pytest.mark.django_db
 

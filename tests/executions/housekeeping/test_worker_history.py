@@ -15,7 +15,7 @@ from shared.sql import run
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, call, take, work
 from tests.factories import make_tenant
-from tests.wire.test_heartbeats import beat, silence
+from tests.support.beats import beat, silence
 from wire import heartbeats
 
 pytestmark = pytest.mark.django_db

@@ -18,9 +18,9 @@ from executions.ownership.partitions import Partitions
 from executions.rescue.stage import Rescuer
 from tenants.models import Tenant
 from tenants.services import active_signing_secrets
-from tests.executions.loop.test_lower_bounds import BETWEEN, Clock, clock
 from tests.factories import make_task, once
-from tests.wire.test_heartbeats import beat
+from tests.support.beats import beat
+from tests.support.clocks import BETWEEN, Clock, clock
 
 __all__ = ["clock"]
 

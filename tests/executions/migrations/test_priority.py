@@ -9,9 +9,9 @@ from django.core.management import call_command
 from django.db import connection
 
 from executions.models import Execution
-from tests.executions.migrations.test_queue_and_history import indexes, ledger
 from tests.executions.old_days import forget
 from tests.factories import make_execution, make_tenant, once
+from tests.support.migrating import indexes, ledger
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -13,9 +12,9 @@ from django.db import connection
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from shared.ids import execution_id
-from shared.sql import json_value
 from tests.executions.old_days import forget, put
 from tests.factories import make_execution, make_tenant
+from tests.support.migrating import indexes, ledger
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,24 +26,6 @@ def _parted_again() -> Iterator[None]:
     yield
     call_command("migrate", "executions", verbosity=0)
     forget()
-
-
-def ledger() -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        # The priority comes later.
-        cursor.execute(
-            "SELECT to_jsonb(e) - '{priority,band}'::text[] FROM executions e ORDER BY id"
-        )
-        return [json_value(row[0]) for row in cursor.fetchall()]
-
-
-def indexes() -> set[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()"
-            " AND tablename IN ('executions', 'open_executions', 'ended_executions')"
-        )
-        return {row[0] for row in cursor.fetchall()}
 
 
 def number(table: str) -> int:

@@ -11,9 +11,9 @@ from executions.rescue import stream_position
 from executions.rescue.lost_workers import Silence
 from shared.conf import conf
 from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
-from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import silence as silent
-from tests.wire.test_start_guard import ask
+from tests.support.beats import beat
+from tests.support.beats import silence as silent
+from tests.support.starts import ask
 from wire.heartbeats import workers
 
 pytestmark = pytest.mark.django_db

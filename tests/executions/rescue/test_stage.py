@@ -21,9 +21,9 @@ from shared.exceptions import Unavailable
 from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM, client
 from tenants.models import Tenant
 from tests.factories import WORKER, finish, make_execution, once, pass_guard, release
+from tests.support.beats import beat
+from tests.support.beats import silence as silent
 from tests.support.closed_redis import closed_redis
-from tests.wire.test_heartbeats import beat
-from tests.wire.test_heartbeats import silence as silent
 from wire import heartbeats, outcomes, start_guard
 
 pytestmark = pytest.mark.django_db

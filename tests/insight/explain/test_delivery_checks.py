@@ -14,7 +14,7 @@ from tasks.models import Task
 from tenants.models import Tenant
 from tests.factories import make_dead_letter, make_execution, reload
 from tests.insight.explain.cast import MINUTE, minutely, row, this_minute, working
-from tests.wire.test_heartbeats import silence
+from tests.support.beats import silence
 
 pytestmark = pytest.mark.django_db
 

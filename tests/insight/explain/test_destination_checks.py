@@ -8,9 +8,9 @@ from insight.explain.destination_checks import destination
 from insight.explain.evidence import Situation
 from insight.explain.waiting import waiting_for
 from tasks.models import Task
-from tests.executions.destinations.test_limits import HOST, live
 from tests.factories import make_execution, reload
 from tests.insight.explain.cast import owned
+from tests.support.circuits import HOST, live
 from wire.destination_key import key_of
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from insight.statistics import partition_map, recorders, schedulers, workers
 from shared.conf import conf
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, call, take, work
-from tests.wire.test_heartbeats import beat, silence
+from tests.support.beats import beat, silence
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from notifications.services.alerts import MOST_MINUTES, mute_alert, mute_alert_f
 from shared.exceptions import InvalidInput, NotFound
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 
 pytestmark = pytest.mark.django_db
 

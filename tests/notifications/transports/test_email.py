@@ -6,19 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from notifications.transports.email import Mail, send_email
+from notifications.transports.email import send_email
 from notifications.transports.errors import TransportError
+from tests.support.mails import MAIL
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp
-
-MAIL = Mail(
-    to="ada@example.com",
-    subject="[failed] Grüße: HTTP 503",
-    text="It failed.",
-    html="<p>It failed.</p>",
-    message_id="<one@punctual.example>",
-    thread_id="<alert.one@punctual.example>",
-    unsubscribe_url="https://punctual.example/notifications/unsubscribe/token",
-)
 
 
 def test_the_bytes_carry_both_forms_and_the_one_click_header(

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from notifications.transports.email import send_email
 from scheduler_site.mail import mail_settings
-from tests.notifications.transports.test_email import MAIL
+from tests.support.mails import MAIL
 
 
 def test_a_message_becomes_a_file_and_a_line(

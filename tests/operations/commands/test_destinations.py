@@ -4,8 +4,8 @@ import pytest
 
 from executions.models import Destination
 from tests.executions.answers import audited
-from tests.executions.destinations.test_limits import HOST, live
 from tests.factories import make_task
+from tests.support.circuits import HOST, live
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
 from wire.destination_key import key_of

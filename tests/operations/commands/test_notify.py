@@ -13,7 +13,7 @@ from notifications.services.push_subscriptions import subscribe
 from tests.factories import ACTOR, make_tenant
 from tests.notifications.cast import make_member
 from tests.notifications.conftest import vapid, woken  # noqa: F401 - no real broker
-from tests.notifications.test_notices import make_alert
+from tests.support.alerts import make_alert
 from tests.support.command_documents import read_document
 from tests.support.push_sink import PushSink
 from tests.support.smtp_sink import SmtpSink, free_port, smtp_server, use_smtp

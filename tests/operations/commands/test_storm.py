@@ -9,8 +9,8 @@ from launcher.run_lock import RunLock
 from operations.management.commands import storm
 from tenants.models import Tenant
 from tests.factories import make_execution, make_tenant
-from tests.operations.storm.test_findings import everything, findings
-from tests.operations.storm.test_ground import runtime
+from tests.operations.storm.grounds import runtime
+from tests.operations.storm.made_up import everything, findings
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
 

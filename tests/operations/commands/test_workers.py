@@ -10,9 +10,9 @@ from executions.loop.clocks import database_now
 from executions.models import WorkerMinute
 from tenants.models import Tenant
 from tests.executions.leasing import POOL, take, work
+from tests.support.beats import beat, silence
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
-from tests.wire.test_heartbeats import beat, silence
 
 pytestmark = pytest.mark.django_db
 

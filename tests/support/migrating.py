@@ -1,0 +1,27 @@
+"""What migrations do to the ledger's tables, as the catalog tells it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import connection
+
+from shared.sql import json_value
+
+
+def ledger() -> list[dict[str, Any]]:
+    with connection.cursor() as cursor:
+        # The priority comes later.
+        cursor.execute(
+            "SELECT to_jsonb(e) - '{priority,band}'::text[] FROM executions e ORDER BY id"
+        )
+        return [json_value(row[0]) for row in cursor.fetchall()]
+
+
+def indexes() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema()"
+            " AND tablename IN ('executions', 'open_executions', 'ended_executions')"
+        )
+        return {row[0] for row in cursor.fetchall()}
