@@ -8,7 +8,7 @@ edited until it commits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -40,6 +40,14 @@ MOST = 1000
 _KEPT = 512
 # By id, version and time of change: a version that was rolled back comes again with other days.
 _cache: dict[tuple[UUID, int, datetime], CalendarDays] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What changed of a calendar, for the audit, and whether tasks that name it run differently."""
+
+    change: audit.Change
+    days_changed: bool
 
 
 def names(tenant_id: UUID) -> list[str]:
@@ -179,11 +187,14 @@ def lock_calendar(
 
 
 @transaction.atomic
-def update_calendar(calendar: Calendar, content: Content, *, actor: Actor) -> bool:
-    """Give a locked calendar its next version; return whether what tasks see changed."""
+def update_calendar(calendar: Calendar, content: Content) -> Updated | None:
+    """Give a locked calendar its next version; None where the content is the one that it has.
+
+    The caller audits the change, last: the audit's chain is locked behind tasks and their work.
+    """
     before = content_of(calendar)
     if before == content:
-        return False
+        return None
     facts = _facts(calendar)
     for column, value in _columns(content).items():
         setattr(calendar, column, value)
@@ -191,17 +202,11 @@ def update_calendar(calendar: Calendar, content: Content, *, actor: Actor) -> bo
     calendar.updated_at = Now()
     calendar.save()
     calendar.refresh_from_db()
-    audit.record(
-        calendar.tenant_id,
-        actor,
-        "calendar.updated",
-        "calendar",
-        calendar.id,
-        before=facts,
-        after=_facts(calendar),
-    )
     seen = (before.weekend, before.dates, before.windows)
-    return seen != (content.weekend, content.dates, content.windows)
+    return Updated(
+        audit.Change("calendar.updated", "calendar", calendar.id, facts, _facts(calendar)),
+        days_changed=seen != (content.weekend, content.dates, content.windows),
+    )
 
 
 def note_import(calendar: Calendar, report: dict[str, Any]) -> None:

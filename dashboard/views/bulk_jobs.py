@@ -14,8 +14,16 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
-from executions.bulk import jobs as services
 from executions.bulk.backfill_steps import is_backfill
+from executions.bulk.jobs import (
+    cancel_bulk_job,
+    count_matching,
+    create_bulk_job,
+    get_bulk_job,
+    items_not_done,
+    list_bulk_jobs,
+    sample_matching,
+)
 from executions.bulk.results import count_results, with_open_executions
 from executions.bulk.scope import ACTIONS, FILTERS
 from executions.choices import JOB_ACTIVE
@@ -57,8 +65,8 @@ def bulk_new(request: ConsoleRequest) -> HttpResponse:
     filters = _filters(kind, request.GET)
     into = _into(request, verb, request.GET)
     tenant = request.visitor.tenant.pk
-    scope = services.count_matching(tenant, kind, filters, action=verb, into=into)
-    sample = services.sample_matching(tenant, kind, filters, action=verb)
+    scope = count_matching(tenant, kind, filters, action=verb, into=into)
+    sample = sample_matching(tenant, kind, filters, action=verb)
     return render(
         request,
         "dashboard/bulk_new.html",
@@ -87,7 +95,7 @@ def bulk_create(request: ConsoleRequest) -> Done:
     count = require_typed(request, verb)
     filters = _shown_filters(kind, request.POST.get("filters", ""))
     visitor = request.visitor
-    job = services.create_bulk_job(
+    job = create_bulk_job(
         visitor.tenant.pk,
         kind=kind,
         action=verb,
@@ -114,7 +122,7 @@ def require_typed(request: ConsoleRequest, verb: str) -> int:
 def bulk_jobs(request: ConsoleRequest) -> HttpResponse:
     """List bulk jobs, newest first."""
     query = read_filters(request, {})
-    found = services.list_bulk_jobs(request.visitor.tenant.pk)
+    found = list_bulk_jobs(request.visitor.tenant.pk)
     listed = read_page(found, query, present=_presented, order=("-created_at", "-id"))
     return render(request, "dashboard/bulk_jobs.html", {**listed, "query": query})
 
@@ -123,9 +131,9 @@ def bulk_jobs(request: ConsoleRequest) -> HttpResponse:
 def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
     """Show a job's progress, and the rows that it skipped or failed, with the reason."""
     query = read_filters(request, {})
-    job = services.get_bulk_job(request.visitor.tenant.pk, job_id)
+    job = get_bulk_job(request.visitor.tenant.pk, job_id)
     listed = read_page(
-        services.items_not_done(job),
+        items_not_done(job),
         query,
         present=lambda items: [present_item(item) for item in items],
         order=("position",),
@@ -163,7 +171,7 @@ def bulk_job(request: ConsoleRequest, job_id: UUID) -> HttpResponse:
 @action(Role.OPERATOR)
 def cancel(request: ConsoleRequest, job_id: UUID) -> Done:
     """Stop the job; finished rows stay done, the rest counts as skipped."""
-    services.cancel_bulk_job(request.visitor.tenant.pk, job_id, actor=request.visitor.actor)
+    cancel_bulk_job(request.visitor.tenant.pk, job_id, actor=request.visitor.actor)
     return Done("Cancelled. Finished rows stay done.")
 
 

@@ -18,9 +18,9 @@ from dashboard.listing import read_filters, read_page
 from executions.changes import calendar_changes
 from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, Unavailable
 from shared.instants import parse_instant
-from tasks import calendars as services
 from tasks.calendar_content import read_content
 from tasks.calendar_import import Imported, Mode
+from tasks.calendars import content_of, counts_of_tasks, create_calendar, summaries, tasks_naming
 from tasks.ical.limits import MAX_BYTES
 from tasks.models import Calendar
 from tenants.choices import Role
@@ -34,8 +34,8 @@ _VERSION = re.compile(r"[0-9]{1,9}", re.ASCII)
 def calendars(request: ConsoleRequest) -> HttpResponse:
     """List the tenant's calendars by name."""
     tenant = request.visitor.tenant.pk
-    shown = read_page(services.summaries(tenant), read_filters(request, {}), order=("name", "id"))
-    counts = services.counts_of_tasks(tenant)
+    shown = read_page(summaries(tenant), read_filters(request, {}), order=("name", "id"))
+    counts = counts_of_tasks(tenant)
     for calendar_ in shown["rows"]:
         calendar_.task_count = counts.get(calendar_.name, 0)
         calendar_.days_off = _weekend(calendar_.weekend)
@@ -55,7 +55,7 @@ def calendar_new(request: ConsoleRequest) -> HttpResponse:
     def create(fields: dict[str, Any]) -> Calendar:
         content = read_content(body_of(fields, named=True))
         visitor = request.visitor
-        return services.create_calendar(visitor.tenant.pk, content, actor=visitor.actor)
+        return create_calendar(visitor.tenant.pk, content, actor=visitor.actor)
 
     return _form(request, None, create, "Created. Tasks can name it in their schedules.")
 
@@ -123,7 +123,7 @@ def _form(
     if request.method not in ("GET", "POST"):
         return HttpResponseNotAllowed(["GET", "POST"])
     if request.method == "GET":
-        fields = form_of(services.content_of(found) if found else None)
+        fields = form_of(content_of(found) if found else None)
         return _shown(request, found, fields, {})
     fields = fields_of(request.POST)
 
@@ -173,7 +173,7 @@ def _calendar_page(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    naming = services.tasks_naming(found.tenant_id, found.name)
+    naming = tasks_naming(found.tenant_id, found.name)
     named = naming.select_related(None)
     windows = [
         {**one, "start": parse_instant(one["start"]), "end": parse_instant(one["end"])}

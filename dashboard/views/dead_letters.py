@@ -15,7 +15,13 @@ from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
 from executions.captured_logs import log_url
-from executions.dead_letters import letters as services
+from executions.dead_letters.letters import (
+    USUAL_RESOLUTIONS,
+    archive_dead_letter,
+    purge_dead_letter,
+    resolve_dead_letter,
+    retry_dead_letter,
+)
 from executions.models import DeadLetter, Execution
 from executions.querysets import DeadLetterQuerySet
 from insight.presentation.dead_letters import present_letter
@@ -94,7 +100,7 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
             "payload_text": pretty(shown["payload"]),
             "log_of": found.execution_id if execution and log_url(execution) else None,
             "edit_text": pretty(shown["edit"]["payload"]) if shown["edit"] else "",
-            "resolutions": [(name, name.replace("_", " ")) for name in services.USUAL_RESOLUTIONS],
+            "resolutions": [(name, name.replace("_", " ")) for name in USUAL_RESOLUTIONS],
         },
     )
 
@@ -104,7 +110,7 @@ def retry(request: ConsoleRequest, letter_id: UUID) -> Done:
     """Run the work again, with the payload of the form if it was edited."""
     visitor = request.visitor
     override = read_override(request.POST.get("payload"), request.POST.get("payload_before"))
-    made = services.retry_dead_letter(visitor.tenant.pk, letter_id, override, actor=visitor.actor)
+    made = retry_dead_letter(visitor.tenant.pk, letter_id, override, actor=visitor.actor)
     url = reverse("dashboard:execution", args=[made.pk])
     return Done("Retry requested. The dead letter is resolved as retried.", url, settled=False)
 
@@ -113,7 +119,7 @@ def retry(request: ConsoleRequest, letter_id: UUID) -> Done:
 def resolve(request: ConsoleRequest, letter_id: UUID) -> Done:
     """Close it without running it again."""
     visitor = request.visitor
-    services.resolve_dead_letter(
+    resolve_dead_letter(
         visitor.tenant.pk,
         letter_id,
         resolution=read_text(request, "resolution", longest=40, default="fixed"),
@@ -127,9 +133,7 @@ def resolve(request: ConsoleRequest, letter_id: UUID) -> Done:
 def archive(request: ConsoleRequest, letter_id: UUID) -> Done:
     """Put it aside."""
     visitor = request.visitor
-    services.archive_dead_letter(
-        visitor.tenant.pk, letter_id, note=_note(request), actor=visitor.actor
-    )
+    archive_dead_letter(visitor.tenant.pk, letter_id, note=_note(request), actor=visitor.actor)
     return Done("Archived.")
 
 
@@ -137,7 +141,7 @@ def archive(request: ConsoleRequest, letter_id: UUID) -> Done:
 def purge(request: ConsoleRequest, letter_id: UUID) -> Done:
     """Remove it with its payload; the audit log keeps that it was there."""
     visitor = request.visitor
-    services.purge_dead_letter(visitor.tenant.pk, letter_id, actor=visitor.actor)
+    purge_dead_letter(visitor.tenant.pk, letter_id, actor=visitor.actor)
     return Done("Purged. Its payload is gone.", reverse("dashboard:dead_letters"))
 
 

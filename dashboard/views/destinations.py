@@ -16,7 +16,15 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_version
 from dashboard.listing import PAGE_ROWS
 from executions.choices import Status
-from executions.destinations import limits as services
+from executions.destinations.limits import (
+    CALLING,
+    MOST_PARKED,
+    change_limits,
+    get_destination,
+    list_destinations,
+    not_closed,
+    reset_circuit,
+)
 from executions.models import Execution
 from insight.presentation.execution import present_executions
 from shared.exceptions import FieldError, InvalidInput
@@ -35,9 +43,7 @@ def destinations(request: ConsoleRequest) -> HttpResponse:
     """List the hosts in order of name; those whose circuit is not closed stand above, too."""
     tenant = request.visitor.tenant.pk
     text, after = (_given(request, name) for name in ("q", "after"))
-    found = services.list_destinations(
-        tenant, {"q": text or None}, after=after, limit=PAGE_ROWS + 1
-    )
+    found = list_destinations(tenant, {"q": text or None}, after=after, limit=PAGE_ROWS + 1)
     rows = found[:PAGE_ROWS]
     return render(
         request,
@@ -47,8 +53,8 @@ def destinations(request: ConsoleRequest) -> HttpResponse:
             "next_after": rows[-1].host if len(found) > PAGE_ROWS else "",
             "after": after,
             "q": text,
-            "most_counted": services.MOST_PARKED,
-            "not_closed": [] if after or text else services.not_closed(tenant),
+            "most_counted": MOST_PARKED,
+            "not_closed": [] if after or text else not_closed(tenant),
             "redis_away": any(one.circuit is None for one in rows),
         },
     )
@@ -58,11 +64,9 @@ def destinations(request: ConsoleRequest) -> HttpResponse:
 def destination(request: ConsoleRequest, host: str) -> HttpResponse:
     """Show one host: its circuit and limits, the tasks that call it, and what waits for it."""
     tenant = request.visitor.tenant.pk
-    shown = services.get_destination(tenant, host)
+    shown = get_destination(tenant, host)
     # Those that its number counts: tasks that have ended call nothing any more.
-    calling = Task.objects.for_tenant(tenant).filter(
-        destination=shown.host, status__in=services.CALLING
-    )
+    calling = Task.objects.for_tenant(tenant).filter(destination=shown.host, status__in=CALLING)
     tasks = calling.order_by("name", "id")
     return render(
         request,
@@ -75,7 +79,7 @@ def destination(request: ConsoleRequest, host: str) -> HttpResponse:
             "more_waiting": max(0, shown.parked - _WAITING),
             "in_flight": present_executions(_in_flight(tenant, shown.host)),
             "more_in_flight": max(0, shown.in_flight - _IN_FLIGHT),
-            "most_counted": services.MOST_PARKED,
+            "most_counted": MOST_PARKED,
             "limits": {
                 "max_in_flight": "" if shown.max_in_flight is None else shown.max_in_flight,
                 "rate_per_second": "" if shown.rate_per_second is None else shown.rate_per_second,
@@ -88,7 +92,7 @@ def destination(request: ConsoleRequest, host: str) -> HttpResponse:
 def limits(request: ConsoleRequest, host: str) -> Done:
     """Set how much may go to the host, and whether its circuit may open."""
     visitor = request.visitor
-    shown = services.change_limits(
+    shown = change_limits(
         visitor.tenant.pk,
         host,
         {
@@ -106,7 +110,7 @@ def limits(request: ConsoleRequest, host: str) -> Done:
 def reset(request: ConsoleRequest, host: str) -> Done:
     """Close the circuit and forget its last minute."""
     visitor = request.visitor
-    shown = services.reset_circuit(visitor.tenant.pk, host, actor=visitor.actor)
+    shown = reset_circuit(visitor.tenant.pk, host, actor=visitor.actor)
     return Done("Circuit reset. Waiting executions are sent at once.", _url(shown.host))
 
 

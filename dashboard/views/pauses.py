@@ -16,8 +16,7 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.views.tasks import PAUSES
-from executions.changes import pauses as services
-from executions.changes.pauses import Wanted
+from executions.changes.pauses import Wanted, create_pause, end_pause, list_pauses, reach_of
 from executions.loop.clocks import database_now
 from insight.presentation.pauses import present_pauses, present_reach
 from shared.exceptions import Conflict, FieldError, InvalidInput
@@ -48,9 +47,9 @@ def pauses(request: ConsoleRequest) -> HttpResponse:
     """List open pauses, newest first; count the tasks that the one in the form would hold."""
     tenant = request.visitor.tenant.pk
     query = read_filters(request, {})
-    found = services.list_pauses(tenant, is_open=True)
+    found = list_pauses(tenant, is_open=True)
     listed = read_page(found, query, present=_presented, order=("-created_at", "-id"))
-    ended = services.list_pauses(tenant, is_open=False).order_by("-ended_at")[:_ENDED]
+    ended = list_pauses(tenant, is_open=False).order_by("-ended_at")[:_ENDED]
     return render(
         request,
         "dashboard/pauses.html",
@@ -75,7 +74,7 @@ def create(request: ConsoleRequest) -> Done:
         value=read_text(request, "value", longest=520),
     )
     tenant, actor = request.visitor.tenant.pk, request.visitor.actor
-    pause, count = services.create_pause(tenant, wanted, actor=actor)
+    pause, count = create_pause(tenant, wanted, actor=actor)
     what = describe(pause.scope, pause.value)
     plural = "" if count == 1 else "s"
     url = reverse("dashboard:pauses")
@@ -86,7 +85,7 @@ def create(request: ConsoleRequest) -> Done:
 def end(request: ConsoleRequest, pause_id: UUID) -> Done:
     """End the pause; its tasks resume, unless another pause covers them."""
     tenant, actor = request.visitor.tenant.pk, request.visitor.actor
-    _, count = services.end_pause(tenant, pause_id, actor=actor)
+    _, count = end_pause(tenant, pause_id, actor=actor)
     return Done(f"Ended. It held {count} task{'' if count == 1 else 's'}.")
 
 
@@ -98,7 +97,7 @@ def _asked(request: ConsoleRequest) -> dict[str, Any]:
         return asked
     try:
         wanted = _wanted(form, note=form["note"], value=form["value"].strip())
-        reach = services.reach_of(request.visitor.tenant.pk, wanted)
+        reach = reach_of(request.visitor.tenant.pk, wanted)
     except InvalidInput as error:
         asked["problem"] = " ".join(item.message for item in error.errors)
     except Conflict as error:

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_limit, read_text, read_version
-from executions.external import pools as services
+from executions.external.pools import PoolView, change_pool, delete_pool, get_pool, list_pools
 from shared.conf import conf
 from shared.exceptions import Conflict, NotFound
 from tasks.definition import PULL_PREFIX
@@ -25,7 +25,7 @@ _NAME_LENGTH = 50
 @page(Role.VIEWER)
 def pools(request: ConsoleRequest) -> HttpResponse:
     """List the pools by name, with the waiting work of each."""
-    found = services.list_pools(request.visitor.tenant.pk)
+    found = list_pools(request.visitor.tenant.pk)
     away = any(one.workers is None for one in found)
     return render(request, "dashboard/pools.html", {"pools": found, "redis_away": away})
 
@@ -58,7 +58,7 @@ def create(request: ConsoleRequest) -> Done:
     limit = read_limit(request, "max_in_flight", whole=True)
     if _is_there(request, name):
         raise Conflict(f"There is a pool {name!r} already.", code="pool_exists")
-    made = services.change_pool(tenant, name, {"max_in_flight": limit}, actor=actor)
+    made = change_pool(tenant, name, {"max_in_flight": limit}, actor=actor)
     return Done("Created. Tasks may name it now.", _url(made.name))
 
 
@@ -88,7 +88,7 @@ def limit(request: ConsoleRequest, name: str) -> Done:
 def delete(request: ConsoleRequest, name: str) -> Done:
     """Delete a pool that no task names."""
     _found(request, name)
-    services.delete_pool(request.visitor.tenant.pk, name, actor=request.visitor.actor)
+    delete_pool(request.visitor.tenant.pk, name, actor=request.visitor.actor)
     return Done("Deleted.", reverse("dashboard:pools"))
 
 
@@ -98,7 +98,7 @@ def _change(
     """Change an existing pool; a form never creates one as a side effect."""
     tenant, actor = request.visitor.tenant.pk, request.visitor.actor
     _found(request, name)
-    services.change_pool(tenant, name, changes, actor=actor, expected_version=version)
+    change_pool(tenant, name, changes, actor=actor, expected_version=version)
 
 
 def _is_there(request: ConsoleRequest, name: str) -> bool:
@@ -109,11 +109,11 @@ def _is_there(request: ConsoleRequest, name: str) -> bool:
     return True
 
 
-def _found(request: ConsoleRequest, name: str) -> services.PoolView:
+def _found(request: ConsoleRequest, name: str) -> PoolView:
     """Return the pool of the path; raise NotFound, also for text that a database cannot hold."""
     if not is_pool_name(name):
         raise NotFound(f"There is no pool {name[:60]!r}.")
-    return services.get_pool(request.visitor.tenant.pk, name)
+    return get_pool(request.visitor.tenant.pk, name)
 
 
 def _url(name: str) -> str:

@@ -3,7 +3,7 @@
 Every door calls these. No prepared or released instant that the calendar now excludes starts: for
 the first hundred tasks from the answer on, for the rest once the system worker has processed them.
 They lock rows in the order of every other change: executions of all these tasks first, then the
-tasks.
+tasks, then the audit's chain.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from uuid import UUID
 import redis
 from django.db import transaction
 
+from events import audit
 from executions import transitions
 from executions.broker import FOLLOW_CALENDAR, publish_system_job
 from executions.changes import replanning, withdrawal
@@ -56,8 +57,11 @@ def update_calendar(
     """
     calendar = calendars.lock_calendar(tenant_id, calendar_id, expected_version)
     content = edit(calendars.content_of(calendar))
-    if calendars.update_calendar(calendar, content, actor=actor):
-        _follow(calendar, UUID(int=0))
+    updated = calendars.update_calendar(calendar, content)
+    if updated is not None:
+        if updated.days_changed:
+            _follow(calendar, UUID(int=0))
+        audit.record_many(tenant_id, actor, [updated.change])
     return calendar
 
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from django.db import transaction
 
-from executions.dead_letters import letters as services
+from executions.dead_letters.letters import (
+    archive_dead_letter,
+    purge_dead_letter,
+    resolve_dead_letter,
+    retry_dead_letter,
+)
 from executions.models import DeadLetter
 from executions.triggering.triggers import Override
 from operations.bulk import options as bulk_options
@@ -69,14 +74,14 @@ def _change(letter: DeadLetter, options: Mapping[str, Any]) -> str | None:
     if action == "retry":
         payload = bulk_options.read_payload(options["payload"])
         override = None if payload is None else Override(payload[0])
-        return str(services.retry_dead_letter(*at, override, actor=COMMAND).id)
+        return str(retry_dead_letter(*at, override, actor=COMMAND).id)
     if action == "resolve":
         resolution, note = options["resolution"], options["note"]
-        services.resolve_dead_letter(*at, resolution=resolution, note=note, actor=COMMAND)
+        resolve_dead_letter(*at, resolution=resolution, note=note, actor=COMMAND)
     elif action == "archive":
-        services.archive_dead_letter(*at, note=options["note"], actor=COMMAND)
+        archive_dead_letter(*at, note=options["note"], actor=COMMAND)
     else:
-        services.purge_dead_letter(*at, actor=COMMAND)
+        purge_dead_letter(*at, actor=COMMAND)
     return None
 
 

@@ -13,9 +13,10 @@ def imported_tests(source: str) -> list[str]:
     """Refuse imports of test files, by either form."""
     found = []
     for node in ast.walk(ast.parse(source)):
-        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{one.name}" for one in node.names]
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        of = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+        names = [f"{of}{one.name}" for one in node.names]
         found += [
             f"{node.lineno}: imports {name}"
             for name in names

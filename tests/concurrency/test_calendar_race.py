@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from executions.changes import changing
 from executions.changes.calendar_changes import delete_calendar, update_calendar
 from executions.loop.clocks import database_now
 from executions.materialize import stage as materialize
@@ -14,11 +15,14 @@ from executions.ownership.partitions import Partitions
 from shared.exceptions import Conflict, InvalidInput
 from tasks.calendar_content import read_content
 from tasks.models import Calendar
+from tasks.transitions import Pause
 from tenants.models import Tenant
+from tests.concurrency.pair_barrier import run_both
 from tests.factories import ACTOR, every_second, executions_of, make_task, prepare
 from tests.support.calendars import make_calendar, under
 
 Beside = Callable[[Callable[[], Any]], Any]
+EVERY_SECOND = {"cron_expression": "* * * * * *", "calendars": ["Holidays"]}
 
 
 @pytest.fixture
@@ -66,20 +70,40 @@ def test_a_task_is_not_made_with_a_calendar_that_is_being_deleted(
     assert refused.value.errors[0].code == "calendar_unknown"
 
 
+@pytest.mark.parametrize("after", range(1, 9))
+@pytest.mark.parametrize("change", ["pause_task", "cancel_task", "delete_task"])
+def test_a_calendar_that_changes_waits_for_no_change_of_a_task_that_waits_for_it(
+    alpha: Tenant, calendar: Calendar, change: str, after: int
+):
+    task = make_task(alpha, every_second(schedule=EVERY_SECOND))
+    prepare()
+    of_one = getattr(changing, change)
+    more = {"pause": Pause()} if change == "pause_task" else {}
+
+    ahead, behind, _ = run_both(
+        lambda: exclude_today(calendar),
+        lambda: of_one(alpha.id, task.id, actor=ACTOR, **more),
+        after=after,
+    )
+
+    assert ahead.stopped
+    assert ahead.did
+    assert behind.did
+
+
 def test_what_is_being_prepared_while_a_calendar_changes_is_taken_back(
     alpha: Tenant, calendar: Calendar, beside: Beside
 ):
-    schedule = {"cron_expression": "* * * * * *", "calendars": ["Holidays"]}
-    task = make_task(alpha, every_second(schedule=schedule))
+    task = make_task(alpha, every_second(schedule=EVERY_SECOND))
     partitions = Partitions()
     partitions.run_once()
     with transaction.atomic():
         assert materialize.run_once(partitions).done
-        changing = beside(lambda: exclude_today(calendar))
-        assert changing.waits_for_a_lock()
+        excluding = beside(lambda: exclude_today(calendar))
+        assert excluding.waits_for_a_lock()
     partitions.release_all()
 
-    changing.join()
+    excluding.join()
     now = database_now()
     prepare()
 

@@ -70,7 +70,7 @@ def test_a_change_that_is_rolled_back_leaves_nothing_behind(alpha):
     def change(*days: str) -> None:
         locked = calendars.lock_calendar(alpha.id, calendar.id)
         content = read_content({"dates": list(days)}, calendars.content_of(locked))
-        calendars.update_calendar(locked, content, actor=ACTOR)
+        calendars.update_calendar(locked, content)
 
     with transaction.atomic():
         change("2027-06-01")
@@ -188,10 +188,12 @@ def test_a_description_alone_does_not_concern_tasks(alpha):
     calendar = make_calendar(alpha)
     content = calendars.content_of(calendar)
 
-    assert not calendars.update_calendar(calendar, content, actor=ACTOR)
+    assert calendars.update_calendar(calendar, content) is None
     described = read_content({"description": "Ours"}, content)
-    assert not calendars.update_calendar(calendar, described, actor=ACTOR)
+    updated = calendars.update_calendar(calendar, described)
+    assert updated is not None
+    assert (updated.days_changed, updated.change.action) == (False, "calendar.updated")
     assert calendar.version == 2
-    assert calendars.update_calendar(
-        calendar, read_content({"weekend": []}, described), actor=ACTOR
-    )
+    again = calendars.update_calendar(calendar, read_content({"weekend": []}, described))
+    assert again is not None
+    assert again.days_changed

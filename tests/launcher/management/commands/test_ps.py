@@ -11,6 +11,7 @@ from django.core.management import call_command
 from launcher import local_state
 from launcher.management.commands.ps import process_table
 from launcher.run_lock import RunLock
+from tests.support.command_documents import read_document
 
 PROCESSES: list[dict[str, Any]] = [
     {"kind": "web", "name": "web-1", "pid": os.getpid(), "restarts": 2, "started_at": 1.0},
@@ -29,7 +30,7 @@ def test_json_lists_the_processes_that_live(data_dir, capsys):
     with RunLock(data_dir):
         call_command("ps", "--json")
 
-    shown = json.loads(capsys.readouterr().out)
+    shown = read_document("ps", capsys.readouterr().out)
     assert shown == {"schema": 1, "processes": PROCESSES[:1]}
 
 
@@ -40,6 +41,7 @@ def test_table_fits_a_terminal_and_shows_what_is_about_to_start(data_dir, capsys
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines) <= 80
     assert lines[1].split()[:3] == ["web-1", str(os.getpid()), "2"]
+    assert "MiB" in lines[1]
     assert "starting again" in lines[2]
 
 
