@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -115,6 +117,7 @@ class Upgrade:
     fleet: Fleet
     site: Site
     took: dict[str, float] = field(default_factory=dict)
+    ended_ms: float = math.inf
 
     async def __call__(self, window: Window) -> tuple[Fault, ...]:
         """Migrate and replace; no fault is noted, so nothing may be doubled."""
@@ -124,7 +127,17 @@ class Upgrade:
             await asyncio.to_thread(self.fleet.stop, name)
             self.took[name] = await self.started(name, CHECKOUT)
             await asyncio.sleep(_APART_SECONDS)
+        self.ended_ms = time.time() * 1000
         return ()
+
+    def problems(self, window: Window) -> list[str]:
+        """Return why the run shows no whole upgrade under load."""
+        found = []
+        if set(self.took) != set(PROCESSES):
+            found.append(f"only {len(self.took)} of {len(PROCESSES)} processes were replaced")
+        if self.ended_ms > window.end_ms:
+            found.append("the load ended before the upgrade: give more --seconds")
+        return found
 
     async def started(self, name: str, checkout: Path) -> float:
         """Start a process, wait until it is live, and return the seconds."""
@@ -207,9 +220,7 @@ def main(arguments: list[str]) -> int:
         with opened(other, Path(scratch)) as (fleet, site):
             upgrade = Upgrade(fleet, site)
             outcome = asyncio.run(run(fleet, site))
-    problems = broken(outcome)
-    if set(upgrade.took) != set(PROCESSES):
-        problems.append(f"only {len(upgrade.took)} of {len(PROCESSES)} processes were replaced")
+    problems = [*broken(outcome), *upgrade.problems(outcome.window)]
     commit = report.commit_of(other)
     lines = [
         f"{len(upgrade.took)} processes of {commit} replaced, {chosen.rate:g} executions a second",

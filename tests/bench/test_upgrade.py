@@ -10,6 +10,7 @@ import pytest
 from bench.installation import CHECKOUT, Installation, InstallationError
 from bench.upgrade import PROCESSES, Fleet, SharedSite, Upgrade, options
 from launcher.plan import make_stages, read_options
+from operations.proof.workload import Window
 
 PAGE = CHECKOUT / "docs" / "operations" / "upgrade.md"
 
@@ -77,6 +78,18 @@ async def test_a_process_that_ends_before_it_is_live_is_an_error(
 
     with pytest.raises(InstallationError, match="worker-1 ended with 3"):
         await Upgrade(fleet(tmp_path), site).started("worker-1", checkout)
+
+
+def test_an_upgrade_that_outlives_its_load_or_leaves_a_process_shows_nothing(tmp_path: Path):
+    window = Window(0, 60_000, "http://127.0.0.1:2", "w")
+    site = SharedSite(Installation("http://127.0.0.1:2", "key", {}))
+    upgrade = Upgrade(fleet(tmp_path), site, dict.fromkeys(PROCESSES, 1.0), ended_ms=59_000)
+
+    assert upgrade.problems(window) == []
+    upgrade.ended_ms = 61_000
+    assert upgrade.problems(window) == ["the load ended before the upgrade: give more --seconds"]
+    del upgrade.took["web"]
+    assert upgrade.problems(window)[0] == "only 7 of 8 processes were replaced"
 
 
 def test_the_other_checkout_has_to_be_named(capsys: pytest.CaptureFixture[str]):
