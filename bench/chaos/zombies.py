@@ -184,7 +184,8 @@ def has_nothing_pending(site: Site, pid: int) -> bool:
 
 
 _IN_FLIGHT = Zombie("worker", runs_something, 7.0, worker_is_lost, OUTCOMES, sends_on=True)
-_HOLDING = Zombie("worker", something_is_held, 11.0, nothing_is_held, STARTS)
+# Of what it holds, one may have been admitted, announced and not sent yet.
+_HOLDING = Zombie("worker", something_is_held, 11.0, nothing_is_held, STARTS, sends_on=True)
 _SCHEDULER = Zombie("scheduler", owns_something, 10.0, owns_nothing, LEASES)
 _RECORDER = Zombie("recorder", has_read_a_batch, 6.0, has_nothing_pending, OUTCOMES, 0.0)
 
@@ -211,7 +212,8 @@ EXPERIMENTS = (
         id="zombie-worker-holding",
         fault="a worker is suspended before the work it holds is due, and goes on afterwards",
         how="SIGSTOP of one of two workers until its work is taken back, SIGCONT",
-        invariant="it sends nothing that was taken back; its starts are refused, and counted",
+        invariant="it sends nothing that was taken back unstarted; its starts are refused, and "
+        "counted",
         inject=_HOLDING.inject,
         check=_HOLDING.check,
         slow_share=0.0,
