@@ -38,6 +38,13 @@ def options(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
+def plan_of(window: Window, rate: float, slow_share: float) -> list[Planned]:
+    """Return the load under which processes are restarted, at a rate of executions a second."""
+    return steady(
+        window, rate, slow_share=slow_share, one_time_share=_ONE_TIME_SHARE, every_ms=_EVERY_MS
+    )
+
+
 def broken(outcome: Outcome) -> list[str]:
     """Return which promises a run broke, in words."""
     verdict = outcome.verdict
@@ -55,18 +62,12 @@ def main(arguments: list[str]) -> int:
     installation.require_start(chosen)
     restarting = RollingRestart(_APART_SECONDS)
 
-    def plan(window: Window) -> list[Planned]:
-        return steady(
-            window,
-            chosen.rate,
-            slow_share=chosen.slow_share,
-            one_time_share=_ONE_TIME_SHARE,
-            every_ms=_EVERY_MS,
-        )
-
     pair = {"SCHEDULERS": "2", "WORKERS": "2", "RECORDERS": "2"}
     with installation.opened(chosen, **pair) as product:
         site = Site(product)
+
+        def plan(window: Window) -> list[Planned]:
+            return plan_of(window, chosen.rate, chosen.slow_share)
 
         async def meanwhile(window: Window) -> tuple[Fault, ...]:
             return await restarting.inject(site, window)

@@ -29,12 +29,12 @@ from bench.chaos.shutdown import is_live
 from bench.chaos.site import Site, into
 from bench.installation import CHECKOUT, Installation, InstallationError
 from bench.peers.servers import POSTGRESQL, VALKEY, running
-from bench.rolling_restart import broken
+from bench.rolling_restart import broken, plan_of
 from launcher import local_state
 from operations.proof.campaign import Outcome
 from operations.proof.matcher import Fault
 from operations.proof.oracle import Planned
-from operations.proof.workload import Window, steady
+from operations.proof.workload import Window
 
 #: In the order in which they are replaced: name -> kind and command.
 PROCESSES = {
@@ -49,19 +49,17 @@ PROCESSES = {
 }
 #: The system's worker says nothing of itself while there is nothing to do.
 _SILENT = ("system-worker",)
-_ONE_TIME_SHARE, _EVERY_MS = 0.02, 2000
 _BEGIN_SECONDS, _APART_SECONDS = 5.0, 4.0
 _COMMAND_SECONDS, _STOP_SECONDS = 180.0, 45.0
 
 
 @dataclass(slots=True)
 class Fleet:
-    """Punctual's processes by name, and the checkout that each runs from."""
+    """Punctual's processes by name."""
 
     environment: dict[str, str] = field(repr=False)
     log: Path
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    checkouts: dict[str, Path] = field(default_factory=dict)
 
     def command(self, checkout: Path, *words: str) -> None:
         """Run a command of a checkout to its end; InstallationError when it fails."""
@@ -89,7 +87,6 @@ class Fleet:
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
-        self.checkouts[name] = checkout
         return self.processes[name].pid
 
     def stop(self, name: str) -> None:
@@ -201,13 +198,7 @@ def main(arguments: list[str]) -> int:
     other = chosen.other.resolve()
 
     def plan(window: Window) -> list[Planned]:
-        return steady(
-            window,
-            chosen.rate,
-            slow_share=chosen.slow_share,
-            one_time_share=_ONE_TIME_SHARE,
-            every_ms=_EVERY_MS,
-        )
+        return plan_of(window, chosen.rate, chosen.slow_share)
 
     async def run(fleet: Fleet, site: SharedSite) -> Outcome:
         for name in PROCESSES:
