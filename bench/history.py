@@ -91,13 +91,17 @@ def missed_targets(found: dict[str, dict[str, Any]]) -> list[str]:
 
 
 class Asker:
-    """Asks the installation over HTTP, each time by a new connection, as a member."""
+    """Asks the installation over HTTP, each time by a new connection, as a member.
+
+    A page of the console as a browser asks for it: a program gets the API's answers there.
+    """
 
     def __init__(self, base_url: str, history: History) -> None:
         address = urlsplit(base_url)
         self._host, self._port = address.hostname or "", address.port
-        self._headers = {
-            "Authorization": f"Bearer {history.member.api_key}",
+        self._program = {"Authorization": f"Bearer {history.member.api_key}"}
+        self._browser = {
+            "Accept": "text/html",
             "Cookie": f"sessionid={history.member.session}",
         }
 
@@ -105,7 +109,8 @@ class Asker:
         """Return status and body."""
         connection = http.client.HTTPConnection(self._host, self._port, timeout=_PATIENCE_SECONDS)
         try:
-            connection.request("GET", path, headers=self._headers)
+            headers = self._program if path.startswith("/v1/") else self._browser
+            connection.request("GET", path, headers=headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
         finally:
