@@ -23,9 +23,3 @@ def test_an_alert_shows_its_delivery_log():
         ("email", "SUPPRESSED", "no_address"),
         ("console", "SENT", None),
     }
-
-
-def test_another_tenants_alert_is_not_found():
-    alert = make_alert(make_tenant("Alpha"))
-
-    assert make_client(make_tenant("Beta")).get(f"/v1/alerts/{alert.id}").status_code == 404

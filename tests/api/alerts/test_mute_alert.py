@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from events.models import AuditEntry
-from notifications.models import Alert
 from tests.factories import make_client, make_tenant
 from tests.support.alerts import make_alert
 
@@ -39,12 +38,3 @@ def test_a_mute_without_sense_is_refused(body):
     answer = make_client(tenant).post(f"/v1/alerts/{make_alert(tenant).id}/mute", body)
 
     assert answer.status_code == 400
-
-
-def test_another_tenants_alert_is_not_found():
-    alert = make_alert(make_tenant("Alpha"))
-
-    answer = make_client(make_tenant("Beta")).post(f"/v1/alerts/{alert.id}/mute", {})
-
-    assert answer.status_code == 404
-    assert Alert.objects.get().muted_until is None

@@ -4,7 +4,6 @@ import pytest
 
 from events.models import AuditEntry
 from tasks.models import Calendar
-from tests.factories import make_client
 from tests.support.calendars import make_calendar
 
 BODY = {
@@ -130,12 +129,6 @@ def test_a_name_that_is_taken_is_409(client, alpha, stranger):
 
     assert (answer.status_code, answer.json()["code"]) == (409, "calendar_exists")
     assert create(stranger).status_code == 201
-
-
-def test_a_key_without_write_is_refused(alpha, viewer, nobody):
-    assert create(nobody).status_code == 401
-    assert create(viewer).status_code == 403
-    assert create(make_client(alpha, ["write"])).status_code == 201
 
 
 def test_the_same_call_again_is_one_calendar(client):

@@ -4,7 +4,7 @@ import pytest
 
 from events.models import AuditEntry
 from tasks.models import Calendar
-from tests.factories import make_client, make_task
+from tests.factories import make_task
 from tests.support.calendars import make_calendar, under
 
 
@@ -46,9 +46,3 @@ def test_a_deleted_task_does_not_keep_it(client, alpha, calendar):
 def test_another_version_than_if_match_says_is_412(client, calendar):
     assert delete(client, calendar, if_match='"7"').status_code == 412
     assert delete(client, calendar, if_match='"1"').status_code == 204
-
-
-def test_a_key_without_write_is_refused(alpha, viewer, nobody, calendar):
-    assert delete(nobody, calendar).status_code == 401
-    assert delete(viewer, calendar).status_code == 403
-    assert delete(make_client(alpha, ["write"]), calendar).status_code == 204

@@ -11,7 +11,6 @@ from tasks.models import Calendar
 from tests.factories import (
     every_second,
     executions_of,
-    make_client,
     make_task,
     pass_guard,
     prepare,
@@ -120,12 +119,6 @@ def test_redis_away_is_503_and_changes_nothing(client, alpha, calendar, no_redis
 
     assert edit(client, calendar, {"dates": today()}).status_code == 503
     assert Calendar.objects.get().version == 1
-
-
-def test_a_key_without_write_is_refused(alpha, viewer, nobody, calendar):
-    assert edit(nobody, calendar, {}).status_code == 401
-    assert edit(viewer, calendar, {}).status_code == 403
-    assert edit(make_client(alpha, ["write"]), calendar, {}).status_code == 200
 
 
 def test_the_same_call_again_is_one_change_and_one_entry(client, calendar):

@@ -5,7 +5,6 @@ import pytest
 from events.models import AuditEntry
 from tasks.models import Calendar
 from tests.executions.answers import problem
-from tests.factories import make_client
 from tests.support.calendars import EASTER, ICAL, make_calendar
 
 
@@ -172,12 +171,6 @@ def test_a_body_that_is_no_text_of_a_calendar_is_refused(client, calendar, body,
 
 def test_another_version_than_if_match_says_is_412(client, calendar):
     assert take(client, calendar, if_match='"2"').status_code == 412
-
-
-def test_a_key_without_write_is_refused(alpha, viewer, nobody, calendar):
-    assert take(nobody, calendar).status_code == 401
-    assert take(viewer, calendar).status_code == 403
-    assert take(make_client(alpha, ["write"]), calendar).status_code == 200
 
 
 def test_the_same_call_again_is_one_import_and_one_entry(client, calendar):

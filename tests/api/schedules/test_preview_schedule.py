@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from tasks.models import Task
-from tests.factories import ApiClient, make_client
 
 DAILY = {"schedule": {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}}
 
@@ -89,9 +88,3 @@ def test_what_is_not_valid_is_refused(client, body, pointer):
 
     assert answer.status_code == 400
     assert pointer in {error["pointer"] for error in answer.json()["errors"]}
-
-
-def test_a_key_without_read_is_refused(alpha):
-    assert preview(ApiClient(), DAILY).status_code == 401
-    assert preview(make_client(alpha, ["write"]), DAILY).status_code == 403
-    assert preview(make_client(alpha, ["read"]), DAILY).status_code == 200

@@ -138,12 +138,6 @@ def test_a_cancelled_task_is_not_resumed_by_its_status(client, task):
     assert edit(client, task, {"status": "SCHEDULED"}).status_code == 409
 
 
-def test_a_key_without_write_is_refused(viewer, nobody, task):
-    assert edit(nobody, task, {"name": "New"}).status_code == 401
-    assert edit(viewer, task, {"name": "New"}).status_code == 403
-    assert reload(task).version == 1
-
-
 def test_the_same_edit_again_is_one_version(client, alpha):
     task = make_task(alpha, every_second())
     body = {"name": "New"}

@@ -11,7 +11,6 @@ from tests.factories import (
     every_second,
     executions_of,
     finish,
-    make_client,
     make_execution,
     make_task,
     prepare,
@@ -105,10 +104,3 @@ def test_another_method_is_405(client, alpha):
 
     assert answer.status_code == 405
     assert "PATCH" in answer["Allow"]
-
-
-def test_a_key_without_read_is_refused(alpha, nobody):
-    task = make_task(alpha)
-
-    assert nobody.get(f"/v1/tasks/{task.id}").status_code == 401
-    assert make_client(alpha, ["write"]).get(f"/v1/tasks/{task.id}").status_code == 403

@@ -5,7 +5,6 @@ import pytest
 from tests.factories import (
     every_second,
     executions_of,
-    make_client,
     make_execution,
     make_task,
     prepare,
@@ -60,10 +59,3 @@ def test_filters_narrow_the_list(client, task):
 )
 def test_parameters_that_are_not_valid_are_400(client, task, query):
     assert client.get(f"/v1/tasks/{task.id}/executions?{query}").status_code == 400
-
-
-def test_a_key_without_read_is_refused(alpha, nobody, task):
-    path = f"/v1/tasks/{task.id}/executions"
-
-    assert nobody.get(path).status_code == 401
-    assert make_client(alpha, ["write"]).get(path).status_code == 403

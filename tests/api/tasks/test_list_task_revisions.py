@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.factories import make_client, make_task
+from tests.factories import make_task
 
 
 @pytest.fixture
@@ -36,10 +36,3 @@ def test_a_cursor_goes_on_where_the_page_ended(client, task):
 
 def test_parameters_that_are_not_valid_are_400(client, task):
     assert client.get(f"/v1/tasks/{task.id}/revisions?version=1").status_code == 400
-
-
-def test_a_key_without_read_is_refused(alpha, nobody, task):
-    path = f"/v1/tasks/{task.id}/revisions"
-
-    assert nobody.get(path).status_code == 401
-    assert make_client(alpha, ["write"]).get(path).status_code == 403
