@@ -294,10 +294,11 @@ def publish(
     stored: tables.Stored,
     backlogs: Backlogs | None,
     chosen: argparse.Namespace,
+    lost: Sequence[str] = (),
 ) -> int:
     """Print and store what came of it; 1 when a target was missed or something went wrong."""
     size = judged_size(list(measured))
-    faults = faults_of(measured, size) + (backlogs.faults() if backlogs else [])
+    faults = [*faults_of(measured, size), *(backlogs.faults() if backlogs else []), *lost]
     lines = [line for at, pair in measured.items() for line in size_lines(at, *pair)]
     lines += stored.lines()
     lines += backlogs.lines() if backlogs else []
@@ -347,16 +348,20 @@ def main(arguments: list[str]) -> int:
             empty_found.tasks, full_found.tasks = waiting
             measured[size] = (empty_found, full_found)
         stored = tables.read(full.ground.address)
-        backlogs = None
+        backlogs, lost = None, []
         if chosen.backlogs:
-            backlogs = full.call(
-                work_off_all,
-                full.product,
-                full.ground.address,
-                chosen.backlogs,
-                chosen.backlog_count,
-            )
-    return publish(measured, stored, backlogs, chosen)
+            try:
+                backlogs = full.call(
+                    work_off_all,
+                    full.product,
+                    full.ground.address,
+                    chosen.backlogs,
+                    chosen.backlog_count,
+                )
+            except installation.InstallationError as error:
+                # What was measured before took long: it counts without the backlogs.
+                lost.append(f"no backlogs: {error}")
+    return publish(measured, stored, backlogs, chosen, lost)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ LIMITS = {"max_in_flight": 50_000, "rate_per_second": 50_000}
 _LEAD_MS = 5000
 _DAY_MS = 86_400_000
 #: Tasks created in a second, at least; how far ahead of the due time creating begins.
-_CREATED_PER_SECOND = 2000
+_CREATED_PER_SECOND = 1000
 _PATIENCE_SECONDS = 600.0
 _WARM_UP = 1000
 

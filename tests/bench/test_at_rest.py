@@ -205,3 +205,13 @@ def test_a_report_without_backlogs_is_published(tmp_path: Path):
     chosen = options(["--results", str(tmp_path), "--start", "--backlogs", "0"])
 
     assert publish({1000: (measured(), measured())}, STORED, None, chosen) == 0
+
+
+def test_figures_whose_backlogs_were_lost_are_published_as_failed(tmp_path: Path):
+    chosen = options(["--results", str(tmp_path), "--start"])
+    lost = ["no backlogs: creating took too long"]
+
+    assert publish({1000: (measured(), measured())}, STORED, None, chosen, lost) == 1
+    stored = json.loads(next(tmp_path.glob("*-at-rest.json")).read_text())
+    assert stored["faults"] == lost
+    assert stored["sizes"]["1000"]["full"] == measured().figures
