@@ -65,8 +65,8 @@ LEDGER = (
         "what a pause decides about runs as if there had been none",
         ("tests/executions/materialize/test_plain.py",),
         "tasks/sql/transitions.sql",
-        "SET held = false, execution_id = NULL",
-        "SET held = false",
+        "SET execution_id = NULL,\n        held = EXISTS",
+        "SET\n        held = EXISTS",
     ),
     one(
         "plain-after-outage",
@@ -125,7 +125,7 @@ LEDGER = (
         f"{_SQL}/materialize.sql",
         "o WHERE o.id NOT IN (SELECT k.id FROM known k)\n",
         "o\n",
-        "-- name: insert_skipped\n",
+        "-- name: insert_unstarted\n",
     ),
     one(
         "cancel-tried-again",

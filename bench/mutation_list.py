@@ -6,6 +6,7 @@ A test holds every text to the code: where the code changes, the mutation is to 
 from __future__ import annotations
 
 from bench.mutation import Edit, Mutation, one
+from bench.mutation_dependencies import DEPENDENCIES
 from bench.mutation_leases import LEASES
 from bench.mutation_ledger import LEDGER
 
@@ -134,7 +135,7 @@ EPOCHS = (
         f"{_SQL}/materialize.sql",
         _HELD_EPOCH,
         _ANY_EPOCH,
-        "-- name: insert_skipped\n",
+        "-- name: insert_unstarted\n",
     ),
     one(
         "epoch-advance",
@@ -351,4 +352,4 @@ START_GUARD = (
     ),
 )
 
-MUTATIONS = (*TOKENS, *EPOCHS, *LEASES, *STREAM, *START_GUARD, *LEDGER)
+MUTATIONS = (*TOKENS, *EPOCHS, *LEASES, *STREAM, *START_GUARD, *LEDGER, *DEPENDENCIES)

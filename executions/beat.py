@@ -20,6 +20,7 @@ from django_celery_beat.schedulers import DatabaseScheduler
 
 from executions.broker import AT_ONCE, CHECK_ZONES, probe, publish, publish_system_job
 from executions.changes import ending_pauses, failing
+from executions.dependencies import stage as dependencies
 from executions.dispatch.stage import Dispatcher
 from executions.gate import stage as gate
 from executions.housekeeping import worker_history
@@ -67,6 +68,7 @@ class PunctualScheduler(DatabaseScheduler):
                 Stage("partitions", self._partitions, urgent=True),
                 Stage("resume", self._resume),
                 Stage("failing", self._failing),
+                Stage("dependencies", self._dependencies),
                 Stage("materialize", self._materialize),
                 Stage("gate", self._gate),
                 Stage("dispatch", self._dispatch),
@@ -142,6 +144,13 @@ class PunctualScheduler(DatabaseScheduler):
 
     def _failing(self) -> float:
         return failing.run_once(self.partitions).next_in
+
+    def _dependencies(self) -> float:
+        counts = dependencies.run_once(self.partitions)
+        if counts.first is not None:
+            self._due_tasks.lower(counts.first)
+            self._agenda.hurry("materialize", "gate", "dispatch")
+        return counts.next_in
 
     def _workers(self) -> float:
         return worker_history.run_once(self.partitions).next_in

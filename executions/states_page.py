@@ -28,7 +28,8 @@ def render_states() -> str:
 _HEAD = """# States of an execution
 
 Written from `executions/states.py`; a test holds this page to it. An execution begins as PENDING,
-or as SKIPPED when its instant does not run. A final state is never left.
+or as SKIPPED when its instant does not run, or as FAILED when a task that it depends on has failed
+and its `on_dependency_failure` is `fail`. A final state is never left.
 
 | State | Final | Meaning |
 |---|---|---|"""

@@ -180,6 +180,25 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
         found += rows("complete/finish", _columns(left))
     run("complete/plan_freely")
     moved = [Moved._make(row) for row in settling.first_ends(found, _TASK)]
+    _settle(moved, finishes)
+    return [row.id for row in moved]
+
+
+def fail_unstarted(ids: Sequence[UUID]) -> None:
+    """Apply executions that the caller's transaction has written as FAILED without an attempt.
+
+    Their tasks end, they get dead letters, and they are counted and logged as other failures.
+    """
+    parameters = {"ids": of_uuids(ids), "low": min(ids), "high": max(ids)}
+    moved = [Moved._make(row) for row in rows("complete/failed_unstarted", parameters)]
+    failed = str(Status.FAILED)
+    _settle(
+        moved,
+        [Finish(row.id, 0, 0, failed, "", row.reason, error_code=row.reason) for row in moved],
+    )
+
+
+def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
     failed = [row.id for row in moved if row.status == Status.FAILED]
     if failed:
         _insert_dead_letters(failed, finishes)
@@ -187,7 +206,6 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
         settling.settle([row.of_task for row in moved], [row.freed for row in moved if row.freed])
         minute_stats.count([row.ended for row in moved])
         final_log.note_ended([row.final for row in moved if row.without_success], finishes)
-    return [row.id for row in moved]
 
 
 def withdraw(voided: Sequence[tuple[UUID, int]]) -> list[UUID]:

@@ -24,7 +24,15 @@ from shared.instants import parse_instant
 from shared.sql import rows
 from tasks import standing_pauses
 from tasks.calendar_content import Content
-from tasks.limits import Book, Limits, commands_of, current_limits, jitter_of, keys_of
+from tasks.limits import (
+    Book,
+    Limits,
+    commands_of,
+    current_limits,
+    jitter_of,
+    keys_of,
+    tasks_of,
+)
 from tasks.models import Calendar, Task
 from tasks.pools import pools_of
 from tasks.querysets import CalendarQuerySet, TaskQuerySet
@@ -120,6 +128,7 @@ def limits_of(tenant_id: UUID) -> Limits:
         default_jitter=jitter_of(tenant_id),
         pools=pools_of(tenant_id),
         key_names=keys_of(tenant_id),
+        tasks=tasks_of(tenant_id),
     )
 
 

@@ -59,6 +59,10 @@ MISFIRE_COALESCE = ("latest", "earliest")
 OVERLAP_POLICIES = ("allow", "skip", "queue_one", "queue_all", "cancel_running")
 #: What becomes of an instant that a calendar excludes.
 CALENDAR_POLICIES = ("skip", "next_business_day", "previous_business_day")
+#: What becomes of a task one of whose prerequisites has ended without success.
+ON_DEPENDENCY_FAILURE = ("skip", "fail", "wait")
+#: The reason of an instant that does not run because of such a prerequisite.
+DEPENDENCY_FAILED = "dependency_failed"
 TARGET_KINDS = ("webhook", "pool", "handler", "command")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 COMPLETIONS = ("response", "callback")

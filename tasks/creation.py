@@ -28,7 +28,7 @@ from shared.sql_arrays import (
     of_texts,
     of_uuids,
 )
-from tasks import standing_pauses, transitions
+from tasks import dependencies, standing_pauses, transitions
 from tasks.calendars import SpecOf, spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, is_plain
@@ -89,7 +89,8 @@ class Prepared:
     tasks: list[Task]
     definitions: Sequence[Definition]
     now: datetime
-    insertion: Asked
+    #: Which returns whether a pause may cover them, and what lets some wait for other tasks.
+    insertion: list[Asked]
     recording: audit.Recording
 
 
@@ -112,7 +113,10 @@ def prepare_tasks(
             ids or [new_id() for _ in definitions], definitions, strict=True
         )
     ]
-    insertion = _insertion_of(tenant_id, tasks, definitions, actors=actors, now=now)
+    insertion = [
+        _insertion_of(tenant_id, tasks, definitions, actors=actors, now=now),
+        *dependencies.waiting(list(zip(tasks, definitions, strict=True))),
+    ]
     changes = [
         audit.Change("task.created", "task", task.id, after=facts_of(task)) for task in tasks
     ]
@@ -140,14 +144,14 @@ def write_tasks(
     recording = prepared.recording
     behind = recording.asked if log_at_once else ()
     before = () if shared else (standing_pauses.sharing(tenant_id),)
-    done = together(*before, prepared.insertion, *behind, meanwhile=meanwhile)
-    inserted, *recorded = done[len(before) :]
+    done = together(*before, *prepared.insertion, *behind, meanwhile=meanwhile)
+    inserted = done[len(before)]
     for task in tasks:
         task._state.adding, task._state.db = False, "default"
     if inserted.rows[0][0]:
         _go_under_pauses(tenant_id, tasks, now)
     if behind:
-        recording.note(recorded)
+        recording.note(done[len(before) + len(prepared.insertion) :])
     else:
         at_last(*recording.asked, then=recording.note)
     instants = [task.next_run_at for task in tasks if task.next_run_at is not None]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tasks.choices import TaskType
+from tasks.choices import ON_DEPENDENCY_FAILURE, TaskType
 from tasks.destination_names import name_of_url
 from tasks.masking import mask_target
 
@@ -137,6 +137,8 @@ class Definition:
     payload_ref: str | None = None
     #: An e-mail address or the name of an API key.
     owner: str | None = None
+    #: What becomes of it when one of ``depends_on`` has ended without success.
+    on_dependency_failure: str = ON_DEPENDENCY_FAILURE[0]
 
     @property
     def sent(self) -> Any:
@@ -209,6 +211,19 @@ def is_limited(schedule: Mapping[str, Any]) -> bool:
     return policy != "allow" or schedule.get("max_concurrent") is not None
 
 
+def waits_otherwise(one: Definition, other: Definition) -> bool:
+    """Return whether a one-time task waits for other tasks, or otherwise, by the other definition.
+
+    A task of another type is planned anew in any case.
+    """
+    if one.type != other.type or not (one.depends_on or other.depends_on):
+        return False
+    return (one.depends_on, one.on_dependency_failure) != (
+        other.depends_on,
+        other.on_dependency_failure,
+    )
+
+
 def is_plain(task_type: str, schedule: Mapping[str, Any]) -> bool:
     """Return whether a one-time task runs at its instant and no policy decides about that."""
     return (
@@ -249,6 +264,7 @@ def from_stored(stored: Mapping[str, Any]) -> Definition:
         depends_on=parts.get("depends_on", []),
         payload_ref=parts.get("payload_ref"),
         owner=parts.get("owner"),
+        on_dependency_failure=parts.get("on_dependency_failure", ON_DEPENDENCY_FAILURE[0]),
     )
 
 
@@ -264,6 +280,8 @@ def to_long(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
 def shown_parts(definition: Definition, *, secrets: bool = False) -> dict[str, Any]:
     """Return the same for a caller that changes nothing in it: it shares with the definition."""
     parts = parts_of(definition)
+    if not definition.depends_on and definition.on_dependency_failure == ON_DEPENDENCY_FAILURE[0]:
+        del parts["on_dependency_failure"]
     if not secrets:
         parts["target"] = mask_target(parts["target"])
     for part in ("schedule", "retry_policy"):

@@ -19,7 +19,7 @@ from events import audit
 from shared.actor import Actor
 from shared.notify import wake_schedulers_on_commit
 from shared.sql import run
-from tasks import transitions
+from tasks import dependencies, transitions
 from tasks.calendars import spec_reader
 from tasks.choices import TaskStatus, TaskType
 from tasks.definition import (
@@ -43,12 +43,14 @@ class Standing:
 
     ``taken_back`` instants left it or will be met again, and no longer count towards
     ``max_occurrences``. ``unfinished``: some work stays that has to end. ``met`` is the state of
-    a one-time task from an execution that has already begun its instant.
+    a one-time task from an execution that has already begun its instant. ``waits_anew``: what it
+    waits for has changed, so its instant has left the ledger.
     """
 
     taken_back: int = 0
     unfinished: bool = False
     met: str = ""
+    waits_anew: bool = False
 
 
 def spec_of(task: Task) -> Spec:
@@ -76,9 +78,13 @@ def first_instant(task: Task, now: datetime, spec: Spec | None = None) -> dateti
 def revise_task(
     task: Task, definition: Definition, standing: Standing, *, actor: Actor, now: datetime
 ) -> bool:
-    """Give a locked task its next version; return whether its instants changed."""
+    """Give a locked task its next version; return whether its instants are planned anew.
+
+    Raise InvalidInput for a task that would wait for itself.
+    """
     before = facts_of(task)
     changed = (task.type, task.schedule) != (definition.type, definition.schedule)
+    changed = changed or standing.waits_anew
     task.version += 1
     task.updated_at = now
     _take_definition(task, definition)
@@ -86,7 +92,11 @@ def revise_task(
         task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
         _restate(task, standing, now)
         task.trace_context = actor.callers_trace or task.trace_context
+        if dependencies.wait_no_longer(task) and (task.next_run_at or now) < now:
+            task.replayed_until = now  # Due now, as where the wait ends otherwise.
     task.save()
+    if changed:
+        dependencies.wait(task, definition)
     write_revision(task, definition, actor.name)
     audit.record(
         task.tenant_id, actor, "task.updated", "task", task.id, before=before, after=facts_of(task)
@@ -137,6 +147,7 @@ def restate_task(task: Task, standing: Standing, *, now: datetime) -> None:
     task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
     _restate(task, standing, now)
     task.save(update_fields=["status"])
+    dependencies.tell(task)
     wake_schedulers_on_commit(task.next_run_at, now)
 
 

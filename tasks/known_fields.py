@@ -27,7 +27,18 @@ _PARTS: Mapping[str, frozenset[str]] = {
     "target": frozenset(key for known in TARGET_DEFAULTS_BY_KIND.values() for key in known),
     "retry_policy": frozenset(RETRY_DEFAULTS),
 }
-_TOP = frozenset({"name", "payload", "labels", "priority", "depends_on", "type", *_PARTS})
+_TOP = frozenset(
+    {
+        "name",
+        "payload",
+        "labels",
+        "priority",
+        "depends_on",
+        "on_dependency_failure",
+        "type",
+        *_PARTS,
+    }
+)
 
 
 def outside_of(part: str) -> Callable[[str], str]:

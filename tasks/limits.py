@@ -9,6 +9,7 @@ from uuid import UUID
 
 from shared.addresses import AllowList
 from shared.conf import conf
+from tasks.models import Task
 from tasks.schedules.calendars import CalendarDays
 from tenants.models import ApiKey, Tenant
 
@@ -66,6 +67,25 @@ def keys_of(tenant_id: UUID) -> Callable[[], frozenset[str]]:
     return read
 
 
+def no_tasks(ids: Sequence[str]) -> Mapping[str, str]:
+    """Return no tasks, where no tenant is known."""
+    return {}
+
+
+def tasks_of(tenant_id: UUID) -> Callable[[Sequence[str]], Mapping[str, str]]:
+    """Return the function that finds the types of the tenant's tasks by their ids, each once."""
+    known: dict[str, str] = {}
+
+    def find(ids: Sequence[str]) -> Mapping[str, str]:
+        missing = [one for one in ids if one not in known]
+        if missing:
+            found = Task.objects.for_tenant(tenant_id).filter(pk__in=missing)
+            known.update((str(task_id), kind) for task_id, kind in found.values_list("id", "type"))
+        return {one: known[one] for one in ids if one in known}
+
+    return find
+
+
 def no_jitter() -> float:
     """Return the jitter of tasks that give none, where no tenant has set one."""
     return 0
@@ -87,9 +107,10 @@ class Limits:
     """The bounds that differ between deployments and tenants.
 
     ``calendars`` finds the tenant's calendars, ``pools`` reads the names of its pools,
-    ``key_names`` the names of its API keys, and ``default_jitter`` the jitter in seconds of new
-    recurring tasks that give none. ``commands`` are the names that a command target may give;
-    without any, commands are off. ``variables`` has the variables of each command by its name.
+    ``key_names`` the names of its API keys, ``tasks`` the types of its tasks, and
+    ``default_jitter`` the jitter in seconds of new recurring tasks that give none. ``commands`` are
+    the names that a command target may give; without any, commands are off. ``variables`` has the
+    variables of each command by its name.
     """
 
     payload_bytes: int
@@ -99,6 +120,7 @@ class Limits:
     default_jitter: Callable[[], float] = no_jitter
     pools: Callable[[], frozenset[str]] = no_pools
     key_names: Callable[[], frozenset[str]] = no_keys
+    tasks: Callable[[Sequence[str]], Mapping[str, str]] = no_tasks
     commands: frozenset[str] = frozenset()
     variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_unverified_tls: bool = False

@@ -124,6 +124,8 @@ def resume(task_ids: Collection[UUID], now: datetime) -> list[audit.Change]:
     Call :func:`settle_resumed` once their work is free again.
     """
     run("transitions/resume", {"tasks": list(task_ids), "now": now})
+    # While they were paused, nothing was decided about what they wait for.
+    run("dependencies/look", {"tasks": list(task_ids)})
     return [audit.Change("task.resumed", "task", task_id) for task_id in task_ids]
 
 
@@ -131,6 +133,7 @@ def settle_resumed(task_ids: Collection[UUID]) -> None:
     """Give resumed tasks that have nothing ahead the state of their last execution."""
     parameters = {"tasks": list(task_ids), "redirected": FIRST_REDIRECTED}
     run("transitions/settle_resumed", parameters)
+    _tell(task_ids)
 
 
 def forget_failures(task_ids: Collection[UUID]) -> None:
@@ -141,6 +144,7 @@ def forget_failures(task_ids: Collection[UUID]) -> None:
 def cancel(task_ids: Collection[UUID], now: datetime) -> list[audit.Change]:
     """End the future of tasks."""
     run("transitions/cancel", {"tasks": list(task_ids), "now": now})
+    run("dependencies/wait_no_longer", {"tasks": list(task_ids)})
     return [audit.Change("task.cancelled", "task", task_id) for task_id in task_ids]
 
 
@@ -151,6 +155,7 @@ def delete(tasks: Iterable[Task], now: datetime) -> list[audit.Change]:
     if ahead:
         cancel(ahead, now)
     run("transitions/delete", {"tasks": [task.id for task in going], "now": now})
+    _tell([task.id for task in going])
     return [audit.Change("task.deleted", "task", task.id, before=facts_of(task)) for task in going]
 
 
@@ -197,6 +202,7 @@ def restate(task: Task, *, met: str = "", unfinished: bool = False) -> None:
 def complete(task_ids: Sequence[UUID]) -> None:
     """End the tasks whose schedule has nothing left to run."""
     run("transitions/complete", {"task_ids": task_ids, "redirected": FIRST_REDIRECTED})
+    _tell(task_ids)
 
 
 def facts_of(task: Task) -> dict[str, object]:
@@ -210,6 +216,11 @@ def facts_of(task: Task) -> dict[str, object]:
         "labels": task.labels,
         "owner": task.owner or None,
     }
+
+
+def _tell(task_ids: Collection[UUID]) -> None:
+    """Let the tasks that wait for locked ones be judged, after a move that may have ended these."""
+    run("dependencies/tell", {"ended": list(task_ids)})
 
 
 def _paused(task_id: UUID, terms: Pause) -> audit.Change:

@@ -27,6 +27,7 @@ from tasks.choices import TaskStatus, TaskType
 from tasks.definition import RECURRING_SCHEDULE_DEFAULTS
 from tasks.limits import (
     CALENDARS,
+    DEPENDENCIES,
     LABEL_KEY_LENGTH,
     LABEL_VALUE_LENGTH,
     LABELS,
@@ -141,7 +142,20 @@ _COMMON_PARTS: Schema = {
         "propertyNames": {"minLength": 1, "maxLength": LABEL_KEY_LENGTH},
         "additionalProperties": {"type": "string", "maxLength": LABEL_VALUE_LENGTH},
     },
-    "depends_on": {"type": "array", "items": ID, "maxItems": 0},
+    "depends_on": {
+        "type": "array",
+        "items": ID,
+        "uniqueItems": True,
+        "maxItems": DEPENDENCIES,
+        "description": "Ids of one-time tasks that must have succeeded before this one-time task "
+        "starts.",
+    },
+    "on_dependency_failure": words(*choices.ON_DEPENDENCY_FAILURE)
+    | {
+        "default": choices.ON_DEPENDENCY_FAILURE[0],
+        "description": "What becomes of the task at its time when one of `depends_on` has ended "
+        "without success: it is skipped, it fails, or it waits for a retry of that task.",
+    },
     "payload_ref": {
         "type": ["string", "null"],
         "minLength": 1,
@@ -156,10 +170,17 @@ _COMMON_PARTS: Schema = {
         "description": "An e-mail address, or the name of an API key of the tenant.",
     },
 }
+#: A recurring task waits for no other.
+_WAITS_FOR_NONE: Schema = {"depends_on": {"type": "array", "items": ID, "maxItems": 0}}
 _SHORT_PAYLOAD: Schema = closed({"webhook_url": URL, **WEBHOOK_OPTIONS, "body": ANY}, "webhook_url")
 
 
 # --- whole bodies --------------------------------------------------------------------------
+
+
+def _common_parts(task_type: str) -> Schema:
+    recurring = task_type == TaskType.RECURRING
+    return _COMMON_PARTS | (_WAITS_FOR_NONE if recurring else {})
 
 
 def _long(task_type: str) -> Schema:
@@ -169,14 +190,14 @@ def _long(task_type: str) -> Schema:
         "target": TARGET,
         "payload": ANY,
     }
-    return closed(_COMMON_PARTS | parts, "schedule", "target")
+    return closed(_common_parts(task_type) | parts, "schedule", "target")
 
 
 def _short(key: str) -> Schema:
     task_type = str(choices.TIMING_FIELDS[key].value)
     names = _SHORT_NAMES if task_type == TaskType.RECURRING else {}
     parts = {"type": words(task_type), "payload": _SHORT_PAYLOAD}
-    return closed(_COMMON_PARTS | parts | _timing(key) | names, key, "payload")
+    return closed(_common_parts(task_type) | parts | _timing(key) | names, key, "payload")
 
 
 TASK_CREATE: Schema = {
@@ -256,7 +277,11 @@ _MISSING: Schema = {
     "type": "string",
     "description": "Only where a sealed value cannot be opened: why.",
 }
-TASK: Schema = closed(_ANSWERED | {"missing": _MISSING}, *_ANSWERED) | {
+#: Only answers about tasks that wait for others have it.
+_OPTIONAL = ("on_dependency_failure",)
+TASK: Schema = closed(
+    _ANSWERED | {"missing": _MISSING}, *(key for key in _ANSWERED if key not in _OPTIONAL)
+) | {
     "description": "A task: its definition in the long form and its state.",
     # Single views and bulk answers add fields of their own.
     "additionalProperties": True,

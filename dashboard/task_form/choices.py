@@ -85,6 +85,11 @@ CHOICES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("fixed", "always the same"),
         ("listed", "as listed"),
     ),
+    "on_dependency_failure": (
+        ("skip", "is skipped"),
+        ("fail", "fails, with an alert"),
+        ("wait", "waits for a retry of that task"),
+    ),
     "jitter": (
         ("full", "anywhere up to the wait"),
         ("none", "exactly the wait"),
@@ -126,6 +131,7 @@ PARTS: Mapping[str, Sequence[str]] = {
     "long": ("completion", "heartbeat_timeout_seconds", "max_runtime_seconds"),
     "dynamic": ("template", "follow_redirects"),
     "labels": ("labels", "priority", "owner"),
+    "dependencies": ("depends_on", "on_dependency_failure"),
     "reference": ("payload_ref",),
     "retry": ("jitter", "retry_on", "stop_on", "stop_header", "max_age_seconds", "rule_"),
 }

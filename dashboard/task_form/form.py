@@ -22,10 +22,12 @@ from dashboard.task_form.values import (
     read_number,
     read_pairs,
     read_payload,
+    read_words,
     show_plain,
 )
 from dashboard.task_form.webhook import stored_secrets
 from shared.exceptions import FieldError
+from tasks.choices import ON_DEPENDENCY_FAILURE
 
 __all__ = [
     "EMPTY",
@@ -47,7 +49,10 @@ EMPTY: Mapping[str, str] = {
     **targets.EMPTY,
     **retries.EMPTY,
     "priority": "5",
+    "on_dependency_failure": ON_DEPENDENCY_FAILURE[0],
 }
+#: Ways to say when, of a task that runs once.
+_ONE_TIME = ("at", "after")
 #: Pointer of an error -> field of the form, for every target; the longest match counts.
 _FIELD_OF = {
     "#/name": "name",
@@ -65,6 +70,8 @@ _FIELD_OF = {
     "#/owner": "owner",
     "#/priority": "priority",
     "#/labels": "labels",
+    "#/depends_on": "depends_on",
+    "#/on_dependency_failure": "on_dependency_failure",
     **{
         f"#/retry_policy/{name}": name
         for name in (*retries.PLAIN, *retries.WORDS, "delays_seconds")
@@ -127,6 +134,12 @@ def judge_form(
     if not form.same("labels"):
         body["labels"] = read_pairs(form, "labels", "=", "#/labels")
     body["retry_policy"] = retries.read_retry(form, body.get("retry_policy", {}))
+    if form.text("when") in _ONE_TIME:
+        body["depends_on"] = read_words(form, "depends_on")
+        body["on_dependency_failure"] = form.text("on_dependency_failure", ON_DEPENDENCY_FAILURE[0])
+    else:
+        body["depends_on"] = []
+        body.pop("on_dependency_failure", None)
     return judged(form, body, parse)
 
 
@@ -166,6 +179,9 @@ def form_of(definition: Mapping[str, Any]) -> dict[str, str]:
         fields["priority"] = show_plain(definition["priority"])
     fields["labels"] = "\n".join(f"{k}={v}" for k, v in definition.get("labels", {}).items())
     fields |= {name: definition.get(name) or "" for name in ("payload_ref", "owner")}
+    fields["depends_on"] = "\n".join(definition.get("depends_on", ()))
+    if chosen := definition.get("on_dependency_failure"):
+        fields["on_dependency_failure"] = chosen
     payload = definition.get("payload")
     is_raw = target.get("body_format") == "raw" and isinstance(payload, str)
     fields["payload"] = "" if payload is None else payload if is_raw else pretty(payload)

@@ -31,6 +31,7 @@ from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.choices import TaskStatus
 from tasks.definition import Definition
+from tasks.dependencies import named_tasks, open_prerequisites
 from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
 from tasks.revisions import own_revisions, read_definition
@@ -120,6 +121,8 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
             "is_paused": found.status == TaskStatus.PAUSED,
             "paused_pool": _paused_pool(tenant, shown["target"]),
             "holder": _holder_of(shown["paused_by"]),
+            "depends_on": named_tasks(tenant, [UUID(one) for one in shown["depends_on"]]),
+            "waits_for": open_prerequisites(found),
             "may_pause": found.status in (TaskStatus.SCHEDULED, TaskStatus.RUNNING),
             "may_cancel": found.status
             in (TaskStatus.SCHEDULED, TaskStatus.PAUSED, TaskStatus.RUNNING),

@@ -54,6 +54,7 @@ _JUDGED_LATER = (
     "command_unknown",
     "variable_forbidden",
     "owner_unknown",
+    "task_unknown",
 )
 
 

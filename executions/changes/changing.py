@@ -25,7 +25,7 @@ from shared.exceptions import VersionMismatch
 from tasks import editing, standing_pauses
 from tasks import transitions as task_transitions
 from tasks.choices import TaskStatus
-from tasks.definition import Definition
+from tasks.definition import Definition, waits_otherwise
 from tasks.models import Task
 from tasks.revisions import read_definition
 from tasks.transitions import Pause
@@ -65,7 +65,7 @@ def edit_task(
         current = read_definition(task)
         definition, change = edit(current, now)
     if definition != current:
-        _revise(task, definition, found, actor, now)
+        _revise(task, (current, definition), found, actor, now)
     if change is StatusChange.PAUSE and not _paused_by_itself(task):
         _pause(task, Pause(), actor, now)
     if definition != current:
@@ -195,9 +195,15 @@ def _lock(tenant_id: UUID, task_id: UUID) -> tuple[Task, list[Open], datetime]:
 
 
 def _revise(
-    task: Task, definition: Definition, found: list[Open], actor: Actor, now: datetime
+    task: Task,
+    change: tuple[Definition, Definition],
+    found: list[Open],
+    actor: Actor,
+    now: datetime,
 ) -> None:
-    removed, standing = replanning.replan(task, definition, found, now)
+    current, definition = change
+    anew = waits_otherwise(current, definition)
+    removed, standing = replanning.replan(task, definition, found, now, waits_anew=anew)
     if editing.revise_task(task, definition, standing, actor=actor, now=now):
         withdrawal.remove_excluded(task.id, now)
     withdrawal.remove(removed)

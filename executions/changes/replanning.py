@@ -33,13 +33,19 @@ _STATE_LEFT = {
 
 
 def replan(
-    task: Task, definition: Definition, found: Sequence[Open], now: datetime
+    task: Task,
+    definition: Definition,
+    found: Sequence[Open],
+    now: datetime,
+    *,
+    waits_anew: bool = False,
 ) -> tuple[list[Open], Standing]:
     """Return the planned rows that leave the ledger, and the status of the task without them.
 
     ``found`` is all unfinished work of the locked task, with released work taken back.
+    ``waits_anew``: the definition changes what the task waits for.
     """
-    if (task.type, task.schedule) == (definition.type, definition.schedule):
+    if (task.type, task.schedule) == (definition.type, definition.schedule) and not waits_anew:
         return [], Standing()
     anew = Task(
         id=task.id,
@@ -50,16 +56,21 @@ def replan(
     )
     spec = spec_of(anew)
     planned = [row for row in found if row.planned]
-    late = [row for row in planned if row.scheduled_for < now and not has(spec, row)]
+    late = [
+        row for row in planned if row.scheduled_for < now and (waits_anew or not has(spec, row))
+    ]
     taken_back = sum(_counted(task, row) for row in late) + count_from(task, now)
     taken_back -= _passed_uncounted(task, now) - sum(not _counted(task, row) for row in late)
     ahead = _staying_ahead(task, anew, spec, planned, now, taken_back)
+    if waits_anew:
+        ahead = set()  # The cursor has them again, on hold.
     removed = late + [
         row for row in planned if row.scheduled_for >= now and row.scheduled_for not in ahead
     ]
     gone = {row.id for row in removed}
     unfinished = any(row.id not in gone and not row.redirected for row in found)
-    return removed, Standing(taken_back, unfinished, _state_met(task, anew, spec))
+    met = _state_met(task, anew, spec)
+    return removed, Standing(taken_back, unfinished, met, waits_anew)
 
 
 def follow_calendars(

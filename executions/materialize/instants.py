@@ -45,7 +45,7 @@ def insert(found: list[Row], owner: dict[str, object], now: datetime, ended: Set
             raise DaysMissing(missing)
     new = {one: row for one, row in zip(ids, found, strict=True) if one not in ended}
     to_run = {one: row for one, row in new.items() if row.status == Status.PENDING}
-    skipped = {one: row for one, row in new.items() if row.status != Status.PENDING}
+    unstarted = {one: row for one, row in new.items() if row.status != Status.PENDING}
     made = 0
     if to_run:
         made += rows("materialize/insert_open", {**owner, **_columns(to_run)})[0][0]
@@ -53,12 +53,14 @@ def insert(found: list[Row], owner: dict[str, object], now: datetime, ended: Set
         look = {"ids": of_uuids(list(to_run)), "low": min(to_run), "high": max(to_run)}
         if met := {row[0] for row in rows("materialize/already_ended", look)}:
             raise AlreadyEnded(met)
-    if skipped:
-        spans = {
-            "span_last": of_moments([row.span_last for row in skipped.values()]),
-            "span_count": of_integers([row.span_count for row in skipped.values()]),
+    if unstarted:
+        ends = {
+            "statuses": of_texts([row.status for row in unstarted.values()]),
+            "span_last": of_moments([row.span_last for row in unstarted.values()]),
+            "span_count": of_integers([row.span_count for row in unstarted.values()]),
         }
-        made += rows("materialize/insert_skipped", {**owner, **_columns(skipped), **spans})[0][0]
+        parameters = {**owner, **_columns(unstarted), **ends}
+        made += rows("materialize/insert_unstarted", parameters)[0][0]
     return made
 
 

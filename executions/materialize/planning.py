@@ -205,7 +205,7 @@ def _plan_task(task: Due, schedule: Mapping[str, Any], spec: Spec, until: _Until
     if reason_of is not None:
         planned = _renamed(planned, reason_of)
     replay = _Replay(schedule.get("misfire_replay_per_second"), task.replayed_until, now)
-    found = _rows(task.id, spec, jitter, planned, (replay, outage_end))
+    found = _rows(task.id, spec, jitter, planned, (replay, outage_end, _waited_until(task)))
     return Planned(
         task.id,
         task.next_run_at,
@@ -230,7 +230,7 @@ def _terms(
         "policy": schedule.get("misfire_policy") or "coalesce",
         "grace_seconds": schedule.get("misfire_grace_seconds"),
     }
-    if task.resumed_at is None or task.next_run_at > task.resumed_at:
+    if task.resumed_at is None or max(task.next_run_at, _waited_until(task)) > task.resumed_at:
         now, horizon, outage_end = until
         jitter = jitter_of(schedule)
         judged = {
@@ -247,6 +247,12 @@ def _terms(
         return {**ended, **misfire}, _of_suspension
     policy = _POLICY_OF_RESUME[task.on_resume]
     return {**ended, "policy": policy, "grace_seconds": None}, _of_pause
+
+
+def _waited_until(task: Due) -> datetime:
+    """Return when a late one-time task waited no longer for others, else a past moment."""
+    one_time = task.type == TaskType.ONE_TIME
+    return task.replayed_until if one_time and task.replayed_until else task.next_run_at
 
 
 def _renamed(planned: Plan, reason_of: _ReasonOf) -> Plan:
@@ -292,10 +298,12 @@ class _Replay:
         return self.next_due()
 
 
-def _rows(
-    task: UUID, spec: Spec, jitter: float, planned: Plan, pace: tuple[_Replay, datetime | None]
-) -> list[Row]:
-    replay, outage_end = pace
+#: The pace of a replay, the end of an outage, and when a one-time task waited no longer for others.
+_Pace = tuple[_Replay, datetime | None, datetime]
+
+
+def _rows(task: UUID, spec: Spec, jitter: float, planned: Plan, pace: _Pace) -> list[Row]:
+    replay, outage_end, waited_until = pace
     found = []
     for row in planned.rows:
         due = row.at
@@ -303,6 +311,7 @@ def _rows(
             due = replay.next_due()
         elif row.run:
             due = due_at(spec, row.at, str(task), jitter)
+            due = max(due, waited_until)
             if outage_end is not None and due < outage_end:
                 due = replay.next_late(due)
         status = Status.PENDING if row.run else Status.SKIPPED

@@ -61,7 +61,7 @@ def run_once(partitions: Partitions, bounds: LowerBounds | None = None) -> Count
     while each and taken.tasks + len(planned) < conf().materialize_batch:
         reach = Reach(since, each)
         try:
-            found, each = _pass(partitions, now, _write, reach)
+            found, each = _pass(partitions, now, write, reach)
         except instants.DaysMissing as missing:
             # Outside of the transaction, whose locks must stay few and short.
             days.make_days(missing.days)
@@ -122,7 +122,7 @@ def _write_singly(
     for entry in planned:
         try:
             with transaction.atomic():
-                _write([entry], partitions, now, ended)
+                write([entry], partitions, now, ended)
         except (DataError, IntegrityError) as error:
             if not days.blames_a_value(error):
                 raise
@@ -130,12 +130,18 @@ def _write_singly(
             task_transitions.pause_unreadable([entry.task], _UNREADABLE)
 
 
-def _write(planned: list[Planned], partitions: Partitions, now: datetime, ended: Set[UUID]) -> None:
+def write(planned: list[Planned], partitions: Partitions, now: datetime, ended: Set[UUID]) -> None:
+    """Write the rows of locked tasks and move their cursors; ``ended`` has instants that are over.
+
+    Tasks with nothing left to run are complete, except those whose row has failed. Raise
+    DaysMissing or AlreadyEnded, so that the whole pass is undone.
+    """
     owner = partitions.parameters()
     found = [row for entry in planned for row in entry.rows]
     made = instants.insert(found, owner, now, ended) if found else 0
     # Rows that existed already, because of a repeat, may have ended.
-    began = {row.task for row in found if row.status == Status.PENDING and made == len(found)}
+    unskipped = (row.task for row in found if row.status != Status.SKIPPED)
+    began = set(unskipped) if made == len(found) else set()
     readable = [entry for entry in planned if entry.readable]
     over = [entry for entry in readable if entry.one_time and entry.next_run_at is None]
     done = []

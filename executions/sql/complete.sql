@@ -273,6 +273,16 @@ SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
 WHERE e.id = ANY(%(ids)s) AND e.status = 'RUNNING'
 RETURNING e.id, e.task_id
 
+-- name: failed_unstarted
+-- Returns executions that have failed without a start in this transaction, with the columns of
+-- finish. Primary keys of the days between the bounds.
+SELECT e.id, e.tenant_id, e.status, e.attempt, NULL::float8, date_trunc('minute', e.finished_at, 'UTC'),
+       e.task_id, e.trigger, e.revision, e.finished_at, NULL::uuid, true, e.reason, e.trace_context,
+       true
+FROM ended_executions e
+WHERE e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
+  AND e.attempt = 0 AND e.finished_at = now()
+
 -- name: insert_dead_letters
 -- Inserts one dead letter per execution that failed for good, in the transaction that fails it; the
 -- payload is copied as it is, encrypted, or named by the task's version.

@@ -135,15 +135,15 @@ WITH planned AS (
 )
 SELECT count(*) FROM made
 
--- name: insert_skipped
--- Inserts instants that do not run, straight into the history, under the same guards. An existing
--- row, open or ended, stays as it is.
+-- name: insert_unstarted
+-- Inserts instants that do not run, straight into the history, under the same guards: SKIPPED, or
+-- FAILED with their reason as the error. An existing row, open or ended, stays as it is.
 WITH planned AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(task_ids)s::uuid[], %(scheduled_for)s::timestamptz[],
-        %(due_at)s::timestamptz[], %(reasons)s::text[], %(span_last)s::timestamptz[],
-        %(span_count)s::bigint[]
-    ) AS p (id, task_id, scheduled_for, due_at, reason, span_last, span_count)
+        %(due_at)s::timestamptz[], %(reasons)s::text[], %(statuses)s::text[],
+        %(span_last)s::timestamptz[], %(span_count)s::bigint[]
+    ) AS p (id, task_id, scheduled_for, due_at, reason, status, span_last, span_count)
 ), known AS MATERIALIZED (
     SELECT e.id FROM open_executions e WHERE e.id = ANY(%(ids)s::uuid[])
 ), owned AS (
@@ -167,15 +167,16 @@ WITH planned AS (
         span_last, span_count, trace_context, created_at
     )
     SELECT o.id, o.tenant_id, o.task_id, o.partition, o.priority, o.pool, o.destination,
-           o.version, 'SKIPPED', o.reason, 'schedule', o.scheduled_for, o.due_at, now(),
-           0, o.max_attempts, 0, o.timeout_seconds, '', '', false, '', '',
+           o.version, o.status, o.reason, 'schedule', o.scheduled_for, o.due_at, now(),
+           0, o.max_attempts, 0, o.timeout_seconds, '', '', false,
+           CASE WHEN o.status = 'FAILED' THEN o.reason ELSE '' END, '',
            o.span_last, o.span_count, o.trace_context, now()
     FROM owned o WHERE o.id NOT IN (SELECT k.id FROM known k)
     ON CONFLICT (id) DO NOTHING
-    RETURNING id, tenant_id, task_id
+    RETURNING id, tenant_id, task_id, status
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
-    SELECT tenant_id, 'execution.skipped', id, task_id FROM made
+    SELECT tenant_id, 'execution.' || lower(status), id, task_id FROM made
 )
 SELECT count(*) FROM made
 

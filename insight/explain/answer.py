@@ -23,6 +23,7 @@ CHECKS = (
     "tenant_active",
     "in_schedule",
     "calendar",
+    "dependencies",
     "due",
     "prepared",
     "misfire",

@@ -26,6 +26,9 @@ from insight.explain.timetable import Timetable, occurrence_at
 from shared.conf import conf
 from shared.exceptions import NotFound
 from shared.sql import rows
+from tasks.choices import TaskType
+from tasks.definition import Definition
+from tasks.dependencies import open_prerequisites
 from tasks.models import Pause, Task
 from tasks.revisions import read_readable_version
 from tasks.schedules.base import Occurrence, Spec
@@ -199,6 +202,25 @@ class Situation:
     def partition(self) -> int:
         """The partition that it belongs to."""
         return self.task.partition if self.row is None else self.row.partition
+
+    @cached_property
+    def _definition(self) -> Definition:
+        return read_readable_version(self.task, self.task.version).definition
+
+    @property
+    def depends_on(self) -> Sequence[str]:
+        """The ids of the tasks that the task depends on."""
+        return self._definition.depends_on if self.task.type == TaskType.ONE_TIME else ()
+
+    @property
+    def on_dependency_failure(self) -> str:
+        """What becomes of it when one of these has ended without success."""
+        return self._definition.on_dependency_failure
+
+    @cached_property
+    def waits_for(self) -> list[Task]:
+        """Those that have not succeeded."""
+        return open_prerequisites(self.task)
 
     @cached_property
     def outage(self) -> UnownedStretch | None:

@@ -89,6 +89,12 @@ REASONS: Mapping[str, Reason] = {
     "misfire_grace_exceeded": Reason(
         "misfire", "SKIPPED", "It was missed by more than `misfire_grace_seconds`."
     ),
+    "dependency_failed": Reason(
+        "dependencies",
+        "SKIPPED, FAILED",
+        "A task that it depends on had ended without success when its time came; "
+        "`on_dependency_failure` is `skip`, or `fail`.",
+    ),
     "overlap_skipped": Reason(
         "overlap",
         "SKIPPED",

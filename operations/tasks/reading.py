@@ -104,7 +104,7 @@ def definition_in(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the definition in a task's document; raise Conflict for an incomplete one."""
     if "missing" in document:
         raise Conflict(f"Task {document['id']}: {document['missing']}")
-    return {key: document[key] for key in LONG_FIELDS}
+    return {key: document[key] for key in LONG_FIELDS if key in document}
 
 
 def documents(tasks: list[Task]) -> list[dict[str, Any]]:
@@ -130,6 +130,7 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
         *((("payload", document["payload_ref"]),) if document["payload_ref"] else ()),
         ("labels", labels or "-"),
         ("owner", document["owner"] or "-"),
+        *((("depends", ", ".join(document["depends_on"])),) if document["depends_on"] else ()),
         ("last", _last(document["last_execution"])),
         *((("missing", document["missing"]),) if "missing" in document else ()),
     )

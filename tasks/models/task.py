@@ -16,6 +16,7 @@ from shared.ids import new_id
 from shared.trace_context import MAX_LENGTH
 from tasks.choices import TaskStatus, TaskType
 from tasks.models.task_cursor import TaskCursor
+from tasks.models.task_dependency import TaskDependency
 from tasks.querysets import TaskManager
 
 
@@ -269,7 +270,7 @@ class Task(models.Model):
                 self.save_cursor()
 
     def save_cursor(self) -> None:
-        """Write the cursor in its current state, on hold while the task is not SCHEDULED.
+        """Write the cursor in its current state, on hold while the task is not SCHEDULED, or waits.
 
         A one-time task without an instant ahead has no cursor. The caller has locked the task.
         """
@@ -279,6 +280,8 @@ class Task(models.Model):
             return
         cursor.task_id, cursor.tenant_id, cursor.partition = self.id, self.tenant_id, self.partition
         cursor.held, cursor.execution_id = self.status != TaskStatus.SCHEDULED, None
+        if self.type == TaskType.ONE_TIME and not cursor.held:
+            cursor.held = TaskDependency.objects.filter(task_id=self.id).exists()
         cursor.save()
 
     def _own_cursor(self) -> TaskCursor:

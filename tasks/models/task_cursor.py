@@ -10,14 +10,15 @@ class TaskCursor(models.Model):
     """The next instant of a task that is not in the ledger yet, and the count of those before it.
 
     A recurring task always has one, a one-time task until its instant is in the ledger. ``held``
-    is set while the task is not SCHEDULED: then no instant is due. ``replayed_until`` is the due
-    time of the last missed instant that was replayed, so that a replay keeps its rate from one
-    pass to the next. While it equals ``next_run_at``, the one run of a long coalesced stretch is
-    chosen already. ``execution_id`` is set where the instant is plain: the task runs once, no
-    policy decides about it, and no edit has changed it. ``last_*`` is the last run of a recurring
-    task; a one-time task writes its last run once, with its end, in its own row. A change of the
-    cursor holds the lock of the task's row. ``tenant_id`` and ``partition`` are the task's, which
-    never change.
+    is set while the task is not SCHEDULED, or waits for other tasks: then no instant is due.
+    ``replayed_until`` is the due time of the last missed instant that was replayed, so that a
+    replay keeps its rate from one pass to the next; of a one-time task that waited beyond its
+    instant, it is when it waits no longer, and is due. While it equals ``next_run_at``, the one run
+    of a long coalesced stretch is chosen already. ``execution_id`` is set where the instant is
+    plain: the task runs once, no policy decides about it, and no edit has changed it. ``last_*`` is
+    the last run of a recurring task; a one-time task writes its last run once, with its end, in its
+    own row. A change of the cursor holds the lock of the task's row. ``tenant_id`` and
+    ``partition`` are the task's, which never change.
 
     The table itself has no primary key: a key compares each new version of a row with every older
     version that an open transaction keeps. A partial key refuses a second row of a task that has

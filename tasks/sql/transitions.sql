@@ -6,7 +6,8 @@ WHERE t.id = ANY(%(task_ids)s) AND NOT EXISTS (
 
 -- name: settle
 -- After lock_tasks: notes the last execution of each one-time task, and ends it with that
--- execution's result. Each task is given once, with the failures since its last success.
+-- execution's result. Each task is given once, with the failures since its last success. Tasks that
+-- wait for one of them are to be judged.
 WITH ended AS MATERIALIZED (
     SELECT e.*, EXISTS (
         SELECT 1 FROM task_cursors k WHERE k.task_id = e.task_id AND k.next_run_at IS NOT NULL
@@ -15,6 +16,16 @@ WITH ended AS MATERIALIZED (
         %(task_ids)s::uuid[], %(ids)s::uuid[], %(statuses)s::text[], %(triggers)s::text[],
         %(succeeded_at)s::timestamptz[], %(streaks)s::integer[]
     ) AS e (task_id, execution_id, status, trigger, succeeded_at, streak)
+), told AS (
+    -- As dependencies/tell.
+    UPDATE task_dependencies d SET look_at = clock_timestamp()
+    FROM (
+        SELECT l.prerequisite_id, l.task_id FROM task_dependencies l
+        WHERE l.prerequisite_id = ANY(ARRAY(SELECT task_id FROM ended WHERE status <> 'RETRYING'))
+          AND (l.look_at IS NULL OR l.look_at > clock_timestamp())
+        ORDER BY l.prerequisite_id, l.task_id FOR UPDATE
+    ) AS o
+    WHERE d.prerequisite_id = o.prerequisite_id AND d.task_id = o.task_id
 )
 UPDATE tasks t
 SET last_execution_id = s.execution_id, last_execution_status = s.status,
@@ -95,9 +106,11 @@ UPDATE task_cursors k SET held = true WHERE k.task_id = ANY(ARRAY(SELECT id FROM
 
 -- name: resume
 -- Resumes locked tasks of a pause that has ended; on_resume, which stays, decides about the
--- instants that fell into it, from the cursor to now. By primary key.
+-- instants that fell into it, from the cursor to now. A task that waits for others stays on hold.
+-- By primary key.
 WITH let_go AS (
-    UPDATE task_cursors k SET held = false, execution_id = NULL
+    UPDATE task_cursors k SET execution_id = NULL,
+        held = EXISTS (SELECT FROM task_dependencies d WHERE d.task_id = k.task_id)
     WHERE k.task_id = ANY(%(tasks)s)
 )
 UPDATE tasks t

@@ -6,7 +6,6 @@ callers. For any JSON it raises only InvalidInput, with every field that is wron
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -21,12 +20,17 @@ from tasks.definition import DEFAULT_PRIORITY, Definition, to_long
 from tasks.field_reader import Errors, FieldReader
 from tasks.kept_secrets import refuse_moved
 from tasks.known_fields import outside_of
-from tasks.limits import DEPENDENCIES, NAME_LENGTH, Limits
+from tasks.limits import NAME_LENGTH, Limits
 from tasks.masking import Place, keep_masked
 from tasks.merging import merge_edit
 from tasks.payloads import check_payload_size, require_object
 from tasks.repeats import Repeats
 from tasks.short_form import SHORT_SCHEDULE_FIELDS, as_long
+from tasks.validation.dependencies import (
+    check_dependencies,
+    read_dependencies,
+    read_policy,
+)
 from tasks.validation.labels import read_labels
 from tasks.validation.references import check_owner, read_owner, read_payload_ref
 from tasks.validation.retry import read_retry_policy
@@ -46,6 +50,7 @@ LONG_FIELDS = (
     "labels",
     "owner",
     "depends_on",
+    "on_dependency_failure",
 )
 #: Fields of an answer; a client that sends one back learns that it cannot be set.
 READ_ONLY_FIELDS = (
@@ -65,7 +70,6 @@ READ_ONLY_FIELDS = (
     "missing",
     "executions",
 )
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 class StatusChange(StrEnum):
@@ -170,6 +174,7 @@ def _parse(
     definition = _read(whole, errors, clock, limits, repeats or Repeats())
     if definition.owner and (stored is None or definition.owner != stored.owner):
         check_owner(definition.owner, FieldReader(whole, "#", errors), limits)
+    check_dependencies(definition.depends_on, stored.depends_on if stored else (), errors, limits)
     if kept and stored is not None and not errors.below("#/target/kind"):
         refuse_moved(kept, stored.target, definition.target, errors)
     found = form.renamed(str) + errors.renamed(rename)
@@ -229,9 +234,10 @@ def _read(
             errors,
             partial(read_labels, reader, "labels"),
         ),
-        depends_on=_depends_on(reader),
+        depends_on=read_dependencies(reader, task_type),
         payload_ref=read_payload_ref(reader, target),
         owner=read_owner(reader),
+        on_dependency_failure=read_policy(reader, task_type),
     )
 
 
@@ -253,17 +259,3 @@ def _part(reader: FieldReader, key: str, hint: str) -> FieldReader | None:
     if not isinstance(reader.data[key], Mapping):
         return None
     return FieldReader(part, child(reader.pointer, key), reader.errors)
-
-
-def _depends_on(reader: FieldReader) -> list[str]:
-    ids = reader.sequence("depends_on", [])
-    if len(ids) > DEPENDENCIES:
-        reader.error("depends_on", "too_many", f"Give at most {DEPENDENCIES} ids.")
-        return []
-    for place, value in enumerate(ids):
-        if not isinstance(value, str) or not _UUID.fullmatch(value):
-            reader.errors.add(f"#/depends_on/{place}", "invalid", "Must be the id of a task.")
-    if ids and not reader.errors.below("#/depends_on"):
-        message = "Dependencies between tasks are not supported by this version."
-        reader.error("depends_on", "not_supported", message)
-    return []

@@ -162,7 +162,11 @@ def test_every_model_of_the_product_is_registered():
     missing = {m for m in _OURS if not admin.site.is_registered(m)} - composite
 
     assert not missing
-    assert {model.__name__ for model in composite} <= {"BulkJobItem", "MinuteStat"}
+    assert {model.__name__ for model in composite} <= {
+        "BulkJobItem",
+        "MinuteStat",
+        "TaskDependency",
+    }
 
 
 def test_every_door_is_bounded():

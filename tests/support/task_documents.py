@@ -16,7 +16,9 @@ NAMES = tuple(
 )
 #: What tells a task's definition from other objects, and what of it is the API's.
 _PARTS = ("target", "retry_policy")
-_TAKEN = (*_PARTS, "payload_ref", "owner")
+_TAKEN = (*_PARTS, "payload_ref", "owner", "depends_on")
+#: Only answers about tasks that wait for others have it.
+_OPTIONAL = ("on_dependency_failure",)
 
 
 def renewed(document: Any) -> Any:
@@ -30,7 +32,7 @@ def renewed(document: Any) -> Any:
     found = {key: renewed(part) for key, part in document.items()}
     inside = found.get("properties")
     if isinstance(inside, dict) and inside.keys() >= {"schedule", *_PARTS}:
-        inside |= {key: _without_defaults(TASK["properties"][key]) for key in _TAKEN}
+        inside |= {key: _without_defaults(TASK["properties"][key]) for key in (*_TAKEN, *_OPTIONAL)}
         found["required"] = list(dict.fromkeys([*found["required"], *_TAKEN]))
     return found
 

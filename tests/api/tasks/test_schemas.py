@@ -91,6 +91,7 @@ def test_what_is_taken_fits_the_schema(body):
         ("owner", ["x"]),
         ("owner", "x" * 255),
         ("depends_on", ["0199b6f0-0000-7000-8000-000000000001"]),
+        ("on_dependency_failure", "stop"),
         ("cron_expression", "* * * * *"),
         ("schedule/oops", 1),
         ("schedule/every", "PT5M"),
