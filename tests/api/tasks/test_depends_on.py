@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from tasks.models import Task, TaskDependency
@@ -8,12 +12,24 @@ from tests.support.waiting_tasks import end, open_rows, starts
 
 pytestmark = pytest.mark.django_db
 
+PAGE = Path(__file__).parents[3] / "docs" / "howto" / "let-a-task-wait-for-others.md"
 UNKNOWN = "0199b6f0-0000-7000-8000-000000000009"
 
 
 def create(client, *ids, **parts):
     body = {**once(), "depends_on": [str(one) for one in ids], **parts}
     return client.post("/v1/tasks", body, idempotency_key="1")
+
+
+def test_the_call_of_the_page_makes_a_task_that_waits(client, first):
+    page = PAGE.read_text(encoding="utf-8")
+    [said] = re.findall(r"-d '(\{.*?\})'\n", page, re.DOTALL)
+    body = json.loads(said.replace("'$LOAD_ORDERS'", str(first.id)))
+
+    answer = client.post("/v1/tasks", body, idempotency_key="1")
+
+    assert answer.status_code == 201, answer.content
+    assert open_rows(Task.objects.get(pk=answer.json()["id"])) == 1
 
 
 def errors(answer):
