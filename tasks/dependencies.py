@@ -8,7 +8,7 @@ new rows are marked from the start, and the judgement locks the prerequisites.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -67,12 +67,12 @@ def waiting(pairs: _Waiting) -> list[Asked]:
     return [("dependencies/wait", parameters)]
 
 
-def wait_no_longer(task: Task) -> bool:
-    """Forget what a locked task waits for, and return whether it did; judge what waits for it.
+def wait_no_longer(task_ids: Collection[UUID]) -> bool:
+    """Forget what locked tasks wait for, and let the tasks that wait for them be judged.
 
-    The cursor is written anew after that.
+    Return whether any of them waited. Their cursors are written anew after that, or removed.
     """
-    return bool(rows("dependencies/wait_no_longer", {"tasks": [task.id]}))
+    return bool(rows("dependencies/wait_no_longer", {"tasks": list(task_ids)}))
 
 
 def wait(task: Task, definition: Definition) -> None:
@@ -90,9 +90,14 @@ def wait(task: Task, definition: Definition) -> None:
         run(statement, parameters)
 
 
-def tell(task: Task) -> None:
-    """Let the tasks that wait for a locked task be judged, after its instants were planned anew."""
-    run("dependencies/tell", {"ended": [task.id]})
+def tell(task_ids: Collection[UUID]) -> None:
+    """Let the tasks that wait for locked ones be judged, after a move that may have ended these."""
+    run("dependencies/tell", {"ended": list(task_ids)})
+
+
+def look(task_ids: Collection[UUID]) -> None:
+    """Let locked tasks be judged."""
+    run("dependencies/look", {"tasks": list(task_ids)})
 
 
 def to_judge(partitions: Sequence[int], limit: int) -> tuple[list[UUID], bool]:

@@ -92,7 +92,7 @@ def revise_task(
         task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
         _restate(task, standing, now)
         task.trace_context = actor.callers_trace or task.trace_context
-        if dependencies.wait_no_longer(task) and (task.next_run_at or now) < now:
+        if dependencies.wait_no_longer([task.id]) and (task.next_run_at or now) < now:
             task.replayed_until = now  # Due now, as where the wait ends otherwise.
     task.save()
     if changed:
@@ -147,7 +147,7 @@ def restate_task(task: Task, standing: Standing, *, now: datetime) -> None:
     task.occurrence_count = max(0, task.occurrence_count - standing.taken_back)
     _restate(task, standing, now)
     task.save(update_fields=["status"])
-    dependencies.tell(task)
+    dependencies.tell([task.id])
     wake_schedulers_on_commit(task.next_run_at, now)
 
 

@@ -17,7 +17,7 @@ from uuid import UUID
 from events import audit
 from shared.exceptions import Conflict
 from shared.sql import Asked, run
-from tasks import standing_pauses
+from tasks import dependencies, standing_pauses
 from tasks.choices import SUSPENSION, TaskStatus
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
@@ -125,7 +125,7 @@ def resume(task_ids: Collection[UUID], now: datetime) -> list[audit.Change]:
     """
     run("transitions/resume", {"tasks": list(task_ids), "now": now})
     # While they were paused, nothing was decided about what they wait for.
-    run("dependencies/look", {"tasks": list(task_ids)})
+    dependencies.look(task_ids)
     return [audit.Change("task.resumed", "task", task_id) for task_id in task_ids]
 
 
@@ -133,7 +133,7 @@ def settle_resumed(task_ids: Collection[UUID]) -> None:
     """Give resumed tasks that have nothing ahead the state of their last execution."""
     parameters = {"tasks": list(task_ids), "redirected": FIRST_REDIRECTED}
     run("transitions/settle_resumed", parameters)
-    _tell(task_ids)
+    dependencies.tell(task_ids)
 
 
 def forget_failures(task_ids: Collection[UUID]) -> None:
@@ -144,7 +144,7 @@ def forget_failures(task_ids: Collection[UUID]) -> None:
 def cancel(task_ids: Collection[UUID], now: datetime) -> list[audit.Change]:
     """End the future of tasks."""
     run("transitions/cancel", {"tasks": list(task_ids), "now": now})
-    run("dependencies/wait_no_longer", {"tasks": list(task_ids)})
+    dependencies.wait_no_longer(task_ids)
     return [audit.Change("task.cancelled", "task", task_id) for task_id in task_ids]
 
 
@@ -155,7 +155,7 @@ def delete(tasks: Iterable[Task], now: datetime) -> list[audit.Change]:
     if ahead:
         cancel(ahead, now)
     run("transitions/delete", {"tasks": [task.id for task in going], "now": now})
-    _tell([task.id for task in going])
+    dependencies.tell([task.id for task in going])
     return [audit.Change("task.deleted", "task", task.id, before=facts_of(task)) for task in going]
 
 
@@ -202,7 +202,7 @@ def restate(task: Task, *, met: str = "", unfinished: bool = False) -> None:
 def complete(task_ids: Sequence[UUID]) -> None:
     """End the tasks whose schedule has nothing left to run."""
     run("transitions/complete", {"task_ids": task_ids, "redirected": FIRST_REDIRECTED})
-    _tell(task_ids)
+    dependencies.tell(task_ids)
 
 
 def facts_of(task: Task) -> dict[str, object]:
@@ -216,11 +216,6 @@ def facts_of(task: Task) -> dict[str, object]:
         "labels": task.labels,
         "owner": task.owner or None,
     }
-
-
-def _tell(task_ids: Collection[UUID]) -> None:
-    """Let the tasks that wait for locked ones be judged, after a move that may have ended these."""
-    run("dependencies/tell", {"ended": list(task_ids)})
 
 
 def _paused(task_id: UUID, terms: Pause) -> audit.Change:

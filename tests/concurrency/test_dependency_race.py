@@ -7,21 +7,28 @@ import pytest
 from django.db import transaction
 
 from shared.exceptions import InvalidInput
-from tasks.models import TaskDependency
+from tasks.models import Task, TaskDependency
 from tenants.models import Tenant
 from tests.executions.changes.changes import cancel
 from tests.factories import finish, make_task, once, prepare, release
 from tests.support.waiting_tasks import edit, look, make_waiting, open_rows, starts
+from wire.messages import Claimed
 
 Beside = Callable[[Callable[[], Any]], Any]
+
+
+def released(tenant: Tenant) -> tuple[Task, Claimed]:
+    """Return a task whose only execution a worker has."""
+    task = make_task(tenant, once())
+    prepare()
+    [row] = release()
+    return task, row
 
 
 def test_a_task_made_while_its_prerequisite_ends_does_not_miss_the_end(
     alpha: Tenant, beside: Beside
 ):
-    first = make_task(alpha, once())
-    prepare()
-    [row] = release()
+    first, row = released(alpha)
 
     with transaction.atomic():
         finish(row)
@@ -37,9 +44,7 @@ def test_a_task_made_while_its_prerequisite_ends_does_not_miss_the_end(
 def test_a_task_that_is_being_made_while_its_prerequisite_ends_does_not_miss_it(
     alpha: Tenant, beside: Beside
 ):
-    first = make_task(alpha, once())
-    prepare()
-    [row] = release()
+    first, row = released(alpha)
 
     with transaction.atomic():
         task = make_waiting(alpha, [first])

@@ -42,7 +42,7 @@ def end(task: Task, status: str = "SUCCEEDED") -> None:
 
 
 def look() -> None:
-    """Judge whatever is marked, as the scheduler does."""
+    """Judge all that is marked, as the scheduler does."""
     partitions = Partitions()
     partitions.run_once()
     while dependencies.run_once(partitions).done:
