@@ -218,7 +218,7 @@ def test_what_was_handed_out_before_a_full_stop_is_judged_when_it_comes_back(
 ):
     task = make_task(alpha, every_second(schedule={"every": "PT1S", "misfire_policy": policy}))
     prepare()
-    handed_out = release(window_seconds=3.0)
+    handed_out = release(window_seconds=3.0, margin_seconds=10.0)
     assert handed_out
     stop(48)
     back = begin()

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
+
 from tasks.ical.file import read_file
 from tasks.ical.found import Found
 from tasks.ical.limits import Limits
 from tests.tasks.schedules.instants import utc
 
 NOW = utc("2026-11-21 12:00")
+
+#: The time of a loaded machine decides nothing: a test that is about time gives its own.
+PATIENT = Limits(file_seconds=600.0, event_seconds=600.0)
+
+#: For a test that spends its time: the timer fires again where its exception was lost, which is
+#: where something is destroyed or collected, and Python warns of that.
+spends_time = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 def calendar(*events: str, head: str = "") -> bytes:
@@ -20,12 +29,12 @@ def calendar(*events: str, head: str = "") -> bytes:
     return ("\n".join([*lines, "END:VCALENDAR"]) + "\n").encode()
 
 
-def read(*events: str, head: str = "", limits: Limits | None = None) -> Found:
+def read(*events: str, head: str = "", limits: Limits = PATIENT) -> Found:
     """Return what a file with these events says."""
     return read_raw(calendar(*events, head=head), limits=limits)
 
 
-def read_raw(raw: bytes, *, charset: str = "", limits: Limits | None = None) -> Found:
+def read_raw(raw: bytes, *, charset: str = "", limits: Limits = PATIENT) -> Found:
     """Return what these bytes say."""
     return read_file(raw, now=NOW, charset=charset, limits=limits)
 

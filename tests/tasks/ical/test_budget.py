@@ -3,6 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tasks.ical.budget import Budget, TimeSpent
+from tests.tasks.ical.files import spends_time
+
+pytestmark = spends_time
 
 
 def spin() -> None:

@@ -7,8 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from tasks.ical import child
-from tasks.ical.limits import Limits
-from tests.tasks.ical.files import NOW, calendar
+from tests.tasks.ical.files import NOW, PATIENT, calendar
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +16,7 @@ def _without_limits_of_the_kernel(monkeypatch):
 
 
 def ask(raw: bytes):
-    request = {"now": NOW.isoformat(), "charset": "", "limits": asdict(Limits())}
+    request = {"now": NOW.isoformat(), "charset": "", "limits": asdict(PATIENT)}
     answer = io.BytesIO()
     child.main(io.BytesIO(json.dumps(request).encode() + b"\n" + raw), answer)
     return json.loads(answer.getvalue())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -8,7 +9,18 @@ from hypothesis import strategies as st
 
 from tasks.ical.found import NotIcal
 from tasks.ical.limits import Limits
-from tests.tasks.ical.files import calendar, days, notes, read, read_raw, reasons, spans, zone
+from tests.tasks.ical.files import (
+    PATIENT,
+    calendar,
+    days,
+    notes,
+    read,
+    read_raw,
+    reasons,
+    spans,
+    spends_time,
+    zone,
+)
 
 NEXT = "DTSTART;VALUE=DATE:20261221"
 HOUR = "DURATION:PT1H"
@@ -267,6 +279,7 @@ def test_bytes_without_a_calendar_are_no_icalendar_file(raw):
         read_raw(raw)
 
 
+@spends_time
 @pytest.mark.parametrize(
     "rule",
     [
@@ -277,7 +290,7 @@ def test_bytes_without_a_calendar_are_no_icalendar_file(raw):
     ],
 )
 def test_a_rule_without_end_or_days_is_stopped_and_costs_no_other_event(rule):
-    limits = Limits(event_seconds=0.02, repetitions=100_000_000)
+    limits = replace(PATIENT, event_seconds=0.5, repetitions=100_000_000)
 
     found = read(f"DTSTART:19700101T000000Z\n{HOUR}\nRRULE:{rule}", NEXT, limits=limits)
 
@@ -286,16 +299,17 @@ def test_a_rule_without_end_or_days_is_stopped_and_costs_no_other_event(rule):
 
 
 def test_a_rule_that_repeats_too_often_is_left_out():
-    found = read(
-        f"DTSTART:20260101T000000Z\n{HOUR}\nRRULE:FREQ=DAILY", NEXT, limits=Limits(repetitions=100)
-    )
+    limits = replace(PATIENT, repetitions=100)
+
+    found = read(f"DTSTART:20260101T000000Z\n{HOUR}\nRRULE:FREQ=DAILY", NEXT, limits=limits)
 
     assert reasons(found) == ["it repeats more than 100 times between 2021 and 2036"]
     assert days(found) == ["2026-12-21"]
 
 
+@spends_time
 def test_once_the_time_of_the_file_is_spent_single_events_have_been_read_and_the_rest_is_named():
-    limits = Limits(file_seconds=0.2, event_seconds=0.1, repetitions=100_000_000)
+    limits = Limits(file_seconds=2.0, event_seconds=0.5, repetitions=100_000_000)
     bomb = f"DTSTART:19700101T000000Z\n{HOUR}\nRRULE:FREQ=SECONDLY"
 
     found = read(*[bomb] * 20, NEXT, limits=limits)
@@ -305,10 +319,12 @@ def test_once_the_time_of_the_file_is_spent_single_events_have_been_read_and_the
     assert "the file takes too long to read" in reasons(found)[-1]
 
 
+@spends_time
 def test_a_time_zone_that_never_ends_is_stopped_with_the_event_that_asks_for_it():
+    limits = replace(PATIENT, event_seconds=0.5)
     endless = zone("Bomb").replace("FREQ=YEARLY;BYMONTH=3", "FREQ=SECONDLY;BYMONTH=3")
 
-    found = read(f"DTSTART;TZID=Bomb:20261120T080000\n{HOUR}", NEXT, head=endless)
+    found = read(f"DTSTART;TZID=Bomb:20261120T080000\n{HOUR}", NEXT, head=endless, limits=limits)
 
     assert days(found) == ["2026-12-21"]
     assert found.skipped.count == 1
