@@ -1,9 +1,10 @@
 """How many tasks a second a bulk job pauses, resumes, edits, cancels and deletes.
 
-Two groups of tasks, every fourth of which fires each second and so has work prepared and released.
-One group is paused, resumed, given a priority and deleted, the other cancelled, each by one bulk
-job of the API. A job's time is from its creation to its end, as the job itself tells. Kept when
-every item is done and each job takes less than ``--limit`` seconds. Run:
+Two groups of tasks. Of each, every fourth fires each second and so has work prepared and released:
+two groups of 2,000 are 1,000 executions a second beside the jobs. ``--fires-every`` changes that: 0
+for tasks at rest. One group is paused, resumed, given a priority and deleted, the other cancelled,
+each by one bulk job of the API. A job's time is from its creation to its end, as the job itself
+tells. Kept when every item is done and each job takes less than ``--limit`` seconds. Run:
 ``python -m bench.bulk_verbs --start``.
 """
 
@@ -31,7 +32,6 @@ VERBS = (
     ("kept", "delete"),
     ("ended", "cancel"),
 )
-_FIRING = 4
 _PATIENCE_SECONDS = 120.0
 
 
@@ -54,15 +54,16 @@ def options(arguments: list[str]) -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=2000)
+    parser.add_argument("--fires-every", type=int, default=4, help="0 for no task that fires")
     parser.add_argument("--limit", type=float, default=1.0, help="seconds that a job may take")
     installation.add_arguments(parser)
     report.add_arguments(parser)
     return parser.parse_args(arguments)
 
 
-def task_of(group: str, number: int, url: str) -> dict[str, Any]:
+def task_of(group: str, number: int, url: str, fires_every: int = 4) -> dict[str, Any]:
     """Return the body of a task of a group."""
-    fires = number % _FIRING == 0
+    fires = fires_every > 0 and number % fires_every == 0
     return {
         "name": f"{group} {number}",
         "schedule": {"cron_expression": "* * * * * *" if fires else "0 3 * * *"},
@@ -84,11 +85,14 @@ def faults_of(jobs: list[Took], count: int, limit: float) -> list[str]:
     return faults + [f"{job.verb}: {job.seconds:.2f} s, not under {limit:g}" for job in slow]
 
 
-async def run_jobs(base_url: str, api_key: str, url: str, count: int) -> list[Took]:
+async def run_jobs(
+    base_url: str, api_key: str, url: str, count: int, fires_every: int
+) -> list[Took]:
     """Create the tasks, and let one bulk job after the other act on them."""
     async with ApiClient(base_url, api_key) as client:
         for group in dict.fromkeys(group for group, _ in VERBS):
-            await create(client, [task_of(group, number, url) for number in range(count)])
+            bodies = [task_of(group, number, url, fires_every) for number in range(count)]
+            await create(client, bodies)
         # Until what fires has been prepared and released.
         await asyncio.sleep(10)
         return [took(verb, await _do(client, group, verb)) for group, verb in VERBS]
@@ -115,7 +119,9 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     enter(product)
     key = make_member().api_key
     with installation.receiver() as target:
-        jobs = asyncio.run(run_jobs(product.base_url, key, f"{target.url}/ok", chosen.tasks))
+        jobs = asyncio.run(
+            run_jobs(product.base_url, key, f"{target.url}/ok", chosen.tasks, chosen.fires_every)
+        )
     faults = faults_of(jobs, chosen.tasks, chosen.limit)
     lines = [
         *(
@@ -127,6 +133,7 @@ def measure(product: installation.Installation, chosen: argparse.Namespace) -> i
     ]
     figures = {
         "tasks": chosen.tasks,
+        "fires_every": chosen.fires_every,
         "seconds": {job.verb: round(job.seconds, 3) for job in jobs},
         "rates": {job.verb: round(job.rate) for job in jobs},
         "faults": faults,

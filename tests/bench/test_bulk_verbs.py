@@ -34,5 +34,11 @@ def test_every_fourth_task_fires_each_second():
     assert [one["cron_expression"] == "* * * * * *" for one in fast] == [True, *[False] * 3] * 2
 
 
+def test_tasks_at_rest_fire_once_a_day():
+    asleep = [task_of("kept", number, "http://x", 0)["schedule"] for number in range(8)]
+
+    assert {one["cron_expression"] for one in asleep} == {"0 3 * * *"}
+
+
 def test_what_is_deleted_is_not_used_again():
     assert VERBS[-2:] == (("kept", "delete"), ("ended", "cancel"))
