@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 
 MAX_RETRY_AFTER_SECONDS = 86_400
 #: Whole numbers are what RFC 9110 has, but receivers also send fractions.
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 #: From here on a number is no delay but the moment of its end, as Unix time: a delay would be
 #: fifty years.
 _UNIX_SECONDS = datetime(2020, 1, 1, tzinfo=UTC).timestamp()

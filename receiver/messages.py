@@ -19,7 +19,7 @@ from shared.http_headers import is_secret_header
 JSON_TYPE = "application/json"
 #: A signing secret wherever it stands in a target, percent-encoded or not.
 _SIGNING_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=%_-]*")
-_PAIR = re.compile(r"(?<=[?&])([^=&]+)=([^&]*)")
+_PAIR = re.compile(r"(?<=[?&])([^=&?]+)=([^&]*)")
 _HIDDEN = "hidden"
 #: It proves where a request came from, and opens nothing.
 _SIGNATURE = "webhook-signature"

@@ -15,7 +15,10 @@ from urllib.parse import quote
 NAMES = ("scheduled_for", "attempt", "task.name", "last_success_at")
 LABEL_PREFIX = "labels."
 
-_PLACE = re.compile(r"\{\{[ \t]*([^{}]*?)[ \t]*\}\}")
+# Blanks are taken off afterwards: an expression that leaves it open which part of it takes them tries
+# every way, for minutes where braces are followed by thousands of blanks.
+_PLACE = re.compile(r"\{\{([^{}]*)\}\}")
+_BLANKS = " \t"
 #: Scheme and authority, and the character that ends the authority.
 _ORIGIN = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -23,7 +26,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 def names_in(text: str) -> list[str]:
     """Return the names that the text holds, in order; braces that hold no name are text."""
-    return _PLACE.findall(text)
+    return [name.strip(_BLANKS) for name in _PLACE.findall(text)]
 
 
 def is_known(name: str) -> bool:
@@ -55,7 +58,7 @@ def render(text: str, values: Mapping[str, str], encode: Callable[[str], str] | 
         return text
 
     def value_of(place: re.Match[str]) -> str:
-        value = values.get(place[1], "")
+        value = values.get(place[1].strip(_BLANKS), "")
         return encode(value) if encode else value
 
     return _PLACE.sub(value_of, text)

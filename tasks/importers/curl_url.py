@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 _NO_HOST = "The URL has no valid host and port."
-_GLOB = re.compile(r"\{[^{}]*,[^{}]*\}|\[(?:\d+-\d+|[a-z]-[a-z]|[A-Z]-[A-Z])(?::\d+)?\]")
+_GLOB = re.compile(r"\{[^{},]*,[^{}]*\}|\[(?:\d+-\d+|[a-z]-[a-z]|[A-Z]-[A-Z])(?::\d+)?\]")
 
 
 @dataclass(frozen=True, slots=True)

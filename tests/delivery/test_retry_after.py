@@ -62,3 +62,9 @@ def test_a_date_that_no_clock_can_reach_means_nothing():
     west = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 
     assert parse_retry_after("Mon, 01 Jan 0001 00:00:00 +2300", west) in (0.0, None)
+
+
+@pytest.mark.parametrize("text", ["1" * 200_000 + "x", "1" * 200_000 + ".x", " " * 200_000])
+def test_a_long_value_without_sense_is_read_once(text: str):
+    """A receiver chooses it; reading it in every way that it could be read would take hours."""
+    assert parse_retry_after(text, NOW) is None

@@ -91,3 +91,16 @@ def test_texts_of_a_payload_are_rendered_and_nothing_else():
     assert templates.render_json(payload, VALUES) == {
         "{{ attempt }}": ["2", 1, None, {"deep": "no. 2"}]
     }
+
+
+@pytest.mark.parametrize("text", ["{{" + " " * 200_000, "{{ x" * 50_000, "{{" + " x " * 100_000])
+def test_braces_that_are_never_closed_are_read_once(text: str):
+    """Reading them in every way that they could be read would take hours."""
+    assert templates.names_in(text) == []
+    assert templates.origin_is_fixed(text)
+    assert templates.render(text, {"x": "1"}) == text
+
+
+def test_blanks_around_a_name_are_no_part_of_it():
+    assert templates.names_in("{{\t a b \t}}") == ["a b"]
+    assert templates.render("{{  x\t}}", {"x": "1"}) == "1"
