@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import redis
@@ -25,6 +25,7 @@ from operations.storm.order import FLUSH, KINDS, SERVERS, Order
 from shared.addresses import AllowList
 from shared.commands import wrong_use
 from shared.exceptions import Conflict, Unavailable
+from shared.redis_client import OUTCOME_STREAM
 
 #: The load runs in the pool of these workers; workers of other pools get none of it.
 _LOADED_WORKER = re.compile(r"worker-\d+")
@@ -70,6 +71,18 @@ class Ground:
         """Empty the embedded Redis; raise ConnectionError when it is away."""
         with redis.Redis.from_url(self.redis_url, socket_timeout=5) as client:
             client.flushall()
+
+    def unrecorded_since_ns(self) -> int | None:
+        """Return when the oldest outcome came that waits in Redis; None where none does.
+
+        A recorder removes what it has recorded. Raise RedisError when Redis is away.
+        """
+        with redis.Redis.from_url(self.redis_url, socket_timeout=5) as client:
+            oldest = cast("list[tuple[bytes, object]]", client.xrange(OUTCOME_STREAM, count=1))
+        if not oldest:
+            return None
+        milliseconds, _, _ = oldest[0][0].partition(b"-")
+        return int(milliseconds) * 1_000_000
 
     async def until_recovered(self, seconds: float) -> bool:
         """Wait until every process lives and workers take work; return whether that was in time."""

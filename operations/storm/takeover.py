@@ -37,6 +37,8 @@ class Strike:
     at_ns: int
     #: Whether no other process of the kind lived.
     alone: bool = True
+    #: When the oldest outcome came that Redis held and no recorder had recorded; None without one.
+    unrecorded_since_ns: int | None = None
 
     @property
     def most_seconds(self) -> float:

@@ -33,6 +33,8 @@ _RECOVERY_SECONDS = 120.0
 _SAMPLE_SECONDS = 1.0
 _HOLD_UP_RECORDING = {"recorder", "redis", "postgres", FLUSH}
 _LOSE_UNRECORDED = {"worker", "redis", FLUSH}
+#: These lose what Redis holds, which is asked just before.
+_LOSE_REDIS = {"redis", FLUSH}
 
 ReadRefused = Callable[[], Mapping[str, int]]
 
@@ -99,26 +101,36 @@ class Weather:
         if not found:
             return None
         process = rng.choice(sorted(found, key=lambda one: one.name))
+        waiting = self._unrecorded_since(kind)
         try:
             os.kill(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             return None  # ended by itself a moment ago
         alone = all(one.pid == process.pid for one in living)
-        return Strike(kind, process.name, process.pid, time.time_ns(), alone)
+        return Strike(kind, process.name, process.pid, time.time_ns(), alone, waiting)
 
     def _flush(self) -> Strike | None:
+        waiting = self._unrecorded_since(FLUSH)
         try:
             self.ground.forget_all()
         except redis.RedisError:
             return None  # away already
-        return Strike(FLUSH, "FLUSHALL", None, time.time_ns())
+        return Strike(FLUSH, "FLUSHALL", None, time.time_ns(), unrecorded_since_ns=waiting)
+
+    def _unrecorded_since(self, kind: str) -> int | None:
+        if kind not in _LOSE_REDIS:
+            return None
+        try:
+            return self.ground.unrecorded_since_ns()
+        except redis.RedisError:
+            return None  # away already: it holds what it held
 
 
 def faults(strikes: Sequence[Strike]) -> tuple[Fault, ...]:
     """Return the faults, each with its time of doubt.
 
-    If the strike before has held up the recording, a strike that loses unrecorded outcomes loses
-    all since then.
+    A strike that loses unrecorded outcomes loses all since the oldest that Redis held, and all
+    since the strike before, if that has held up the recording.
     """
     doubt_ns, reach_ns = round(DOUBT_SECONDS * 1e9), round(MOST_SECONDS * 1e9)
     found = []
@@ -128,6 +140,8 @@ def faults(strikes: Sequence[Strike]) -> tuple[Fault, ...]:
         if former and former.kind in _HOLD_UP_RECORDING and strike.kind in _LOSE_UNRECORDED:
             since_ns = strike.at_ns - former.at_ns
             before_ns += since_ns if since_ns <= reach_ns else 0
+        if strike.unrecorded_since_ns is not None:
+            before_ns = max(before_ns, doubt_ns + strike.at_ns - strike.unrecorded_since_ns)
         found.append(Fault(told(strike), strike.at_ns, before_ns, doubt_ns))
         former = strike
     return tuple(found)

@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from launcher import local_state
 from launcher.run_lock import RunLock
 from operations.storm import ground as ground_module
-from operations.storm.ground import find_ground
+from operations.storm.ground import Ground, find_ground
 from operations.storm.order import Order
 from shared.exceptions import Conflict, InvalidInput, Unavailable
+from shared.redis_client import OUTCOME_STREAM
 from tests.operations.storm.grounds import process, runtime
 
 ORDER = Order(60.0, ("scheduler", "worker", "redis"), 1)
@@ -110,3 +112,15 @@ async def test_recovery_needs_every_process_and_an_answer(
     ground = find_ground(data_dir, Order(60.0, ("worker",), 1))
 
     assert await ground.until_recovered(0) is recovered
+
+
+def test_what_waits_to_be_recorded_is_dated_by_its_oldest(servers: tuple[str, str], tmp_path: Path):
+    _, redis_url = servers
+    ground = Ground(tmp_path, "", "", redis_url)
+    assert ground.unrecorded_since_ns() is None
+
+    with redis.Redis.from_url(redis_url) as client:
+        for number in range(2):
+            client.xadd(OUTCOME_STREAM, {"d": "x"}, id=f"{1_800_000_000_000 + number}-0")
+
+    assert ground.unrecorded_since_ns() == 1_800_000_000_000_000_000

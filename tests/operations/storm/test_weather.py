@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -42,6 +43,7 @@ def ground_of(*processes: Process) -> Mock:
         return True
 
     ground = Mock(spec=Ground)
+    ground.unrecorded_since_ns.return_value = None
     ground.living.return_value = list(processes)
     ground.targets.side_effect = [[*processes], *([[]] * 20)]
     ground.until_recovered = recovered
@@ -126,6 +128,37 @@ def test_a_strike_that_loses_unrecorded_outcomes_doubts_all_since_the_recording_
     _, second = faults([strike(10, "recorder"), strike(14, FLUSH)])
 
     assert second.before_ns == 4_500_000_000
+
+
+@pytest.mark.parametrize("kind", ["redis", FLUSH])
+def test_what_redis_held_is_lost_since_the_oldest_of_it(kind: str):
+    """However many strikes came between what held up the recording and this one."""
+    held = replace(strike(40, kind), unrecorded_since_ns=strike(22).at_ns)
+
+    *_, last = faults([strike(20, "postgres"), strike(30, "scheduler"), held])
+
+    assert (last.before_ns, last.after_ns) == (18_500_000_000, 500_000_000)
+
+
+def test_what_redis_held_shortens_no_doubt():
+    held = replace(strike(14, FLUSH), unrecorded_since_ns=strike(13).at_ns)
+
+    assert faults([strike(10, "recorder"), held])[1].before_ns == 4_500_000_000
+
+
+async def test_before_redis_is_emptied_it_is_asked_since_when_outcomes_wait():
+    ground = ground_of()
+    ground.targets.side_effect = None
+    ground.targets.return_value = []
+    order: list[str] = []
+    ground.unrecorded_since_ns.side_effect = lambda: order.append("asked") or 7
+    ground.forget_all.side_effect = lambda: order.append("emptied")
+    storm = weather(ground, flush=True)
+
+    await storm(window())
+
+    assert order[:2] == ["asked", "emptied"]
+    assert storm.strikes[0].unrecorded_since_ns == 7
 
 
 @pytest.mark.parametrize(
