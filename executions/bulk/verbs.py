@@ -47,10 +47,10 @@ def resume_tasks(order: Order, batch: Batch) -> None:
 
     The caller shares the tenant's pauses.
     """
-    read(order, batch)
+    _read_judged(order, batch)
     # Released work (run by hand during the pause) stays released; this only keeps the lock order.
     bulk_pause.lock_work(batch.open)
-    locked = lock_tasks(batch)
+    locked = _lock_judged(batch)
     now = database_now()
     holder_of = partial(_holder_of, standing_pauses.current_holders(locked.values()))
     tasks = _allowed(
@@ -90,7 +90,7 @@ def cancel_tasks(order: Order, batch: Batch) -> None:
 def delete_tasks(order: Order, batch: Batch) -> None:
     """Delete tasks: no further fires, history stays."""
     now = database_now()
-    tasks = _lock(order, batch, _allow, now)
+    tasks = _lock(order, batch, _allow, now, lock=lock_tasks)
     batch.note(*task_transitions.delete(tasks.values(), now))
     _cancel_unstarted(tasks, "task_deleted")
 
@@ -107,15 +107,23 @@ def cancel_executions(order: Order, batch: Batch) -> None:
         batch.note(cancellation.cancelled(execution_id))
 
 
-def _lock(order: Order, batch: Batch, require: _Require, now: datetime) -> Mapping[UUID, Task]:
+def _lock(
+    order: Order,
+    batch: Batch,
+    require: _Require,
+    now: datetime,
+    lock: Callable[[Batch], dict[UUID, Task]] | None = None,
+) -> Mapping[UUID, Task]:
     """Take back the tasks' unfinished work and lock them; return the tasks that were not refused.
+
+    These are judged only, not whole, unless ``lock`` reads them so.
 
     Refuses first: a voided token stays void when the transaction rolls back, and its execution
     would be late.
     """
-    _allowed(batch, read(order, batch), require)
+    _allowed(batch, _read_judged(order, batch), require)
     bulk_pause.take_back(batch.open, now)
-    tasks = _allowed(batch, lock_tasks(batch), require)
+    tasks = _allowed(batch, (lock or _lock_judged)(batch), require)
     # Work that materialize, dispatch and people added before the tasks were locked.
     bulk_pause.take_back(batch.open, now)
     return tasks
@@ -123,18 +131,30 @@ def _lock(order: Order, batch: Batch, require: _Require, now: datetime) -> Mappi
 
 def read(order: Order, batch: Batch) -> dict[UUID, Task]:
     """Return the tasks that exist, unlocked; refuse the others."""
-    found = {
-        task.id: task for task in Task.objects.for_tenant(order.tenant_id).filter(pk__in=batch.open)
-    }
-    batch.require(found, TaskQuerySet.called)
-    return found
+    return _there(batch, _open_tasks(order, batch))
 
 
 def lock_tasks(batch: Batch) -> dict[UUID, Task]:
     """Lock the tasks that were not refused, in order of ids; refuse the deleted ones."""
-    locked = triggers.lock_tasks(batch.open)
+    return _there(batch, triggers.lock_tasks(batch.open).values())
+
+
+def _read_judged(order: Order, batch: Batch) -> dict[UUID, Task]:
+    return _there(batch, _open_tasks(order, batch).judged())
+
+
+def _lock_judged(batch: Batch) -> dict[UUID, Task]:
+    return _there(batch, Task.objects.filter(pk__in=batch.open).locked().judged())
+
+
+def _open_tasks(order: Order, batch: Batch) -> TaskQuerySet:
+    return Task.objects.for_tenant(order.tenant_id).filter(pk__in=batch.open)
+
+
+def _there(batch: Batch, found: Iterable[Task]) -> dict[UUID, Task]:
+    """Return the tasks found that are not deleted, by id; refuse the others."""
     # A task may have been deleted while this waited for its lock.
-    there = {task.id: task for task in locked.values() if task.deleted_at is None}
+    there = {task.id: task for task in found if task.deleted_at is None}
     batch.require(there, TaskQuerySet.called)
     return there
 
