@@ -11,11 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One bad field: a JSON pointer (``#/schedule/timezone``), a stable code, a sentence."""
+    """One bad field: a JSON pointer (``#/schedule/timezone``), a stable code, a sentence.
+
+    ``path`` has the keys of a cycle, in order, the first one again at its end.
+    """
 
     pointer: str
     code: str
     message: str
+    path: tuple[str, ...] = ()
 
 
 class PunctualError(Exception):

@@ -63,6 +63,12 @@ CALENDAR_POLICIES = ("skip", "next_business_day", "previous_business_day")
 ON_DEPENDENCY_FAILURE = ("skip", "fail", "wait")
 #: The reason of an instant that does not run because of such a prerequisite.
 DEPENDENCY_FAILED = "dependency_failed"
+#: What a step of a workflow does.
+STEP_KINDS = ("target", "workflow", "delay", "wait_for_event", "approval")
+#: By which ends of its prerequisites a step starts.
+STEP_CONDITIONS = ("all_success", "all_done", "none_failed", "one_failed", "any_success")
+#: After which ends a step is compensated.
+COMPENSATED_ENDS = ("SUCCEEDED", "TIMED_OUT", "WORKER_LOST")
 TARGET_KINDS = ("webhook", "pool", "handler", "command")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 COMPLETIONS = ("response", "callback")

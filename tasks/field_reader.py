@@ -10,6 +10,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shared.exceptions import FieldError, InvalidInput
@@ -30,10 +31,10 @@ class Errors:
     def __init__(self) -> None:
         self._found: list[FieldError] = []
 
-    def add(self, pointer: str, code: str, message: str) -> None:
+    def add(self, pointer: str, code: str, message: str, path: tuple[str, ...] = ()) -> None:
         """Note an error; drop it when there are MAX_ERRORS already."""
         if not self.full:
-            self._found.append(FieldError(pointer, code, message))
+            self._found.append(FieldError(pointer, code, message, path))
 
     @property
     def count(self) -> int:
@@ -59,7 +60,7 @@ class Errors:
 
     def renamed(self, rename: Callable[[str], str]) -> list[FieldError]:
         """Return the errors with their pointers renamed."""
-        return [FieldError(rename(e.pointer), e.code, e.message) for e in self._found]
+        return [replace(error, pointer=rename(error.pointer)) for error in self._found]
 
 
 class FieldReader:

@@ -25,6 +25,14 @@ LABEL_VALUE_LENGTH = 200
 HEADERS = 64
 HEADER_BYTES = 16 * 1024
 DEPENDENCIES = 100
+#: Of a workflow: its steps, the steps that one of them may name, and the items of a fan-out.
+STEPS = 1000
+STEP_KEY_LENGTH = 63
+STEP_DEPENDENCIES = 64
+FAN_OUT_ITEMS = 10_000
+#: Items of a fan-out that run at one time: unless it says, and at most.
+PARALLEL_ITEMS = 100
+MOST_PARALLEL_ITEMS = 500
 CALENDARS = 20
 POOL_NAME_LENGTH = 50
 #: Of one secret of a target, or one variable of a command.

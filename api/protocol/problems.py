@@ -75,7 +75,12 @@ class Problem:
         }
         if self.errors:
             document["errors"] = [
-                {"pointer": error.pointer, "code": error.code, "message": error.message}
+                {
+                    "pointer": error.pointer,
+                    "code": error.code,
+                    "message": error.message,
+                    **({"path": list(error.path)} if error.path else {}),
+                }
                 for error in self.errors
             ]
         return document

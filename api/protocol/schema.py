@@ -58,6 +58,7 @@ _PROBLEM_SCHEMA = {
                     "pointer": {"type": "string"},
                     "code": {"type": "string"},
                     "message": {"type": "string"},
+                    "path": {"type": "array", "items": {"type": "string"}},
                 },
             },
         },

@@ -21,7 +21,7 @@ def read_dependencies(reader: FieldReader, task_type: str) -> list[str]:
     ids: list[str] = []
     for place, value in enumerate(given):
         pointer = _pointer(place)
-        if not isinstance(value, str) or not _UUID.fullmatch(value):
+        if not isinstance(value, str) or not is_task_id(value):
             reader.errors.add(pointer, "invalid", "Must be the id of a task.")
         elif value.lower() in ids:
             reader.errors.add(pointer, "not_unique", "Name each task once.")
@@ -31,6 +31,11 @@ def read_dependencies(reader: FieldReader, task_type: str) -> list[str]:
         message = "Only a one-time task can wait for others; give run_at or delay_seconds."
         reader.error("depends_on", "not_applicable", message)
     return ids
+
+
+def is_task_id(text: str) -> bool:
+    """Return whether a text is written as the id of a task."""
+    return _UUID.fullmatch(text) is not None
 
 
 def read_policy(reader: FieldReader, task_type: str) -> str:

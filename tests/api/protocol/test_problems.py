@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from rest_framework.exceptions import ErrorDetail
 
-from api.protocol.problems import field_errors, problem_of, problem_of_status
+from api.protocol.problems import Problem, field_errors, problem_of, problem_of_status
 from shared.exceptions import FieldError
 from tests.support.api import ApiClient
 
@@ -85,3 +85,13 @@ def test_a_bare_status_still_has_a_code_and_a_sentence():
     assert problem_of_status(418).code == "bad_request"
     assert problem_of_status(502).code == "internal"
     assert problem_of(KeyError("secret")).status == 500
+
+
+def test_the_path_of_a_cycle_stands_in_its_error_and_in_no_other():
+    errors = (FieldError("#/steps", "workflow_cycle", "A cycle.", ("a", "b", "a")),)
+
+    [cycle] = Problem(400, "invalid", "", errors).body(None)["errors"]
+    [other] = Problem(400, "invalid", "", (FieldError("#/a", "x", "y"),)).body(None)["errors"]
+
+    assert cycle["path"] == ["a", "b", "a"]
+    assert other.keys() == {"pointer", "code", "message"}
