@@ -52,8 +52,13 @@ _TUNABLE = {
 }
 #: The share of the memory for shared buffers, and its bounds; PostgreSQL takes pages on first use.
 _BUFFERS_SHARE, _LEAST_BUFFERS_MB, _MOST_BUFFERS_MB = 4, 128, 1024
-# For tests: nothing has to survive the machine.
-_VOLATILE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# For tests: nothing has to survive the machine, and nothing runs at a moment of its own.
+_VOLATILE = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+}
 
 
 def tunable(memory: int) -> dict[str, str]:

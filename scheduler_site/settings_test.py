@@ -14,9 +14,12 @@ os.environ["DATA_DIR"] = os.environ.get("TEST_DATA_DIR", "var/test")
 
 from scheduler_site.settings import *  # noqa: F403 - the settings are the same ones
 
-# A test is one transaction; the time between two statements depends on the machine.
+# A test is one transaction; how long its statements take, and the time between two of them, depend
+# on the machine.
 _OPTIONS = DATABASES["default"]["OPTIONS"]  # noqa: F405 - of the settings above
-_OPTIONS["options"] += " -c idle_in_transaction_session_timeout=60000"
+_OPTIONS["connect_timeout"] = 60
+for _bound in ("idle_in_transaction_session_timeout", "statement_timeout", "lock_timeout"):
+    _OPTIONS["options"] += f" -c {_bound}=60000"
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
@@ -24,7 +27,11 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_AUTOREFRESH = True
 
 # Programs write into the directories of the tests, which belong to the account that runs the tests.
+# What lives in a test goes on living while a slow machine gets to the next line, but not for the
+# minute for which tests let something be silent.
 PUNCTUAL = replace(
     PUNCTUAL,  # noqa: F405 - of the settings that are imported whole
     command_user=os.environ.get("COMMAND_USER", ""),
+    partition_lease_seconds=18.0,
+    worker_lost_seconds=50.0,
 )

@@ -51,6 +51,10 @@ _INCLUDE = re.compile(r"^-- include: (\w+)$", re.MULTILINE)
 _LUA = Path(__file__).resolve().parent.parent / "wire" / "lua"
 
 
+#: How long a call waits for the answer, and for the connection; a blocking read a second longer.
+ANSWER_SECONDS = 2.0
+
+
 @cache
 def client() -> redis.Redis:
     """Return this process's shared, thread-safe client.
@@ -60,8 +64,8 @@ def client() -> redis.Redis:
     """
     return redis.Redis.from_url(
         settings.REDIS_URL,
-        socket_timeout=2,
-        socket_connect_timeout=2,
+        socket_timeout=ANSWER_SECONDS,
+        socket_connect_timeout=ANSWER_SECONDS,
         health_check_interval=15,
         retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         **silence.redis_options(settings.REDIS_URL),
@@ -72,8 +76,8 @@ def blocking_client(timeout_seconds: float) -> redis.Redis:
     """Return a client of its own for reads that block up to the given time."""
     return redis.Redis.from_url(
         settings.REDIS_URL,
-        socket_timeout=timeout_seconds + 3,
-        socket_connect_timeout=3,
+        socket_timeout=timeout_seconds + ANSWER_SECONDS + 1,
+        socket_connect_timeout=ANSWER_SECONDS + 1,
         **silence.redis_options(settings.REDIS_URL),
     )
 

@@ -15,8 +15,8 @@ from urllib.parse import quote
 NAMES = ("scheduled_for", "attempt", "task.name", "last_success_at")
 LABEL_PREFIX = "labels."
 
-# Blanks are taken off afterwards: an expression that leaves it open which part of it takes them tries
-# every way, for minutes where braces are followed by thousands of blanks.
+# Blanks are taken off afterwards: an expression that leaves it open which part of it takes them
+# tries every way, for minutes where braces are followed by thousands of blanks.
 _PLACE = re.compile(r"\{\{([^{}]*)\}\}")
 _BLANKS = " \t"
 #: Scheme and authority, and the character that ends the authority.

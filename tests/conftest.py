@@ -14,7 +14,6 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from psycopg.conninfo import conninfo_to_dict
 
-from executions.loop import lower_bounds
 from scheduler_site.broker import broker_url
 from scheduler_site.celery import app
 from shared import redis_client
@@ -23,16 +22,33 @@ from tests.support.leftovers import adopt_orphans, leftovers
 from tests.support.servers import start_servers
 from tests.support.together import TogetherScheduling
 
+# A test that is about a server which does not answer sets its own time.
+redis_client.ANSWER_SECONDS = 60.0
+
 # A shell without job control starts what it puts in the background with SIGINT ignored, and every
 # process that a test interrupts would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How fast the machine is that the tests run on says nothing about what they test.
+# How fast the machine is that the tests run on says nothing about what they test, and two runs of
+# one commit try the same.
 hypothesis_settings.register_profile(
-    "punctual", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "punctual",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("punctual")
+
+
+#: Seconds after which the product takes work in smaller parts.
+_BOUNDS_OF_A_PASS = (
+    "executions.loop.lower_bounds._CHEAP_SECONDS",
+    "executions.materialize.planning._SECONDS",
+    "executions.gate.stage._SECONDS",
+    "executions.bulk.steps._CHUNK_SECONDS",
+)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -54,9 +70,10 @@ def _no_process_is_left() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_look_is_dear(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each look be a whole one; by the clock, a busy machine would decide."""
-    monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", float("inf"))
+def _no_part_of_a_pass_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each look and each pass be a whole one; by the clock, a busy machine would decide."""
+    for bound in _BOUNDS_OF_A_PASS:
+        monkeypatch.setattr(bound, float("inf"))
 
 
 @pytest.fixture(scope="session")

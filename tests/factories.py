@@ -106,6 +106,9 @@ def prepare() -> Partitions:
     partitions = Partitions()
     partitions.run_once()
     for _ in range(50):
+        if not partitions.held:
+            # Trusted for so long only: a slow machine takes longer to get here.
+            partitions.run_once()
         if not materialize.run_once(partitions).done:
             break
     partitions.release_all()

@@ -33,7 +33,7 @@ class Script:
     def wait(self) -> None:
         """Stay inside of the call until the test lets it go on."""
         self.entered.set()
-        assert self.may_answer.wait(10)
+        assert self.may_answer.wait(120)
 
 
 script = Script()

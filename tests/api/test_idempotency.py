@@ -234,12 +234,12 @@ def test_while_the_first_call_runs_the_second_is_409(script):
     answers: list = []
     first = threading.Thread(target=_call, args=(client, answers))
     first.start()
-    assert script.entered.wait(10)
+    assert script.entered.wait(120)
 
     second = client.post("/v1/make", {}, idempotency_key="k")
     other_key = client.patch("/v1/make", {}, idempotency_key="other")
     script.may_answer.set()
-    first.join(10)
+    first.join(120)
 
     assert (second.status_code, second.json()["code"]) == (409, "idempotency_in_progress")
     assert second.headers["Retry-After"] == "1"
@@ -257,7 +257,7 @@ def test_of_many_calls_at_once_exactly_one_runs(script):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(120)
 
     assert script.runs == 1
     assert set(Counter(answer.status_code for answer in answers)) <= {201, 409}
@@ -283,7 +283,7 @@ def test_a_crowd_of_a_tenants_changes_waits_in_a_queue_of_its_own(script):
         answer = make_client(elsewhere).post("/v1/make", {}, idempotency_key="k")
 
         assert (answer.status_code, answers) == (201, [])
-    waiting.join(10)
+    waiting.join(120)
     assert [answer.status_code for answer in answers] == [201]
 
 

@@ -16,6 +16,7 @@ from insight.forecast import hour
 from insight.statistics import history, minutes, present
 from notifications import claims, consumers, incidents
 from notifications.services import deliveries
+from scheduler_site import settings as shipped
 from shared.conf import conf
 from tests.architecture import tree
 
@@ -46,8 +47,8 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
         (r"due within (\d+) s \|", [conf().release_seconds]),
         (r"up to (\d+) s ahead", [conf().horizon_seconds]),
         (r"message of up to (\d+) executions", [conf().message_executions]),
-        (r"when the lease ends \((\d+) s\)", [conf().partition_lease_seconds]),
-        (r"after (\d+) s of silence", [conf().worker_lost_seconds]),
+        (r"when the lease ends \((\d+) s\)", [shipped.PUNCTUAL.partition_lease_seconds]),
+        (r"after (\d+) s of silence", [shipped.PUNCTUAL.worker_lost_seconds]),
         (r"takes its entries after (\d+) s", [outcome_stream._CLAIM_AFTER_MS / 1000]),
     ],
     "bulk-jobs": [

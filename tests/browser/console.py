@@ -9,6 +9,7 @@ import json
 import os
 import re
 import signal
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ from playwright.sync_api import (
     Page,
     Request,
     StorageState,
+    TimeoutError,
 )
 
 from tests.support.ending import has_ended
@@ -34,6 +36,20 @@ document.addEventListener("securitypolicyviolation",
 """
 # What htmx logs when a newer request takes the place of one under way; failures have other names.
 _ABORTED = ("htmx:afterRequest,", "htmx:sendAbort,")
+
+
+def press_together(page: Page, keys: str, url: re.Pattern[str]) -> None:
+    """Press letters that lead to a page one after the other, once more where the page was slow.
+
+    A browser that stops between two of them for long forgets the first.
+    """
+    for _ in range(5):
+        for key in keys:
+            page.keyboard.press(key)
+        with suppress(TimeoutError):
+            page.wait_for_url(url, timeout=20_000)
+            return
+    raise AssertionError(f"{keys} leads to {page.url}")
 
 
 @dataclass
@@ -136,7 +152,7 @@ class Console:
             final = ("SUCCEEDED", "FAILED", "CANCELLED", "SKIPPED")
             return rows[0] if rows and rows[0]["status"] in final else None
 
-        found = until(ended, timeout=30.0)
+        found = until(ended)
         assert found
         return found
 
@@ -148,7 +164,7 @@ class Console:
             found: list[dict[str, Any]] = page["dead_letters"]
             return found
 
-        return until(letters, timeout=30.0)[0]
+        return until(letters)[0]
 
     def kill(self, kind: str) -> None:
         """End the process of that kind as a crash would; the supervisor starts another."""
@@ -159,7 +175,7 @@ class Console:
 
     def wait_for_another(self, kind: str, than: int) -> None:
         """Wait until another process of the kind is there."""
-        until(lambda: self.pid_of(kind) not in (None, than), timeout=30.0, every=0.3)
+        until(lambda: self.pid_of(kind) not in (None, than), every=0.3)
 
     def pid_of(self, kind: str) -> int | None:
         """Return a process of the kind, as ``ps`` lists them."""

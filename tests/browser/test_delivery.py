@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.console import Console, Watch, row_of
+from tests.browser.console import Console, Watch, press_together, row_of
 
 
 def fill_once(page: Page, name: str) -> None:
@@ -73,8 +74,7 @@ def test_a_secret_is_typed_once_and_stays(page: Page, console: Console):
 def test_a_destination_is_found_by_keyboard_and_limited(page: Page, console: Console):
     console.create_task("Calls a destination", "/ok", schedule={"every": "P1D"})
     page.goto("/")
-    page.keyboard.press("g")
-    page.keyboard.press("h")
+    press_together(page, "gh", re.compile("/destinations"))
     expect(page.get_by_role("heading", name="Destinations")).to_be_visible()
     host = f"127.0.0.1:{console.punctual.receiver_port}"
     row_of(page, host).get_by_role("link", name=host).click()

@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.console import Console
+from tests.browser.console import Console, press_together
 
 _IS_VISIBLE_FOCUS = """() => {
   const one = document.activeElement;
@@ -117,9 +117,7 @@ def _fill_the_form(page: Page, console: Console) -> None:
 
 
 def _open_the_letter(page: Page) -> None:
-    page.keyboard.press("g")
-    page.keyboard.press("d")
-    expect(page).to_have_url(re.compile("/dead-letters$"))
+    press_together(page, "gd", re.compile("/dead-letters$"))
     cause = page.locator('[data-row="http_status:502"]')
     for _ in range(page.locator("[data-row]").count()):
         page.keyboard.press("j")

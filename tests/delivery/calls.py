@@ -23,8 +23,8 @@ def request_to(port: int, **changes: Any) -> Request:
         "url": parse_target_url(url, LOOPBACK),
         "headers": [("X-Team", "billing")],
         "body": b'{"n": 1}',
-        "connect_timeout": 5.0,
-        "timeout": 5.0,
+        "connect_timeout": 60.0,
+        "timeout": 60.0,
     }
     return Request(**values | changes)
 

@@ -40,7 +40,8 @@ async def _answer_all(conversation):
 async def _failure(client, request):
     with pytest.raises(DeliveryError) as caught:
         await client.send(request)
-    assert caught.value.timings["total"] < 2_000
+    # Long before its time is up.
+    assert caught.value.timings["total"] < 30_000
     return caught.value.code
 
 

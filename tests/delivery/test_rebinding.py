@@ -50,7 +50,7 @@ class World:
             allow=ALLOW,
         )
         request = Request(
-            "POST", parse_target_url(url, ALLOW), [], b"{}", 5.0, 5.0, route=plan.route
+            "POST", parse_target_url(url, ALLOW), [], b"{}", 60.0, 60.0, route=plan.route
         )
         try:
             return (await self._caller.call(plan, request, "t1")).status

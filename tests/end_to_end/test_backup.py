@@ -108,7 +108,7 @@ def story() -> Iterator[Story]:
             tasks = make_tasks(first, receiver)
             until(
                 lambda: first.call("GET", f"/v1/dlq?task={tasks['dead']['id']}")["dead_letters"],
-                timeout=30.0,
+                timeout=120.0,
             )
             secrets = first.call("GET", "/v1/signing-secrets?reveal=true")["signing_secrets"]
             taken = backup_under_load(first, receiver, folder / "punctual.backup")
@@ -130,7 +130,7 @@ def backup_under_load(punctual: Installation, receiver: HttpReceiver, path: Path
     thread = threading.Thread(target=load)
     thread.start()
     try:
-        until(lambda: [one for one in receiver.requests if one.path == "/load"], timeout=30.0)
+        until(lambda: [one for one in receiver.requests if one.path == "/load"])
         done = punctual.manage("backup", "--to", str(path), "--json")
     finally:
         ended.set()
@@ -193,7 +193,7 @@ def _nothing_fires_until_the_word(story: Story) -> None:
 def _what_was_missed_goes_by_its_policy(story: Story) -> None:
     second, receiver = story.second, story.receiver
     confirmed = datetime.now(UTC)
-    until(lambda: _caught_up(story, confirmed), timeout=90.0)
+    until(lambda: _caught_up(story, confirmed))
 
     for policy in POLICIES:
         rows = executions(second, story.tasks[policy])

@@ -43,7 +43,7 @@ def kill(punctual: Installation, kind: str) -> None:
     before = pids(punctual, kind)
     for pid in before:
         os.kill(pid, signal.SIGKILL)
-    until(lambda: (now := pids(punctual, kind)) and not set(now) & set(before), timeout=60.0)
+    until(lambda: (now := pids(punctual, kind)) and not set(now) & set(before))
 
 
 def pids(punctual: Installation, kind: str) -> list[int]:
@@ -67,10 +67,10 @@ def test_a_long_job_outlives_worker_scheduler_and_recorder(
     receiver.status = 202
     target = {"url": receiver.url, "completion": "callback", "heartbeat_timeout_seconds": 60}
     task = punctual.call("POST", "/v1/tasks", {"schedule": {"delay_seconds": 0}, "target": target})
-    until(lambda: receiver.requests, timeout=30.0)
+    until(lambda: receiver.requests)
     sent = receiver.requests[0].headers
     execution_id = sent["webhook-id"]
-    until(lambda: state(punctual, execution_id) == "RUNNING", timeout=30.0)
+    until(lambda: state(punctual, execution_id) == "RUNNING")
 
     def tell(verb: str, body: dict[str, Any]) -> dict[str, Any]:
         told: dict[str, Any] = punctual.call(
@@ -117,10 +117,10 @@ def test_what_a_killed_pull_worker_held_goes_to_another_and_its_late_word_is_ref
             "retry_policy": QUICK_RETRY,
         },
     )
-    first = until(lambda: lease("killed", 5), timeout=30.0)[0]
+    first = until(lambda: lease("killed", 5))[0]
 
     # No heartbeat comes, as from a worker that was killed.
-    second = until(lambda: lease("other", 60), timeout=60.0)[0]
+    second = until(lambda: lease("other", 60))[0]
 
     assert second["execution"]["id"] == first["execution"]["id"]
     assert second["fencing_token"] > first["fencing_token"]

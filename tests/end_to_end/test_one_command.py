@@ -73,7 +73,7 @@ def one_time(punctual: Installation, path: str, **parts: Any) -> dict[str, Any]:
 
 def ended(punctual: Installation, task: dict[str, Any]) -> dict[str, Any]:
     """Wait until the one execution of a one-time task has ended; return it with attempts."""
-    (row,) = until(lambda: executions(punctual, task, "SUCCEEDED", "FAILED"), timeout=30.0)
+    (row,) = until(lambda: executions(punctual, task, "SUCCEEDED", "FAILED"))
     found: dict[str, Any] = punctual.call("GET", f"/v1/executions/{row['id']}")
     return found
 
@@ -98,7 +98,7 @@ def test_the_short_form_of_a_cron_is_delivered_on_time_and_signed(punctual: Inst
     assert status == 201, task
 
     first, second, *_ = until(
-        lambda: len(done := executions(punctual, task, "SUCCEEDED")) > 1 and done, timeout=20.0
+        lambda: len(done := executions(punctual, task, "SUCCEEDED")) > 1 and done
     ) or [{}, {}]
 
     assert moment(first["scheduled_for"]) == moment(task["next_execution"])

@@ -95,8 +95,8 @@ def test_the_example_worker_leases_beats_ends_and_stops(punctual: Installation) 
                     },
                 },
             )
-        done = until(lambda: executions(punctual, "Example", "SUCCEEDED"), timeout=60.0)
-        failed = until(lambda: executions(punctual, "Example", "FAILED"), timeout=60.0)
+        done = until(lambda: executions(punctual, "Example", "SUCCEEDED"))
+        failed = until(lambda: executions(punctual, "Example", "FAILED"))
         listed = punctual.call("GET", "/v1/workers")["workers"]
     finally:
         worker.send_signal(signal.SIGTERM)
@@ -113,7 +113,7 @@ def test_the_example_of_a_long_job_works(punctual: Installation, tmp_path: Path)
         receiver.status = 202
         example = blocks("long-running-jobs.md", "bash")
         in_shell(punctual, example, tmp_path, RECEIVER_URL=receiver.url)
-        [request] = until(lambda: receiver.requests, timeout=60.0)
+        [request] = until(lambda: receiver.requests)
     headers = request.headers
     code: dict[str, Any] = {}
     exec(blocks("long-running-jobs.md", "python"), code)

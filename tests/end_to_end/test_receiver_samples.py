@@ -69,7 +69,7 @@ def sample(
             stderr=subprocess.STDOUT,
         )
         try:
-            until(lambda: process.poll() is not None or _listens(port), timeout=60)
+            until(lambda: process.poll() is not None or _listens(port))
             assert process.poll() is None, output.read_text()
             yield Sample(port, secret, output)
         finally:

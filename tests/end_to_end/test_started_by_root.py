@@ -108,7 +108,7 @@ def _log(punctual: Installation, execution_id: str) -> str:
         f"http://127.0.0.1:{punctual.port}/v1/executions/{execution_id}/log",
         headers={"Authorization": f"Bearer {punctual.key}"},
     )
-    with urlopen(request, timeout=30) as answer:
+    with urlopen(request, timeout=120) as answer:
         return str(answer.read().decode())
 
 

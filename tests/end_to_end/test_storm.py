@@ -53,7 +53,7 @@ def test_whatever_is_killed_nothing_is_missed_and_nothing_is_left(punctual: Inst
 
 def test_a_storm_that_is_interrupted_leaves_nothing(punctual: Installation):
     with punctual.popen(*_STORM, "--minutes", "5") as storm:
-        until(lambda: "storm-" in tenants(punctual), timeout=60)
+        until(lambda: "storm-" in tenants(punctual))
         storm.send_signal(signal.SIGINT)
         assert storm.wait(_PATIENCE_SECONDS) == 130
 

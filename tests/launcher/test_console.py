@@ -32,7 +32,7 @@ def test_lines_are_prefixed_with_the_name_of_their_process():
 
     console.log("web-1", "one")
     console.log("worker-1", "two")
-    console.close()
+    console.close(timeout=60)
 
     assert stream.getvalue() == "web-1      | one\nworker-1   | two\n"
 
@@ -42,12 +42,12 @@ def test_colours_are_for_terminals_without_no_color(monkeypatch):
     coloured = Terminal()
     console = Console(coloured)
     console.log("web-1", "one")
-    console.close()
+    console.close(timeout=60)
     monkeypatch.setenv("NO_COLOR", "1")
     plain = Terminal()
     console = Console(plain)
     console.log("web-1", "one")
-    console.close()
+    console.close(timeout=60)
 
     assert "\x1b[" in coloured.getvalue()
     assert "\x1b[" not in plain.getvalue()
@@ -79,11 +79,11 @@ def test_reader_that_went_away_does_not_end_the_console():
     console.log("web-1", "one")
     console.log("web-1", "two")
 
-    console.close()
+    console.close(timeout=60)
 
 
 def test_closing_twice_is_allowed():
     console = Console(io.StringIO())
 
-    console.close()
-    console.close()
+    console.close(timeout=60)
+    console.close(timeout=60)

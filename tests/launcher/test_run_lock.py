@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from launcher import run_lock
 from launcher.run_lock import LOCK_FILE, AlreadyHeld, RunLock, holder, wait_free
 
 HOLD = (
@@ -58,7 +59,8 @@ def test_lock_of_a_killed_holder_is_free(tmp_path, another_process):
         assert holder(tmp_path) == os.getpid()
 
 
-def test_question_in_passing_does_not_refuse_a_start(tmp_path):
+def test_question_in_passing_does_not_refuse_a_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_lock, "_QUESTION_SECONDS", 60)
     with RunLock(tmp_path):
         pass
     asking = threading.Event()

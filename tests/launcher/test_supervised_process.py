@@ -35,7 +35,7 @@ class Journal:
     def changed(self) -> None:
         self._news.set()
 
-    async def until(self, condition: Callable[[], object], timeout: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], object], timeout: float = 120.0) -> None:
         async with asyncio.timeout(timeout):
             while not condition():
                 self._news.clear()
@@ -46,7 +46,7 @@ class Journal:
 
 
 @contextlib.asynccontextmanager
-async def supervised(program: str, journal: Journal, *, grace: float = 5.0, niceness: int = 0):
+async def supervised(program: str, journal: Journal, *, grace: float = 60.0, niceness: int = 0):
     spec = ProcessSpec(
         kind="fake",
         name="fake-1",

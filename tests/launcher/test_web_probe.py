@@ -12,6 +12,11 @@ from launcher.web_probe import answers_ok, has_started, spelled
 READY = dict.fromkeys(("database", "migrations", "scheduler", "fence", "redis"), "ok")
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("launcher.web_probe._SECONDS", 60.0)
+
+
 @asynccontextmanager
 async def answering(answer: bytes) -> AsyncIterator[int]:
     """Give the port of a server that answers every request so."""

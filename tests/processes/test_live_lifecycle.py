@@ -46,6 +46,7 @@ class Site:
             f"ws://127.0.0.1:{self.port}{path}",
             origin=f"http://127.0.0.1:{self.port}" if origin == "" else origin,  # type: ignore[arg-type]  # a NewType of str
             additional_headers={"Cookie": cookie},
+            open_timeout=120,
         )
 
 
@@ -71,13 +72,13 @@ def valkey(tmp_path: Path, settings: Any) -> Iterator[KillableValkey]:
 
 
 def hear(socket: ClientConnection) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(socket.recv(timeout=20))
+    found: dict[str, Any] = json.loads(socket.recv(timeout=120))
     return found
 
 
 def closing_code(socket: ClientConnection) -> int:
     with suppress(ConnectionClosed):
-        while socket.recv(timeout=20):
+        while socket.recv(timeout=120):
             pass
     assert socket.close_code is not None
     return socket.close_code
@@ -162,7 +163,7 @@ def test_a_restart_of_the_web_process_ends_sockets_so_that_clients_return(
         assert hear(socket)["topic"] == "hello"
         site.process.ask_to_stop()
         assert closing_code(socket) == 1012
-    assert site.process.popen.wait(20) == 0
+    assert site.process.popen.wait(120) == 0
 
     site.start()
     with site.open(cookie) as socket:

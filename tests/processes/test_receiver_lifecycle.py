@@ -33,7 +33,7 @@ def test_it_runs_without_database_and_stops_cleanly_at_sigterm(command: list[str
         connection.request("POST", "/ok", b"{}", {"webhook-id": "one"})
         assert connection.getresponse().read()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
         connection.close()
     finally:
         process.kill()

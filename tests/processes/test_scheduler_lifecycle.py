@@ -87,10 +87,10 @@ def test_one_that_valkey_does_not_answer_hands_its_partitions_over_and_gets_them
         until(lambda: owners().keys() == {kept, cut} and owners().total() == PARTITIONS)
 
         link.become(state)
-        until(lambda: live_owners() == {kept: PARTITIONS}, timeout=30.0)
+        until(lambda: live_owners() == {kept: PARTITIONS})
         link.become("open")
 
-        until(lambda: live_owners().keys() == {kept, cut}, timeout=30.0)
+        until(lambda: live_owners().keys() == {kept, cut})
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def test_it_is_ready_when_all_kinds_run(run: Processes) -> None:
     for kind in ("scheduler", "worker", "recorder"):
         run.start(kind)
 
-    until(lambda: (get(port, "/readyz") or (0,))[0] == 200, timeout=60.0)
+    until(lambda: (get(port, "/readyz") or (0,))[0] == 200)
 
 
 def test_another_on_the_same_port_answers_when_one_has_ended(run: Processes) -> None:

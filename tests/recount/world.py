@@ -18,7 +18,7 @@ from executions.changes.pauses import Wanted, create_pause
 from executions.dead_letters import letters as dead_letters
 from executions.destinations import limits as destinations
 from executions.loop.clocks import database_now
-from executions.models import DeadLetter, Execution
+from executions.models import DeadLetter, Execution, SchedulerNode
 from executions.ownership.partitions import Partitions
 from shared.redis_client import WORKERS_KEY, client
 from shared.sql import run
@@ -86,6 +86,8 @@ def make_schedules(*tenants: Tenant) -> None:
 def make_fleet(*tenants: Tenant) -> None:
     """Start schedulers, workers and a recorder, with history; a pull worker for each tenant."""
     Partitions().run_once()
+    # As a worker below, a scheduler lives on while pages are shown.
+    SchedulerNode.objects.update(lease_expires_at=database_now() + timedelta(hours=1))
     for name, details in (
         ("slow", {"slots": 40, "running": 7, "held": 3, "cpu_percent": 12.4}),
         ("quick", {"slots": 8, "running": 8, "held": 0, "memory_bytes": 64 * 2**20}),

@@ -21,9 +21,9 @@ async def ask(path: str, body: bytes = b"", method: str = "GET") -> tuple[int, b
     }
     communicator = ApplicationCommunicator(application, scope)
     await communicator.send_input({"type": "http.request", "body": body})
-    start = await communicator.receive_output(10)
-    answer = await communicator.receive_output(10)
-    await communicator.wait()
+    start = await communicator.receive_output(120)
+    answer = await communicator.receive_output(120)
+    await communicator.wait(120)
     return start["status"], answer["body"]
 
 
@@ -37,4 +37,4 @@ async def test_other_protocols_are_refused() -> None:
     communicator = ApplicationCommunicator(application, {"type": "lifespan"})
 
     with pytest.raises(ValueError, match="lifespan"):
-        await communicator.wait()
+        await communicator.wait(120)

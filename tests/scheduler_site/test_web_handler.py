@@ -32,7 +32,7 @@ class Meeting:
 
 
 def show(request: HttpRequest) -> HttpResponse:
-    Meeting.parties.wait(10)
+    Meeting.parties.wait(120)
     said = {"thread": threading.current_thread().name, "body": request.body.decode()}
     return HttpResponse(orjson.dumps(said))
 
@@ -106,14 +106,14 @@ def call(handler: ThreadedHandler, path: str, method: str = "GET") -> Applicatio
 
 
 async def answer_of(communicator: ApplicationCommunicator) -> tuple[int, bytes]:
-    start = await communicator.receive_output(10)
+    start = await communicator.receive_output(120)
     body = b""
     while True:
-        part = await communicator.receive_output(10)
+        part = await communicator.receive_output(120)
         body += part.get("body", b"")
         if not part.get("more_body"):
             break
-    await communicator.wait()
+    await communicator.wait(120)
     return start["status"], body
 
 
@@ -136,7 +136,7 @@ def test_nothing_of_a_request_waits_for_the_garbage_collector():
     gc.disable()
     try:
         status, body = asyncio.run(get(ThreadedHandler(), "/told"))
-        until(lambda: not any(one() for one in ToldView.seen), timeout=10)
+        until(lambda: not any(one() for one in ToldView.seen))
     finally:
         gc.enable()
 
@@ -173,7 +173,7 @@ async def test_a_body_that_breaks_off_is_not_worked_on(marks: list[tuple[str, st
     await communicator.send_input({"type": "http.request", "body": b"hel", "more_body": True})
     await communicator.send_input({"type": "http.disconnect"})
 
-    await communicator.wait()
+    await communicator.wait(120)
 
     assert await communicator.receive_nothing()
     assert marks == []
@@ -215,4 +215,4 @@ async def test_only_http_is_answered():
     communicator = ApplicationCommunicator(ThreadedHandler(), {"type": "lifespan"})
 
     with pytest.raises(ValueError, match="lifespan"):
-        await communicator.wait()
+        await communicator.wait(120)

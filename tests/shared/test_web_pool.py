@@ -94,6 +94,7 @@ def test_a_long_statement_of_a_server_that_answers_others_runs_to_its_end(
     relay: _Relay, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(web_pool, "_ASK_AFTER_SECONDS", 0.05)
+    monkeypatch.setattr(web_pool, "_ANSWER_SECONDS", 60)
     monkeypatch.setattr(web_pool, "_pulse", Pulse())
 
     with _connect(relay) as connection:
@@ -136,7 +137,8 @@ def test_many_that_wait_ask_once(monkeypatch: pytest.MonkeyPatch):
     assert asked == ["here"]
 
 
-def test_a_server_that_refuses_is_there(relay: _Relay):
+def test_a_server_that_refuses_is_there(relay: _Relay, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(web_pool, "_ANSWER_SECONDS", 60)
     address = f"host=127.0.0.1 port={relay.port} user=nobody-at-all dbname=postgres"
 
     assert web_pool._answers(address, "wrong")

@@ -44,7 +44,7 @@ class Crowd:
     def join(self) -> dict[str, Any]:
         """Wait for all answers, and return them; of a call that raised, its exception."""
         for thread in self._threads:
-            thread.join(30)
+            thread.join(120)
             assert not thread.is_alive()
         return self.answers
 

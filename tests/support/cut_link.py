@@ -88,7 +88,7 @@ def cut_link(target: str, path: Path) -> Iterator[CutLink]:
     listening, done = threading.Event(), threading.Event()
     thread = threading.Thread(target=lambda: asyncio.run(link.serve(listening, done)))
     thread.start()
-    assert listening.wait(20)
+    assert listening.wait(120)
     try:
         yield link
     finally:

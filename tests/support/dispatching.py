@@ -30,11 +30,13 @@ class Scheduler:
         self.sent += messages.decode(orjson.loads(orjson.dumps(message)))["executions"]
 
     def prepare(self) -> None:
+        self.dispatcher.partitions.run_once()
         while not materialize.run_once(self.dispatcher.partitions).next_in:
             pass
 
     def run(self) -> float:
         """Dispatch until nothing more is to be done at once; return when it wants to look."""
+        self.dispatcher.partitions.run_once()
         for _ in range(20):
             next_in = self.dispatcher.run_once().next_in
             if next_in:

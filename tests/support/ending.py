@@ -6,7 +6,7 @@ import os
 import select
 
 
-def has_ended(pid: int, timeout: float = 10.0) -> bool:
+def has_ended(pid: int, timeout: float = 120.0) -> bool:
     """Wait until the process has ended; say whether it did within ``timeout`` seconds."""
     try:
         descriptor = os.pidfd_open(pid)

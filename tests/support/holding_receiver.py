@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -22,6 +22,8 @@ class HoldingReceiver:
     in_flight: int = 0
     #: Of each request how many were in flight when it arrived, itself included.
     arrivals: list[int] = field(default_factory=list)
+    #: Of each request its ``webhook-id``.
+    ids: list[str] = field(default_factory=list)
     _answers: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -42,11 +44,16 @@ class HoldingReceiver:
         """Answer so many of those that wait or will come."""
         self._answers.release(count)
 
-    def take(self) -> None:
+    def let_go_all(self) -> None:
+        """Answer all that wait, and all that will come."""
+        self.let_go(_MANY)
+
+    def take(self, webhook_id: str) -> None:
         """Count an arrival and wait until it may be answered."""
         with self._lock:
             self.in_flight += 1
             self.arrivals.append(self.in_flight)
+            self.ids.append(webhook_id)
         self._answers.acquire()
         # Before the answer goes out: whoever comes because of it finds the place free.
         with self._lock:
@@ -63,10 +70,12 @@ def holding_receiver() -> Iterator[HoldingReceiver]:
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
-            receiver.take()
-            self.send_response(200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            receiver.take(self.headers.get("webhook-id", ""))
+            # Whoever asked may have died meanwhile.
+            with suppress(ConnectionError):
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing."""
@@ -79,7 +88,7 @@ def holding_receiver() -> Iterator[HoldingReceiver]:
     try:
         yield receiver
     finally:
-        receiver.let_go(_MANY)
+        receiver.let_go_all()
         server.shutdown()
         server.server_close()
         thread.join()

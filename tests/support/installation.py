@@ -53,7 +53,7 @@ class Installation:
         """Stop it as Ctrl-C does; return the exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(60)
+        return self.process.wait(300)
 
     def kill(self) -> None:
         """End it if it still runs; its children die with it."""
@@ -68,7 +68,7 @@ class Installation:
         found: list[dict[str, Any]] = json.loads(listed.stdout)["processes"]
         return found
 
-    def manage(self, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def manage(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Run a command on this data directory to its end."""
         return subprocess.run(
             [sys.executable, str(ROOT / "manage.py"), *arguments],
@@ -104,7 +104,16 @@ class Installation:
             "Idempotency-Key": secrets.token_hex(8),
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        return _exchange(self.port, method, path, json.dumps(body) if body else None, sent)
+        text = json.dumps(body) if body else None
+
+        def answered() -> tuple[int, Any] | None:
+            """Return the answer; None from a server that is busy, which clients ask again."""
+            found = _exchange(self.port, method, path, text, sent)
+            return found if found[0] != 503 else None
+
+        found = until(answered, every=0.2)
+        assert found is not None
+        return found
 
     def received(self, path: str, **query: str) -> list[dict[str, Any]]:
         """Return what the receiver got on the path below the own address, oldest first."""
@@ -166,7 +175,7 @@ def _free_ports(count: int) -> list[int]:
 def _exchange(
     port: int, method: str, path: str, body: str | None, headers: dict[str, str]
 ) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()

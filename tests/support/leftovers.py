@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 _PR_SET_CHILD_SUBREAPER = 36
 #: For what is on its way out when the session ends.
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 120.0
 #: Python's own helper of shared memory; it ends when the process that started it has ended.
 _OF_PYTHON = "multiprocessing.resource_tracker"
 

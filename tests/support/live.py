@@ -20,7 +20,7 @@ ORIGIN = "http://localhost:8000"
 class Socket(ApplicationCommunicator):
     """A client's end of a socket; Channels' own imports a server that Punctual does not use."""
 
-    async def connect(self, timeout: float = 5) -> tuple[bool, int]:
+    async def connect(self, timeout: float = 60) -> tuple[bool, int]:
         """Open it; return whether it was accepted, or else the code."""
         await self.send_input({"type": "websocket.connect"})
         answer = await self.receive_output(timeout)
@@ -29,14 +29,14 @@ class Socket(ApplicationCommunicator):
     async def send_text(self, text: str) -> None:
         await self.send_input({"type": "websocket.receive", "text": text})
 
-    async def receive_json(self, timeout: float = 5) -> Any:
+    async def receive_json(self, timeout: float = 60) -> Any:
         message = await self.receive_output(timeout)
         assert message["type"] == "websocket.send", message
         return orjson.loads(message["text"])
 
     async def disconnect(self, code: int = 1000) -> None:
         await self.send_input({"type": "websocket.disconnect", "code": code})
-        await self.wait(5)
+        await self.wait(60)
 
 
 def make_member(tenant: Tenant | None, name: str = "ada") -> User:
@@ -100,7 +100,7 @@ async def refusal(cookie: str = "", **how: Any) -> int:
 async def closing_code(socket: Socket) -> int:
     """Wait until the server closes the socket; return the code."""
     while True:
-        message = await socket.receive_output(5)
+        message = await socket.receive_output(60)
         if message["type"] == "websocket.close":
             await socket.disconnect()
             return int(message["code"])

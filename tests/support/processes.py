@@ -48,7 +48,7 @@ class Process:
         """Ask it to stop as the supervisor does."""
         self.popen.send_signal(signal.SIGTERM)
 
-    def stop(self, timeout: float = 30.0) -> int:
+    def stop(self, timeout: float = 120.0) -> int:
         """Ask it to stop, wait for its end, return its exit code."""
         self.ask_to_stop()
         return self.popen.wait(timeout)

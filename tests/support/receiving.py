@@ -36,7 +36,7 @@ def receiving(settings: Any, directory: Path) -> Iterator[str]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     try:
-        assert listening.wait(20)
+        assert listening.wait(120)
         settings.RECEIVER_URL = f"http://127.0.0.1:{ports[0]}/"
         settings.RECEIVER_SOCKET = str(options.control)
         yield settings.RECEIVER_URL
@@ -49,7 +49,7 @@ def deliver(url: str, method: str = "POST", body: bytes = b"{}", **headers: str)
     """Call the URL as a webhook does; return status and document."""
     parts = urlsplit(url)
     target = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=120)
     try:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         connection.request(method, target, body, given)

@@ -70,7 +70,7 @@ def spawn_server(server: EmbeddedServer) -> subprocess.Popen[bytes]:
 def stop_server(server: EmbeddedServer, process: subprocess.Popen[bytes]) -> None:
     """Stop one server cleanly and wait for its end."""
     process.send_signal(server.process().stop_signal)
-    process.wait(timeout=30)
+    process.wait(timeout=120)
 
 
 def remove(data_dir: Path, placement: Placement) -> None:

@@ -22,7 +22,7 @@ def main() -> None:
             name=f"child-{number}",
             argv=("/bin/sh", "-c", program),
             environment=dict(os.environ),
-            grace_seconds=5.0,
+            grace_seconds=60.0,
         )
         for number, program in enumerate(sys.argv[1:], start=1)
     ]

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(condition: Callable[[], T], timeout: float = 20.0, every: float = 0.02) -> T:
+def until(condition: Callable[[], T], timeout: float = 120.0, every: float = 0.02) -> T:
     """Return the condition's first true answer; AssertionError when there is none in time."""
     deadline = time.monotonic() + timeout
     pause = threading.Event()

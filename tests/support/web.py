@@ -15,7 +15,7 @@ def free_port() -> int:
 
 def get(port: int, path: str) -> tuple[int, dict[str, object]] | None:
     """Return status and document, or None while the port is closed."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

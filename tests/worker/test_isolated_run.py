@@ -73,14 +73,26 @@ async def test_a_process_that_does_not_end_is_killed_with_what_it_has_started(
     monkeypatch, tmp_path
 ):
     pids = tmp_path / "pids"
-    # Time for the shell, not for what is measured: it ends at no time by itself.
-    monkeypatch.setattr("worker.isolated_run._MARGIN_SECONDS", 2.0)
-    entry = webhook(timeout_seconds=0.1)
+    ending: list[asyncio.Future[None]] = []
 
-    ending = await deliver_alone(entry, BATCH, 0.0, endless(pids))
+    def timeout_once_it_has_begun(seconds: float) -> asyncio.Timeout:
+        timeout = asyncio.Timeout(None)
 
-    assert isinstance(ending, Ending)
-    assert ending.kind is Kind.LOST
+        async def end() -> None:
+            await asyncio.to_thread(until, pids.exists)
+            timeout.reschedule(asyncio.get_running_loop().time())
+
+        ending.append(asyncio.ensure_future(end()))
+        return timeout
+
+    monkeypatch.setattr("worker.isolated_run.asyncio.timeout", timeout_once_it_has_begun)
+    entry = webhook(timeout_seconds=60)
+
+    found = await deliver_alone(entry, BATCH, 0.0, endless(pids))
+
+    assert isinstance(found, Ending)
+    assert found.kind is Kind.LOST
+    assert ending[0].done()
     await asyncio.to_thread(until, lambda: ended(pids))
 
 

@@ -44,7 +44,7 @@ async def send(stream: Stream, count: int) -> None:
     sender = asyncio.create_task(outbox.run())
     for number in range(count):
         put(outbox, token=number)
-    await asyncio.wait_for(outbox.flushed(), 5)
+    await asyncio.wait_for(outbox.flushed(), 60)
     sender.cancel()
     assert len(outbox) == 0
 
@@ -80,7 +80,7 @@ async def test_an_entry_is_bounded_by_size_too() -> None:
     for _ in range(3):
         put(outbox, sealed=b"x" * 700_000)
     sender = asyncio.create_task(outbox.run())
-    await asyncio.wait_for(outbox.flushed(), 5)
+    await asyncio.wait_for(outbox.flushed(), 60)
     sender.cancel()
 
     assert [len(entry) for entry in stream.entries] == [1, 1, 1]
@@ -106,7 +106,7 @@ async def test_it_outlives_a_server_that_cannot_take_outcomes_now(error: Excepti
 async def _look_and_send(outbox: Outbox) -> None:
     await outbox.look()
     sender = asyncio.create_task(outbox.run())
-    await asyncio.wait_for(outbox.flushed(), 5)
+    await asyncio.wait_for(outbox.flushed(), 60)
     sender.cancel()
 
 

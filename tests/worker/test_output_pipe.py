@@ -12,7 +12,7 @@ async def test_what_is_written_arrives_and_the_end_is_seen():
     os.write(pipe.writable, b"hello")
     pipe.child_has_it()
 
-    await asyncio.wait_for(pipe.ended.wait(), 5)
+    await asyncio.wait_for(pipe.ended.wait(), 60)
 
     assert got == b"hello"
 

@@ -32,7 +32,7 @@ class Connection:
         return []
 
     async def until_sent(self) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await self._came.wait()
 
 

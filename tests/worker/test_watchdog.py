@@ -15,7 +15,7 @@ def test_it_gives_up_when_nothing_answers() -> None:
 
     Watchdog(gave_up.set, every_seconds=0.01, looks=3).start()
 
-    assert gave_up.wait(5)
+    assert gave_up.wait(60)
 
 
 def test_answers_keep_it_quiet_until_they_end() -> None:

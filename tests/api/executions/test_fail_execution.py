@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from executions.loop.clocks import database_now
 from executions.models import Attempt, DeadLetter
 from tenants.models import Tenant
 from tests.executions.answers import problem
 from tests.executions.leasing import accepted, call, let_expire, reread, rescue, take_one, work
 from tests.factories import ApiClient
+from tests.support.transaction_time import transaction_now
 
 FIXED = {"backoff": "fixed", "initial_delay_seconds": 50, "jitter": "none"}
 
@@ -23,7 +23,7 @@ def test_a_failure_is_tried_again_by_the_policy(client: ApiClient, alpha: Tenant
 
     assert (answer.status_code, answer.json()["status"]) == (200, "RETRYING")
     row = reread(lease.execution_id)
-    assert timedelta(seconds=40) < row.due_at - database_now() <= timedelta(seconds=50)
+    assert timedelta(seconds=40) < row.due_at - transaction_now() <= timedelta(seconds=50)
     shown = client.get(f"/v1/executions/{row.id}").json()
     assert shown["error"] == {"code": "handler_error", "message": "disk full"}
     assert [one["outcome"] for one in shown["attempts"]] == ["FAILED"]
@@ -34,7 +34,7 @@ def test_the_holder_may_say_when(alpha: Tenant):
 
     call(execution.id, "fail", token, {"error": "later", "retry_delay_seconds": 600})
 
-    assert reread(execution).due_at - database_now() > timedelta(seconds=590)
+    assert reread(execution).due_at - transaction_now() >= timedelta(seconds=600)
 
 
 def test_a_failure_that_is_not_to_be_tried_again_goes_to_the_dead_letters(alpha: Tenant):

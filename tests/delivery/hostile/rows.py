@@ -17,7 +17,7 @@ HI = OK + b"Content-Length: 2\r\n\r\nhi"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 #: Where the end is the client's own time-out.
 SHORT = 0.2
-LONG = 20.0
+LONG = 120.0
 #: Bytes of an answer that are kept, as the default of the product says.
 CAPTURED = 65_536
 

@@ -16,7 +16,7 @@ def test_all_at_once_and_again_leave_nothing_behind() -> None:
         [sys.executable, "-m", "tests.delivery.hostile.storm", "3"],
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "scheduler_site.settings_test"},
         stdout=subprocess.PIPE,
-        timeout=180,
+        timeout=560,
         check=True,
         text=True,
     )

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from executions.bulk import steps
 from executions.bulk.canary import Verdict, judge
+from executions.loop.clocks import database_now
 from executions.models import BulkJob, Execution
 from tenants.models import Tenant
 from tests.executions.bulk.bulk import counts, let_time_pass, make_job, outcomes, run_job
@@ -79,9 +83,15 @@ def test_a_canary_of_everything_is_waited_for_by_nobody(alpha: Tenant):
     assert run_job(make_job(alpha, canary=5)).status == "COMPLETED"
 
 
-def test_too_many_failures_stop_a_job_without_a_canary(alpha: Tenant):
+def test_too_many_failures_stop_a_job_without_a_canary(
+    alpha: Tenant, monkeypatch: pytest.MonkeyPatch
+):
     make_letters(alpha, 45)
-    job = run_job(make_job(alpha, stop_on_failure_rate=0.5, rate_per_second=40))
+    moment = database_now() + timedelta(minutes=1)
+    monkeypatch.setattr(steps, "database_now", lambda: moment)
+    job = make_job(alpha, stop_on_failure_rate=0.5, rate_per_second=40)
+    BulkJob.objects.filter(pk=job.pk).update(next_at=moment)
+    job = run_job(job)
     assert counts(job) == (40, 0, 0)
     assert judge(job) is Verdict.GO
     end_retries("FAILED", 19)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -136,38 +136,46 @@ def test_without_redis_a_job_waits_and_has_done_nothing(
     assert job.woken_at is None
 
 
-def test_a_rate_lets_so_many_a_second_go(alpha: Tenant):
+@pytest.fixture
+def stands_still(monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """Let the steps be taken in one moment, after all that the test makes; return it."""
+    moment = database_now() + timedelta(minutes=1)
+    monkeypatch.setattr(steps, "database_now", lambda: moment)
+    return moment
+
+
+def test_a_rate_lets_so_many_a_second_go(alpha: Tenant, stands_still: datetime):
     make_letters(alpha, 8)
     job = make_job(alpha, rate_per_second=3)
-    began = database_now()
+    BulkJob.objects.filter(pk=job.pk).update(next_at=stands_still)
 
     assert not run_some(job.id)
 
     assert counts(job) == (3, 0, 0)
     assert job.woken_at is None
-    assert began < job.next_at <= database_now() + timedelta(seconds=1)
+    assert job.next_at == stands_still + timedelta(seconds=1)
     assert not run_some(job.id)
     assert counts(job) == (3, 0, 0)
 
 
-def test_a_late_wake_up_makes_up_for_two_seconds_at_most(alpha: Tenant):
+def test_a_late_wake_up_makes_up_for_two_seconds_at_most(alpha: Tenant, stands_still: datetime):
     make_letters(alpha, 20)
     job = make_job(alpha, rate_per_second=3)
-    BulkJob.objects.filter(pk=job.pk).update(next_at=database_now() - timedelta(hours=1))
+    BulkJob.objects.filter(pk=job.pk).update(next_at=stands_still - timedelta(hours=1))
 
     run_job(job)
 
     assert counts(job) == (9, 0, 0)
 
 
-def test_a_slow_rate_takes_one_at_a_time(alpha: Tenant):
+def test_a_slow_rate_takes_one_at_a_time(alpha: Tenant, stands_still: datetime):
     make_letters(alpha, 2)
     job = make_job(alpha, rate_per_second=0.1)
 
     run_job(job)
 
     assert counts(job) == (1, 0, 0)
-    assert job.next_at > database_now() + timedelta(seconds=7)
+    assert job.next_at >= stands_still + timedelta(seconds=8)
 
 
 def test_a_schedule_is_set_item_by_item(alpha: Tenant):
@@ -208,10 +216,12 @@ def test_a_job_that_nobody_took_is_handed_on_again(alpha: Tenant, sent: list[str
 def test_a_job_that_waits_is_handed_on_when_it_is_due(alpha: Tenant, sent: list[str]):
     make_letters(alpha, 2)
     job = run_job(make_job(alpha, rate_per_second=0.5))
+    later = database_now() + timedelta(minutes=1)
+    BulkJob.objects.filter(pk=job.pk).update(next_at=later)
 
     seconds = wake_waiting()
     assert sent == []
-    assert 0.2 <= seconds <= 2
+    assert seconds == 3
     let_time_pass(job)
     wake_waiting()
 

@@ -112,7 +112,8 @@ def test_a_repeated_check_does_nothing(alpha):
 
 
 def test_a_check_that_died_goes_on_and_reports_nothing_twice(alpha, monkeypatch):
-    tasks = [make_task(alpha, tokyo(at_hour(5))) for _ in range(3)]
+    body = tokyo(at_hour(5))
+    tasks = [make_task(alpha, body) for _ in range(3)]
     right = tasks[0].next_run_at
     for task in tasks:
         computed_by_old_rules(task, 1)

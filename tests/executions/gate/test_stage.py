@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -79,14 +80,20 @@ def test_other_tasks_never_come_to_the_gate(alpha: Tenant, look: Look):
     assert not executions_of(task)[0].counted
 
 
-def test_nothing_is_let_go_early_and_the_next_look_is_at_the_instant(alpha: Tenant, look: Look):
+def test_nothing_is_let_go_early_and_the_next_look_is_at_the_instant(
+    alpha: Tenant, look: Look, monkeypatch: pytest.MonkeyPatch
+):
     task = limited(alpha, overlap_policy="skip")
-    Execution.objects.update(due_at=database_now() + timedelta(seconds=0.9))
+    moment = database_now()
+    monkeypatch.setattr(gate, "database_now", lambda: moment)
+    Execution.objects.update(due_at=moment + timedelta(seconds=0.9))
 
+    began = time.monotonic()
     counts = look()
+    passed = time.monotonic() - began
 
     assert (counts.done, states(task)) == (0, ["waits"])
-    assert 0 < counts.next_in < 0.91
+    assert 0.9 - passed <= counts.next_in <= 0.9 + gate._JUST_AFTER
 
 
 # --- deciding -------------------------------------------------------------------------------

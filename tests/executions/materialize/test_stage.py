@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -10,7 +11,6 @@ from django.db.models import F, Model
 
 from executions.ledger import days as ledger
 from executions.loop.clocks import database_now
-from executions.materialize import planning
 from executions.materialize import stage as materialize
 from executions.materialize.planning import plan_tasks
 from executions.models import Execution, PartitionLease, SchedulerNode
@@ -568,13 +568,18 @@ def test_paused_tasks_are_left_alone(alpha: Tenant, partitions: Partitions):
     assert not Execution.objects.exists()
 
 
-def test_many_tasks_are_written_in_one_batch(
-    alpha: Tenant, partitions: Partitions, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(planning, "_SECONDS", 60.0)
+def test_many_tasks_are_written_in_one_batch(alpha: Tenant, partitions: Partitions):
     tasks = [make_task(alpha, every_second(name=str(number))) for number in range(20)]
     make_task(alpha, daily())
 
+    partitions.run_once()
+    before = database_now()
     assert materialize.run_once(partitions).done == 20
+    after = database_now()
 
-    assert all(len(executions_of(task)) in (15, 16) for task in tasks)
+    horizon = timedelta(seconds=conf().horizon_seconds)
+    for task in tasks:
+        instants = [row.scheduled_for for row in executions_of(task)]
+        assert instants[0] == task.next_run_at
+        assert all(later - earlier == timedelta(seconds=1) for earlier, later in pairwise(instants))
+        assert before + horizon - timedelta(seconds=1) < instants[-1] <= after + horizon

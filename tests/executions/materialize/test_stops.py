@@ -6,14 +6,15 @@ made by moving everything that was written before into the past.
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.db.models import F
 
+from executions.loop.clocks import database_now
 from executions.materialize import stage as materialize
 from executions.models import Execution, PartitionLease, SchedulerNode
 from executions.ownership.partitions import Partitions
@@ -27,6 +28,7 @@ from tasks.schedules.jitter import due_at
 from tenants.models import Tenant
 from tests.factories import every_second, executions_of, make_task, once, prepare, release, reload
 from tests.support.simulation import accounted
+from tests.support.transaction_time import transaction_now
 
 pytestmark = pytest.mark.django_db
 
@@ -36,17 +38,18 @@ STOPS = (5, 20, 48, 120)
 STEP = SECOND / 10  # Ten a second, unless the task says otherwise.
 
 
-def begin() -> datetime:
-    """Return the moment at which the scheduler comes back: the begin of the transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT now()")
-        found: datetime = cursor.fetchone()[0]
-    return found
+#: The moment at which the scheduler comes back: the begin of the transaction.
+begin = transaction_now
 
 
 def stop(seconds: float) -> None:
-    """Let everything that there is have been so many seconds earlier."""
-    ago = timedelta(seconds=seconds)
+    """Let everything that there is have been so many seconds earlier.
+
+    And by as much as has passed since the transaction began, at which the scheduler comes back.
+    """
+    passed = (database_now() - begin()).total_seconds()
+    # Instants are whole milliseconds.
+    ago = timedelta(seconds=seconds, milliseconds=math.ceil(passed * 1000))
     for row in Execution.objects.order_by("id"):
         at = row.scheduled_for - ago
         Execution.objects.filter(id=row.id).update(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -8,6 +9,7 @@ from django.db import connection
 from django.db.models import F, Model
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from executions.loop import refusals
 from executions.loop.clocks import database_now
@@ -202,15 +204,24 @@ def test_a_partition_is_not_taken_before_its_lease_has_ended():
 
 
 @pytest.mark.django_db
-def test_the_next_look_falls_on_the_end_of_a_dead_schedulers_lease():
+def test_the_next_look_falls_on_the_end_of_a_dead_schedulers_lease(settings: Settings):
+    settings.PUNCTUAL = replace(
+        conf(), partition_renew_seconds=200.0, partition_lease_seconds=600.0
+    )
     first, second = Partitions(), Partitions()
     first.run_once()
     SchedulerNode.objects.filter(id=first.node).update(
         heartbeat_at=database_now() - timedelta(seconds=60)
     )
-    PartitionLease.objects.update(expires_at=database_now() + timedelta(seconds=0.5))
+    ends_at = database_now() + timedelta(seconds=100)
+    PartitionLease.objects.update(expires_at=ends_at)
 
-    assert 0.1 < second.run_once() < 0.6
+    before = database_now()
+    wait = timedelta(seconds=second.run_once())
+
+    # A little later, so that it has really ended.
+    assert before + wait < ends_at + timedelta(seconds=1)
+    assert database_now() + wait > ends_at
 
 
 @pytest.mark.django_db

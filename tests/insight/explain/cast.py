@@ -33,7 +33,7 @@ SECOND = timedelta(seconds=1)
 @cache
 def _minute_of_test() -> datetime:
     # The next one when it is about to begin: it must not turn between two lines of a test.
-    return (database_now() + 10 * SECOND).replace(second=0, microsecond=0)
+    return (database_now() + 30 * SECOND).replace(second=0, microsecond=0)
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ def test_a_scheduler_is_shown_with_its_partitions():
 
     assert (found.id, found.live, found.partitions) == (partitions.node, True, 256)
     assert f"{found.name}@{found.host}" == partitions.name
-    assert found.silent_seconds < 5
+    assert found.silent_seconds < 60
 
 
 def test_a_scheduler_that_fell_silent_is_not_live():
@@ -113,7 +113,7 @@ def test_a_recorder_that_asked_a_moment_ago_lives():
     (found,) = recorders()
 
     assert (found.name, found.live, found.pending) == ("recorder-1@host", True, 0)
-    assert found.silent_seconds < 5
+    assert found.silent_seconds < 60
 
 
 def test_a_pull_worker_has_in_flight_what_it_has_leased_and_not_what_it_asked_for(alpha: Tenant):

@@ -44,6 +44,11 @@ def _smtp(settings, port: int) -> None:
     settings.EMAIL_HOST_USER = ""
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch):
+    monkeypatch.setattr(faces, "_SECONDS", 60.0)
+
+
 def test_without_a_mail_server_it_says_where_messages_go(settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 

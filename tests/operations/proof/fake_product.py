@@ -58,9 +58,11 @@ class FakeProduct:
             writer.close()
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
-        path = path.partition("?")[0]
+        path, _, query = path.partition("?")
         if (method, path) == ("POST", "/v1/tasks"):
             return 201, self.create(json.loads(body))
+        if path == "/v1/executions" and "status=PENDING" in query:
+            return 200, {"executions": [{} for task in self.running if not task.done()]}
         if path == "/v1/executions":
             return 200, {"executions": self.executions, "pagination": {"next_cursor": None}}
         if path == "/v1/dlq":

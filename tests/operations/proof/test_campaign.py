@@ -31,7 +31,7 @@ def plan(window: Window) -> list[Planned]:
 def impatience(monkeypatch: pytest.MonkeyPatch):
     # The fake needs no time to create tasks: the window may begin at once.
     monkeypatch.setattr(proof_campaign, "LEAD_MS", 100)
-    monkeypatch.setattr(proof_campaign, "UNFINISHED", ())
+    monkeypatch.setattr(proof_campaign, "UNFINISHED", ("PENDING",))
 
 
 async def measure(product: FakeProduct) -> Outcome:

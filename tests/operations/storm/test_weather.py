@@ -151,7 +151,12 @@ async def test_before_redis_is_emptied_it_is_asked_since_when_outcomes_wait():
     ground.targets.side_effect = None
     ground.targets.return_value = []
     order: list[str] = []
-    ground.unrecorded_since_ns.side_effect = lambda: order.append("asked") or 7
+
+    def asked() -> int:
+        order.append("asked")
+        return 7
+
+    ground.unrecorded_since_ns.side_effect = asked
     ground.forget_all.side_effect = lambda: order.append("emptied")
     storm = weather(ground, flush=True)
 

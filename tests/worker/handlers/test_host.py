@@ -13,6 +13,7 @@ import pytest
 from pytest_django import Settings
 
 from shared.conf import conf
+from tests.support import time_is_up
 from tests.support.entries import entry_of, log_of, progress_of, result_of
 from tests.support.liveness import lives
 from tests.support.waiting import until
@@ -209,8 +210,9 @@ async def test_a_handler_that_is_deaf_to_a_cancel_is_killed_after_its_grace(work
     until(lambda: not lives(pid))
 
 
-async def test_a_handler_whose_time_is_up_is_killed_with_all_it_has_started(worker):
-    entry = calling("leaves_a_process", timeout_seconds=1.0, cancel_grace_seconds=0.1)
+async def test_a_handler_whose_time_is_up_is_killed_with_all_it_has_started(worker, monkeypatch):
+    time_is_up.when(monkeypatch, lambda: worker.said)
+    entry = calling("leaves_a_process", timeout_seconds=60, cancel_grace_seconds=0.1)
     running = worker.start(entry)
     (said,) = await worker.progress()
     grandchild = progress_of(entry, said)

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from pytest_django import Settings
 
 from shared.conf import conf
+from tests.support import time_is_up
 from tests.support.entries import capture_of, entry_of, log_of, result_of
 from tests.support.liveness import lives
 from tests.support.waiting import until
@@ -49,6 +51,16 @@ def shell(script: str, *arguments: str, **parts: Any) -> Any:
 
 async def run(kinds: Kinds, entry: Any) -> Any:
     return await kinds.deliver(entry, BATCH, entry["scheduled_for"])
+
+
+def runs_as(account: int, command: bytes) -> bool:
+    """Return whether a process of this account runs the command."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            command_of = process / "cmdline"
+            if process.stat().st_uid == account and command_of.read_bytes() == command:
+                return True
+    return False
 
 
 def there(path: str) -> bool:
@@ -187,9 +199,13 @@ async def test_more_memory_than_allowed_ends_the_program_only(kinds):
     assert after["outcome"] == "SUCCEEDED"
 
 
-async def test_when_its_time_is_up_it_is_asked_to_end(kinds):
-    script = "trap 'echo tidied; exit 0' TERM; echo begun; while :; do sleep 0.05; done"
-    entry = shell(script, timeout_seconds=1.0, cancel_grace_seconds=30)
+async def test_when_its_time_is_up_it_is_asked_to_end(kinds, tmp_path, monkeypatch):
+    begun = tmp_path / "begun"
+    script = (
+        f"trap 'echo tidied; exit 0' TERM; echo begun; echo > {begun}; while :; do sleep 0.05; done"
+    )
+    time_is_up.when(monkeypatch, begun.exists)
+    entry = shell(script, timeout_seconds=60, cancel_grace_seconds=60)
 
     outcome = await run(kinds, entry)
 
@@ -308,10 +324,13 @@ async def test_root_runs_programs_as_an_account_that_can_do_nothing_to_the_worke
 
 
 @root_only
-async def test_a_program_of_another_account_is_ended_with_all_it_has_started(kinds, settings):
+async def test_a_program_of_another_account_is_ended_with_all_it_has_started(
+    kinds, settings, monkeypatch
+):
     settings.PUNCTUAL = replace(conf(), command_user="65532")
-    entry = shell("trap '' TERM; sleep 600 & echo $!; while :; do :; done", cancel_grace_seconds=0)
-    entry["target"]["timeout_seconds"] = 1.0
+    time_is_up.when(monkeypatch, lambda: runs_as(65532, b"sleep\x00601\x00"))
+    script = "trap '' TERM; sleep 600 & echo $!; sleep 601"
+    entry = shell(script, timeout_seconds=60, cancel_grace_seconds=0)
 
     outcome = await run(kinds, entry)
 
