@@ -13,8 +13,8 @@ from events.audit import verify
 from executions.bulk import steps
 from executions.bulk.jobs import run_some
 from executions.models import Execution
-from executions.triggering import triggers
 from tasks.models import Task
+from tasks.querysets import TaskQuerySet
 from tenants.models import Tenant
 from tests.concurrency.scheduler_beside import prepare_and_hand_out
 from tests.executions.bulk.bulk import counts, make_job, outcomes, run_job
@@ -88,15 +88,15 @@ def test_what_is_claimed_before_the_tasks_are_locked_is_taken_back(
     alpha: Tenant, beside: Beside, monkeypatch: pytest.MonkeyPatch, worker: str, verb: str
 ):
     tasks = [make_task(alpha, once()) for _ in range(3)]
-    lock = triggers.lock_tasks
+    lock = TaskQuerySet.locked
     handed: list[Claimed] = []
 
-    def lock_late(task_ids: Any) -> Any:
+    def lock_late(tasks: TaskQuerySet) -> TaskQuerySet:
         if not handed:
             handed.extend(beside(lambda: prepare_and_hand_out(worker)).join())
-        return lock(task_ids)
+        return lock(tasks)
 
-    monkeypatch.setattr(triggers, "lock_tasks", lock_late)
+    monkeypatch.setattr(TaskQuerySet, "locked", lock_late)
 
     assert counts(run_job(make_job(alpha, verb, "tasks"))) == (3, 0, 0)
 

@@ -222,7 +222,7 @@ def test_what_is_handed_out_is_looked_after_within_a_second(
 
 
 @pytest.fixture
-def dear_looks(monkeypatch: pytest.MonkeyPatch, _no_look_is_dear: None) -> None:
+def dear_looks(monkeypatch: pytest.MonkeyPatch, _no_part_of_a_pass_is_slow: None) -> None:
     """Let every look go past so much that the next without bounds is an hour away."""
     monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", 0.0)
     monkeypatch.setattr(lower_bounds, "_SHARE", 1e-12)

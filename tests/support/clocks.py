@@ -22,7 +22,7 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch, _no_look_is_dear: None) -> Clock:
+def clock(monkeypatch: pytest.MonkeyPatch, _no_part_of_a_pass_is_slow: None) -> Clock:
     made = Clock()
     monkeypatch.setattr(lower_bounds, "time", made)
     monkeypatch.setattr(lower_bounds, "_CHEAP_SECONDS", DEAR)

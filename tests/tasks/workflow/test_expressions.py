@@ -66,14 +66,14 @@ SCOPE = Scope(
         "  true  ",
     ],
 )
-def test_it_holds(text: str):
+def test_an_expression_holds_by_its_values(text: str):
     assert parse_expression(text).holds(SCOPE)
 
 
 @pytest.mark.parametrize(
     "text", ["false", "!input.on", "input.n == 6", "steps.load.output == null", "'n' in []"]
 )
-def test_it_does_not_hold(text: str):
+def test_an_expression_that_is_false_does_not_hold(text: str):
     assert not parse_expression(text).holds(SCOPE)
 
 
