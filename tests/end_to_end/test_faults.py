@@ -14,8 +14,6 @@ from bench.chaos.table import EXPERIMENTS
 from tests.support.installation import FOREIGN
 
 QUICK = [one for one in EXPERIMENTS if one.quick]
-#: Runs in `make test`; the others run in `make test-long`.
-_EACH_TIME = "worker-killed"
 #: Requests a second: other tests run beside.
 _RATE = 15.0
 
@@ -35,10 +33,7 @@ def test_the_selection_has_a_process_and_each_kind_of_server():
 
 @pytest.mark.parametrize(
     "experiment",
-    [
-        pytest.param(one, id=one.id, marks=[] if one.id == _EACH_TIME else pytest.mark.slow)
-        for one in QUICK
-    ],
+    [pytest.param(one, id=one.id, marks=pytest.mark.slow) for one in QUICK],
 )
 def test_a_fault_loses_nothing_and_doubles_only_what_was_in_flight(
     site: Site, experiment: Experiment

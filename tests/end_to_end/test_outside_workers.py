@@ -18,6 +18,8 @@ from tests.support.http_receiver import http_receiver
 from tests.support.installation import ROOT, Installation, installation
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 HOWTO = ROOT / "docs" / "howto"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

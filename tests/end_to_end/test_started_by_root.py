@@ -14,7 +14,10 @@ import pytest
 from tests.support.installation import Installation, installation
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="starts an installation as root")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.geteuid() != 0, reason="starts an installation as root"),
+]
 COMMANDS = {"ALLOWED_COMMANDS": "sh=/bin/sh"}
 #: What the product shows of itself: its user ids, and the rights that it holds.
 SHOWN = ("Uid", "CapEff", "CapAmb")

@@ -15,6 +15,7 @@ from tests.support.beats import beat
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_claiming_touches_the_days_with_unfinished_work_only(plans: Any):
     alpha = make_tenant("Alpha")
     for number in range(30):

@@ -28,6 +28,8 @@ from tests.support.waiting import until
 from wire.destination_key import key_of
 from wire.heartbeats import workers
 
+pytestmark = pytest.mark.slow
+
 #: Longer than any of these tests.
 HANGING = "/slow?ms=300000"
 ONE_ATTEMPT = {"max_attempts": 1}

@@ -6,11 +6,15 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from executions.models import Execution, PartitionLease
 from tasks.models import Task
 from tests.factories import every_second, make_task, make_tenant
 from tests.support.processes import Processes
 from tests.support.waiting import until
+
+pytestmark = pytest.mark.slow
 
 SLOW_MS = 2500
 ONE_ATTEMPT = {"max_attempts": 1}

@@ -20,6 +20,8 @@ from tests.support.processes import Process, Processes, database_url
 from tests.support.waiting import until
 from wire.heartbeats import workers
 
+pytestmark = pytest.mark.slow
+
 MODULES = "tests.support.sample_handlers"
 QUICK_RETRY = {"max_attempts": 5, "backoff": "fixed", "initial_delay_seconds": 0.1}
 

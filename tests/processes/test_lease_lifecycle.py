@@ -22,6 +22,8 @@ from tests.support.waiting import until
 from tests.support.web import free_port, get
 from wire.heartbeats import everyone
 
+pytestmark = pytest.mark.slow
+
 #: As long as a lease may be waited for: longer than a web process takes to stop.
 LONGEST = 20
 #: A machine under load starts processes slowly.

@@ -24,6 +24,8 @@ from tests.support.processes import Process, Processes, processes
 from tests.support.waiting import until
 from tests.support.web import free_port, get
 
+pytestmark = pytest.mark.slow
+
 
 class Site:
     """A web process, and sockets as a browser opens them."""

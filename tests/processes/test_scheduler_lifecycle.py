@@ -15,6 +15,8 @@ from tests.support.cut_link import State, cut_link
 from tests.support.processes import Process, Processes
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 256
 
 
@@ -93,7 +95,6 @@ def test_one_that_valkey_does_not_answer_hands_its_partitions_over_and_gets_them
         until(lambda: live_owners().keys() == {kept, cut})
 
 
-@pytest.mark.slow
 def test_starting_and_stopping_again_and_again_leaves_nothing(run: Processes) -> None:
     for _ in range(10):
         scheduler = run.start("scheduler")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from executions.bulk.jobs import wake_waiting
@@ -15,6 +16,8 @@ from tests.factories import make_tenant
 from tests.support.letters import make_letters
 from tests.support.processes import Process, Processes, database_url
 from tests.support.waiting import until
+
+pytestmark = pytest.mark.slow
 
 NAME = "punctual-system-worker"
 

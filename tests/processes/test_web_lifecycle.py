@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from tests.support.processes import Processes
 from tests.support.waiting import until
 from tests.support.web import free_port, get
+
+pytestmark = pytest.mark.slow
 
 
 def listening(port: int) -> int:

@@ -26,6 +26,8 @@ from tests.support.processes import Process, Processes, Receiver, processes
 from tests.support.waiting import until
 from wire.heartbeats import workers
 
+pytestmark = pytest.mark.slow
+
 QUICK_RETRY = {"max_attempts": 3, "backoff": "fixed", "initial_delay_seconds": 0.1}
 
 

@@ -83,7 +83,7 @@ class Storm:
             raise Killed
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_hour_of_killed_schedulers_leaves_the_ledger_whole(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch, seed: int
 ):

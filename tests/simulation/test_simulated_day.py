@@ -40,7 +40,9 @@ def fire(simulation: Simulation, tenant: Tenant, count: int, seed: int, end: dat
     return sum(map(len, wanted.values()))
 
 
-@pytest.mark.parametrize("night", ["europe forward", "europe back"])
+@pytest.mark.parametrize(
+    "night", [pytest.param("europe forward", marks=pytest.mark.slow), "europe back"]
+)
 def test_what_was_previewed_is_what_is_fired_through_a_change(
     alpha: Tenant, monkeypatch: pytest.MonkeyPatch, night: str
 ):

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from tasks import zone_changes
 from tasks.models import ZoneRules
 from tasks.schedules.zones import EPOCH, Zone
 
 OLD = "2025.1"
+#: The zones that tests name, and some with odd rules: reading all of them takes seconds.
+FEW = (
+    "Africa/Casablanca",
+    "America/New_York",
+    "Asia/Tokyo",
+    "Australia/Lord_Howe",
+    "Europe/Berlin",
+    "Pacific/Apia",
+    "UTC",
+)
+
+
+@pytest.fixture
+def few_zones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the database of zones have these few."""
+    monkeypatch.setattr(zone_changes, "all_names", lambda: FEW)
 
 
 def second(moment: datetime) -> int:

@@ -12,10 +12,17 @@ from tasks.schedules.zones import Zone, all_names, find_zone, release
 from tasks.zone_changes import compare, concerned, look
 from tests.factories import daily, make_task
 from tests.support.api import make_tenant
-from tests.support.old_zones import OLD, pretend, pretend_shifted, record_today, second
+from tests.support.old_zones import (  # noqa: F401 - a fixture
+    OLD,
+    few_zones,
+    pretend,
+    pretend_shifted,
+    record_today,
+    second,
+)
 from tests.tasks.schedules.instants import cron, every
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_zones")]
 
 #: Summer time in Berlin, which ends on 2027-10-31 at 01:00 UTC.
 NOW = datetime(2027, 10, 1, tzinfo=UTC)
@@ -35,7 +42,9 @@ def change_of_berlin() -> zone_changes.ZoneChange:
     return change
 
 
-def test_the_first_look_finds_no_change_and_every_zone_to_record():
+def test_the_first_look_finds_no_change_and_every_zone_to_record(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(zone_changes, "all_names", all_names)
+
     found = look(NOW)
 
     assert (found.installed, found.recorded, found.changes) == (release(), "", ())

@@ -7,10 +7,13 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 #: What the process may grow by from the first round to the last, both sides together.
 GROWTH_BYTES = 40 * 1024 * 1024
 
 
+@pytest.mark.slow
 def test_all_at_once_and_again_leave_nothing_behind() -> None:
     found = subprocess.run(
         [sys.executable, "-m", "tests.delivery.hostile.storm", "3"],

@@ -27,7 +27,14 @@ from tests.factories import (
 )
 from tests.factories import release as hand_out
 from tests.support.cursors import change_task
-from tests.support.old_zones import OLD, pretend_shifted, record_today
+from tests.support.old_zones import (  # noqa: F401 - a fixture
+    OLD,
+    few_zones,
+    pretend_shifted,
+    record_today,
+)
+
+pytestmark = pytest.mark.usefixtures("few_zones")
 
 ZONE = "Asia/Tokyo"
 #: At an instant of every minute of the hour that is it now in Tokyo.
