@@ -61,7 +61,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def task_of(group: str, number: int, url: str, fires_every: int = 4) -> dict[str, Any]:
+def task_of(group: str, number: int, url: str, fires_every: int) -> dict[str, Any]:
     """Return the body of a task of a group."""
     fires = fires_every > 0 and number % fires_every == 0
     return {

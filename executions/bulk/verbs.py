@@ -90,7 +90,7 @@ def cancel_tasks(order: Order, batch: Batch) -> None:
 def delete_tasks(order: Order, batch: Batch) -> None:
     """Delete tasks: no further fires, history stays."""
     now = database_now()
-    tasks = _lock(order, batch, _allow, now, lock=lock_tasks)
+    tasks = _lock(order, batch, _allow, now, whole=True)
     batch.note(*task_transitions.delete(tasks.values(), now))
     _cancel_unstarted(tasks, "task_deleted")
 
@@ -112,18 +112,19 @@ def _lock(
     batch: Batch,
     require: _Require,
     now: datetime,
-    lock: Callable[[Batch], dict[UUID, Task]] | None = None,
+    *,
+    whole: bool = False,
 ) -> Mapping[UUID, Task]:
     """Take back the tasks' unfinished work and lock them; return the tasks that were not refused.
 
-    These are judged only, not whole, unless ``lock`` reads them so.
+    They have the fields that rules ask for, or all with ``whole``.
 
     Refuses first: a voided token stays void when the transaction rolls back, and its execution
     would be late.
     """
     _allowed(batch, _read_judged(order, batch), require)
     bulk_pause.take_back(batch.open, now)
-    tasks = _allowed(batch, (lock or _lock_judged)(batch), require)
+    tasks = _allowed(batch, (lock_tasks if whole else _lock_judged)(batch), require)
     # Work that materialize, dispatch and people added before the tasks were locked.
     bulk_pause.take_back(batch.open, now)
     return tasks

@@ -29,7 +29,7 @@ def test_what_is_slow_or_left_undone_is_a_fault():
 
 
 def test_every_fourth_task_fires_each_second():
-    fast = [task_of("kept", number, "http://x")["schedule"] for number in range(8)]
+    fast = [task_of("kept", number, "http://x", 4)["schedule"] for number in range(8)]
 
     assert [one["cron_expression"] == "* * * * * *" for one in fast] == [True, *[False] * 3] * 2
 

@@ -104,7 +104,7 @@ def _watch_it_run(page: Page) -> None:
     runs = page.locator("section").filter(has_text="Latest runs").locator("tbody tr[data-row]")
     expect(runs.filter(has_text="succeeded").first).to_be_visible()
     page.evaluate("window.notReloaded = true")
-    # By their ids: the list has so many rows, and the oldest leave it.
+    # By their ids: the list has at most ten rows, and the oldest leave it.
     before = [row.get_attribute("data-row") for row in runs.all()]
     page.wait_for_function(
         """(before) => [...document.querySelectorAll('tr[data-row]')]

@@ -37,7 +37,7 @@ def tenant(transactional_db: None) -> Tenant:
 
 
 def webhooks(tenant: Tenant, url: str, count: int, in_seconds: float = 0.0) -> list[Task]:
-    """Create one-time tasks that call the URL so many seconds from now, and wait long for it."""
+    """Create one-time tasks that call the URL after some seconds, with a long time-out."""
     at = database_now() + timedelta(seconds=in_seconds)
     target = {"url": url, "timeout_seconds": 600}
     return [
@@ -132,7 +132,7 @@ def test_a_crash_with_requests_in_flight_loses_none_and_doubles_only_those(
     assert attempts_of(flying) == [(1, "WORKER_LOST"), (2, "SUCCEEDED")]
     assert attempts_of([*done, *held]) == [(1, "SUCCEEDED")]
     assert set(requests_of(receiver, done).values()) == {1}
-    # The receiver's first answers went to nobody; the second request carries the same key.
+    # The first answers met a dead worker; the second request carries the same key.
     assert len(in_flight) == 5
     assert {key: holding.ids.count(key) for key in in_flight} == dict.fromkeys(in_flight, 2)
     assert Counter(holding.ids).total() == 5 + 5 + 5

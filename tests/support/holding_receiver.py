@@ -72,7 +72,7 @@ def holding_receiver() -> Iterator[HoldingReceiver]:
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("content-length", 0)))
             receiver.take(self.headers.get("webhook-id", ""))
-            # Whoever asked may have died meanwhile.
+            # The client may have died meanwhile.
             with suppress(ConnectionError):
                 self.send_response(200)
                 self.send_header("Content-Length", "0")

@@ -43,9 +43,9 @@ begin = transaction_now
 
 
 def stop(seconds: float) -> None:
-    """Let everything that there is have been so many seconds earlier.
+    """Move everything that was written into the past, by these seconds.
 
-    And by as much as has passed since the transaction began, at which the scheduler comes back.
+    And by the time since the begin of the transaction, which is when the scheduler comes back.
     """
     passed = (database_now() - begin()).total_seconds()
     # Instants are whole milliseconds.
