@@ -17,7 +17,7 @@ LABEL_PREFIX = "labels."
 
 # Blanks are taken off afterwards: an expression that leaves it open which part of it takes them
 # tries every way, for minutes where braces are followed by thousands of blanks.
-_PLACE = re.compile(r"\{\{([^{}]*)\}\}")
+TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _BLANKS = " \t"
 #: Scheme and authority, and the character that ends the authority.
 _ORIGIN = re.compile(r"https?://[^/?#{}]+[/?#]", re.IGNORECASE)
@@ -26,7 +26,12 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 def names_in(text: str) -> list[str]:
     """Return the names that the text holds, in order; braces that hold no name are text."""
-    return [name.strip(_BLANKS) for name in _PLACE.findall(text)]
+    return [name_of(found) for found in TEMPLATE.finditer(text)]
+
+
+def name_of(found: re.Match[str]) -> str:
+    """Return the name in one found TEMPLATE."""
+    return found[1].strip(_BLANKS)
 
 
 def is_known(name: str) -> bool:
@@ -42,7 +47,7 @@ def unknown_names(value: Any) -> list[str]:
 
 def origin_is_fixed(url: str) -> bool:
     """Return whether every template of the URL follows its scheme, host and port."""
-    place = _PLACE.search(url)
+    place = TEMPLATE.search(url)
     if place is None:
         return True
     origin = _ORIGIN.match(url)
@@ -58,10 +63,10 @@ def render(text: str, values: Mapping[str, str], encode: Callable[[str], str] | 
         return text
 
     def value_of(place: re.Match[str]) -> str:
-        value = values.get(place[1].strip(_BLANKS), "")
+        value = values.get(name_of(place), "")
         return encode(value) if encode else value
 
-    return _PLACE.sub(value_of, text)
+    return TEMPLATE.sub(value_of, text)
 
 
 def render_url(url: str, values: Mapping[str, str]) -> str:
@@ -76,12 +81,17 @@ def render_header(value: str, values: Mapping[str, str]) -> str:
 
 def render_json(value: Any, values: Mapping[str, str]) -> Any:
     """Return the JSON value with its texts rendered; keys and everything else stay."""
+    return map_texts(value, lambda text: render(text, values))
+
+
+def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return the JSON value with each text of it changed; keys and everything else stay."""
     if isinstance(value, str):
-        return render(value, values)
+        return change(value)
     if isinstance(value, list):
-        return [render_json(item, values) for item in value]
+        return [map_texts(item, change) for item in value]
     if isinstance(value, dict):
-        return {key: render_json(item, values) for key, item in value.items()}
+        return {key: map_texts(item, change) for key, item in value.items()}
     return value
 
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shared.json_pointer import child
-from shared.templates import origin_is_fixed
-from tasks.field_reader import Errors, FieldReader, called_in_json, suggest
+from shared.templates import map_texts
+from tasks.field_reader import Errors, FieldReader, suggest
 from tasks.limits import Limits
 from tasks.repeats import Repeats
 from tasks.validation.target import read_target
+from tasks.validation.templates import note_template_in_origin
 from tasks.workflow.expressions import parse_expression
 from tasks.workflow.graph import Graph
 from tasks.workflow.references import (
     ROOTS,
     Reference,
-    alone_in,
     names_in,
     parse_reference,
     sample_of,
@@ -52,21 +52,12 @@ def read_templated_target(reader: FieldReader, limits: Limits, repeats: Repeats)
     for field in _OF_TARGET:
         value = reader.data.get(field)
         if any(True for _ in names_in(value)):
-            sample[field], written[field] = _with_samples(value), value
+            sample[field], written[field] = map_texts(value, sample_of), value
     url = reader.data.get("url")
-    if isinstance(url, str) and not origin_is_fixed(url):
-        message = "Templates may only stand behind the host of the URL."
-        reader.error("url", "template_in_origin", message)
+    if isinstance(url, str) and note_template_in_origin(reader, "url", url):
         sample["url"] = "https://example.com/"
     target = read_target(FieldReader(sample, reader.pointer, reader.errors), limits, repeats)
     return target | written
-
-
-def check_raw_body(target: Mapping[str, Any] | None, payload: Any, at: str, errors: Errors) -> None:
-    """Note a payload that a raw body cannot be."""
-    if target and target.get("body_format") == "raw" and not isinstance(payload, str | None):
-        message = f"A raw body is text or null, not {called_in_json(payload)}."
-        errors.add(at, "invalid_type", message)
 
 
 class Names:
@@ -101,9 +92,9 @@ class Names:
     def _check_list(self, step: Mapping[str, Any], pointer: str) -> None:
         at, items = child(pointer, "for_each"), step.get("for_each")
         if isinstance(items, str) and not self._errors.below(at):
-            reference = parse_reference(alone_in(items))
-            if reference.type is not None:
-                message = f"Items come from a list, and {alone_in(items)} is none."
+            [(name, _)] = names_in(items)
+            if parse_reference(name).type is not None:
+                message = f"Items come from a list, and {name} is none."
                 self._errors.add(at, "invalid_type", message)
 
     def _problem_of_name(
@@ -149,13 +140,3 @@ def _pointer(pointer: str, way: _Way) -> str:
     for part in way:
         pointer = child(pointer, str(part))
     return pointer
-
-
-def _with_samples(value: Any) -> Any:
-    if isinstance(value, str):
-        return sample_of(value)
-    if isinstance(value, list):
-        return [_with_samples(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _with_samples(item) for key, item in value.items()}
-    return value

@@ -30,7 +30,8 @@ from tasks.validation import deadlines
 from tasks.validation.deadlines import read_deadline
 from tasks.validation.dependencies import is_task_id
 from tasks.validation.retry import read_retry_policy
-from tasks.validation.step_templates import Names, check_raw_body, read_templated_target
+from tasks.validation.step_templates import Names, read_templated_target
+from tasks.validation.webhook import check_payload_fits
 from tasks.workflow.expressions import LONGEST, ExpressionInvalid, parse_expression
 from tasks.workflow.graph import Cycle, Graph, Step
 from tasks.workflow.references import is_alone
@@ -171,11 +172,9 @@ def _depends_on(step: FieldReader) -> list[str]:
 def _target(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
     target = _called(step, "Say what the step calls.", limits, repeats, own=_OF_TARGET)
     policy = step.part("retry_policy")
-    payload = _payload(step, "payload", limits)
-    check_raw_body(target, payload, child(step.pointer, "payload"), step.errors)
     return {
         "target": target,
-        "payload": payload,
+        "payload": _sent(step, target, limits),
         "retry_policy": read_retry_policy(policy) if policy else None,
         "priority": step.integer("priority", None, 0, _LOWEST_PRIORITY, nullable=True),
         "compensate": _compensate(step, limits, repeats),
@@ -259,6 +258,13 @@ def _payload(step: FieldReader, key: str, limits: Limits) -> Any:
     return payload
 
 
+def _sent(step: FieldReader, target: Mapping[str, Any] | None, limits: Limits) -> Any:
+    payload = _payload(step, "payload", limits)
+    if target and target["kind"] == "webhook":
+        check_payload_fits(target, payload, step.errors, child(step.pointer, "payload"))
+    return payload
+
+
 def _compensate(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any] | None:
     part = step.part("compensate")
     if part is None:
@@ -273,11 +279,9 @@ def _compensate(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str
             if end not in COMPENSATED_ENDS:
                 message = f"Use {spell(COMPENSATED_ENDS)}.{suggest(str(end), COMPENSATED_ENDS)}"
                 part.errors.add(f"{child(part.pointer, 'on')}/{place}", "invalid_choice", message)
-    payload = _payload(part, "payload", limits)
-    check_raw_body(target, payload, child(part.pointer, "payload"), part.errors)
     return {
         "target": target,
-        "payload": payload,
+        "payload": _sent(part, target, limits),
         "on": list(dict.fromkeys(end for end in ends if isinstance(end, str))),
     }
 

@@ -33,11 +33,16 @@ def check_templates(value: Any, pointer: str, errors: Errors) -> None:
 def sample_url(reader: FieldReader, key: str, url: str) -> str:
     """Return the URL as an attempt could send it; a template in its origin is noted."""
     check_templates(url, child(reader.pointer, key), reader.errors)
-    if not origin_is_fixed(url):
-        message = "Templates may only stand behind the host of the URL."
-        reader.error(key, "template_in_origin", message)
-        return ""
-    return with_names(url)
+    return "" if note_template_in_origin(reader, key, url) else with_names(url)
+
+
+def note_template_in_origin(reader: FieldReader, key: str, url: str) -> bool:
+    """Note a template in the origin of a URL, and return whether there is one."""
+    if origin_is_fixed(url):
+        return False
+    message = "Templates may only stand behind the host of the URL."
+    reader.error(key, "template_in_origin", message)
+    return True
 
 
 def with_names(text: str) -> str:

@@ -57,13 +57,15 @@ def read_own_fields(reader: FieldReader, limits: Limits) -> dict[str, Any]:
     return {"headers": headers, "url": _url(reader, limits, template=False)}
 
 
-def check_payload_fits(target: Mapping[str, Any], payload: Any, errors: Errors) -> None:
+def check_payload_fits(
+    target: Mapping[str, Any], payload: Any, errors: Errors, pointer: str = "#/payload"
+) -> None:
     """Note a payload that the webhook cannot send, or that holds an unknown template."""
     if target["body_format"] == "raw" and not isinstance(payload, str | None):
         message = f"A raw body is text or null, not {called_in_json(payload)}."
-        errors.add("#/payload", "invalid_type", message)
+        errors.add(pointer, "invalid_type", message)
     if target["template"]:
-        check_templates(payload, "#/payload", errors)
+        check_templates(payload, pointer, errors)
 
 
 def _url(reader: FieldReader, limits: Limits, *, template: bool) -> str:

@@ -13,15 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shared import templates
 from shared.json_path import MISSING, Step, parse_path, read
 
 ROOTS = ("input", "steps", "item", "index", "run")
 _RUN = ("id", "scheduled_for")
 _PARTS = ("output", "status")
 LONGEST_NAME = 500
-# As in shared.templates: blanks are taken off afterwards.
-_TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
-_BLANKS = " \t"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -127,8 +125,8 @@ def names_in(value: Any) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     while waiting:
         item, way = waiting.pop()
         if isinstance(item, str):
-            for name in _TEMPLATE.findall(item):
-                yield name.strip(_BLANKS), way
+            for name in templates.names_in(item):
+                yield name, way
         elif isinstance(item, Mapping):
             waiting.extend((inside, (*way, key)) for key, inside in item.items())
         elif isinstance(item, list):
@@ -137,17 +135,12 @@ def names_in(value: Any) -> Iterator[tuple[str, tuple[str | int, ...]]]:
 
 def is_alone(text: str) -> bool:
     """Return whether a text is one template and nothing else."""
-    return _TEMPLATE.fullmatch(text) is not None
-
-
-def alone_in(text: str) -> str:
-    """Return the name of a text that is one template and nothing else."""
-    return text[2:-2].strip(_BLANKS)
+    return templates.TEMPLATE.fullmatch(text) is not None
 
 
 def sample_of(text: str) -> str:
     """Return a text of the same length with letters in place of its templates."""
-    return _TEMPLATE.sub(lambda found: "x" * len(found[0]), text)
+    return templates.TEMPLATE.sub(lambda found: "x" * len(found[0]), text)
 
 
 def render(value: Any, scope: Scope) -> Any:
@@ -156,21 +149,16 @@ def render(value: Any, scope: Scope) -> Any:
     What a template inserts is not read again, also where it looks like a template. Nothing is
     encoded: a URL and a header need more.
     """
-    if isinstance(value, str):
-        return _render_text(value, scope)
-    if isinstance(value, list):
-        return [render(item, scope) for item in value]
-    if isinstance(value, dict):
-        return {key: render(item, scope) for key, item in value.items()}
-    return value
+    return templates.map_texts(value, lambda text: _render_text(text, scope))
 
 
 def _render_text(text: str, scope: Scope) -> Any:
-    if "{{" not in text:
-        return text
-    if is_alone(text):
-        return _value(alone_in(text), scope)
-    return _TEMPLATE.sub(lambda found: _as_text(_value(alone_in(found[0]), scope)), text)
+    alone = templates.TEMPLATE.fullmatch(text)
+    if alone:
+        return _value(templates.name_of(alone), scope)
+    return templates.TEMPLATE.sub(
+        lambda found: _as_text(_value(templates.name_of(found), scope)), text
+    )
 
 
 def _value(name: str, scope: Scope) -> Any:
