@@ -11,7 +11,7 @@ import logging
 import os
 import select
 import signal
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from celery.signals import beat_init
@@ -31,6 +31,7 @@ from executions.loop.lower_bounds import LowerBounds
 from executions.materialize import stage as materialize
 from executions.ownership.partitions import Partitions
 from executions.rescue.stage import Rescuer
+from executions.run_signals import scheduler_starts
 from shared.conf import conf
 from shared.loop import Agenda, Stage
 from shared.notify import Listener, next_look_is_late
@@ -42,6 +43,8 @@ log = logging.getLogger(__name__)
 _HOUSEKEEPING_PARTITION = 0
 _HOUSEKEEPING_SECONDS = 5.0
 _DAYS_SECONDS = 3600.0
+#: Stages that look for work which another process may have made, in their order.
+_WOKEN = ("materialize", "gate", "workflows", "dispatch")
 
 
 class PunctualScheduler(DatabaseScheduler):
@@ -71,6 +74,7 @@ class PunctualScheduler(DatabaseScheduler):
                 Stage("dependencies", self._dependencies),
                 Stage("materialize", self._materialize),
                 Stage("gate", self._gate),
+                *self._of_other_rooms(),
                 Stage("dispatch", self._dispatch),
                 Stage("rescue", self._rescue),
                 Stage("workers", self._workers),
@@ -79,6 +83,11 @@ class PunctualScheduler(DatabaseScheduler):
             on_error=connections.close_all,
         )
         beat_init.connect(self._take_signals, weak=False)
+
+    def _of_other_rooms(self) -> list[Stage]:
+        """Return the stages that rooms above the ledger add to the loop."""
+        answers = scheduler_starts.send(sender=None, partitions=self.partitions)
+        return [stage for _, stages in answers for stage in cast(list[Stage], stages)]
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Run what is due, then wait for time, a notification or a signal; never sleeps in beat."""
@@ -92,21 +101,21 @@ class PunctualScheduler(DatabaseScheduler):
         wait = self.partitions.run_once()
         if set(self.partitions.held) != before:
             log.info("partitions_held", extra={"count": len(self.partitions.held)})
-            self._agenda.hurry("materialize", "gate", "dispatch", "rescue")
+            self._agenda.hurry(*_WOKEN, "rescue")
         return wait
 
     def _materialize(self) -> float:
         counts = materialize.run_once(self.partitions, self._due_tasks)
         self._note_written(counts)
         if counts.done and next_look_is_late(counts.due_in):
-            self._agenda.hurry("gate", "dispatch")
+            self._agenda.hurry("gate", "workflows", "dispatch")
         return counts.next_in
 
     def _gate(self) -> float:
         counts = gate.run_once(self.partitions, self._seen_at_gate)
         self._note_written(counts)
         if counts.done:
-            self._agenda.hurry("dispatch")
+            self._agenda.hurry("workflows", "dispatch")
         return counts.next_in
 
     def _dispatch(self) -> float:
@@ -124,7 +133,7 @@ class PunctualScheduler(DatabaseScheduler):
             self._agenda.hurry("dispatch")
         if self.partitions.neglected:
             # An outage made the returned work late: judge it before any work is released.
-            self._agenda.hurry("materialize", "gate", "dispatch")
+            self._agenda.hurry(*_WOKEN)
         return counts.next_in
 
     def _note_written(self, counts: Counts) -> None:
@@ -139,7 +148,7 @@ class PunctualScheduler(DatabaseScheduler):
         counts = ending_pauses.run_once(self.partitions)
         if counts.done:
             self._look_at_everything()
-            self._agenda.hurry("materialize", "gate", "dispatch")
+            self._agenda.hurry(*_WOKEN)
         return counts.next_in
 
     def _failing(self) -> float:
@@ -149,7 +158,7 @@ class PunctualScheduler(DatabaseScheduler):
         counts = dependencies.run_once(self.partitions)
         if counts.first is not None:
             self._due_tasks.lower(counts.first)
-            self._agenda.hurry("materialize", "gate", "dispatch")
+            self._agenda.hurry(*_WOKEN)
         return counts.next_in
 
     def _workers(self) -> float:
@@ -202,7 +211,7 @@ class PunctualScheduler(DatabaseScheduler):
                 log.warning("cannot_listen", extra={"reason": str(error)})
                 return False
             self._look_at_everything()
-            self._agenda.hurry("materialize", "gate", "dispatch")
+            self._agenda.hurry(*_WOKEN)
         return True
 
     def _hear(self) -> None:
@@ -214,7 +223,7 @@ class PunctualScheduler(DatabaseScheduler):
             if wake is not None:
                 for bounds in (self._due_tasks, self._due_work):
                     bounds.heard(wake.first)
-                self._agenda.hurry("materialize", "gate", "dispatch", within=wake.within)
+                self._agenda.hurry(*_WOKEN, within=wake.within)
         except psycopg.Error as error:
             log.warning("listener_lost", extra={"reason": str(error)})
             listener.close()

@@ -43,6 +43,17 @@ OPEN = frozenset(Status) - FINAL
 LEASED = frozenset({Status.QUEUED, Status.RUNNING})
 
 
+class RunPhase(models.TextChoices):
+    """What a run of a workflow does; in all but the first it begins no step, or only some."""
+
+    RUNNING = "running"
+    #: By a person, until it is resumed.
+    PAUSED = "paused"
+    #: A step has failed, and only steps for failures begin.
+    FAILING = "failing"
+    CANCELLING = "cancelling"
+
+
 class JobStatus(models.TextChoices):
     """States of a bulk job; STOPPED: it ended by itself, because too much failed."""
 

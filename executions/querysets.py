@@ -17,12 +17,14 @@ from shared.ids import first_id_at
 from shared.querysets import TenantQuerySet
 from tasks.definition import pools_called
 from tasks.models import Task
+from tasks.versions import FIRST_OF_STEPS
 from wire.priorities import PRIORITIES
 
 if TYPE_CHECKING:
     from executions.models.bulk_job import BulkJob
     from executions.models.dead_letter import DeadLetter
     from executions.models.execution import Execution
+    from executions.models.workflow_run import EndedWorkflowRun
 
 
 class ExecutionQuerySet(TenantQuerySet["Execution"]):
@@ -45,6 +47,10 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
         if not found:
             raise NotFound(f"There is no such {self.called}.")
         return found[0]
+
+    def of_task(self, task_id: UUID) -> ExecutionQuerySet:
+        """Return the task's own: what its schedule and people made, and no steps of its runs."""
+        return self.filter(task_id=task_id, revision__lt=FIRST_OF_STEPS)
 
     def held(self, ids: Sequence[UUID]) -> list[Execution]:
         """Return these in order of ids, and lock the open ones for a change.
@@ -179,6 +185,14 @@ class DeadLetterQuerySet(TenantQuerySet["DeadLetter"]):
             last_seen=Max("created_at"),
         )
         return counted.order_by("-count", "error_signature")
+
+
+class EndedRunQuerySet(models.QuerySet["EndedWorkflowRun"]):
+    """Reads of the ended takes of runs."""
+
+    def latest_of(self, tenant_id: UUID, run_id: UUID) -> EndedWorkflowRun | None:
+        """Return the latest take of one of the tenant's runs, None where none has ended."""
+        return self.filter(pk=run_id, tenant_id=tenant_id).order_by("-take").first()
 
 
 class BulkJobQuerySet(TenantQuerySet["BulkJob"]):

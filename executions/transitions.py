@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from executions import run_signals
 from executions.choices import AttemptOutcome, Status
 from executions.ledger import final_log, minute_stats, settling
 from executions.ledger.days import ensure_days_of
@@ -22,6 +23,7 @@ from shared.conf import conf
 from shared.ids import attempt_id, new_id
 from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
+from tasks.versions import is_of_step
 from wire.messages import Claimed
 
 _CANCEL_AT_ONCE = 5000
@@ -181,6 +183,7 @@ def finish(finishes: Sequence[Finish]) -> list[UUID]:
     run("complete/plan_freely")
     moved = [Moved._make(row) for row in settling.first_ends(found, _TASK)]
     _settle(moved, finishes)
+    run_signals.tell([row.run_id for row in moved])
     return [row.id for row in moved]
 
 
@@ -199,9 +202,15 @@ def fail_unstarted(ids: Sequence[UUID]) -> None:
 
 
 def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
-    failed = [row.id for row in moved if row.status == Status.FAILED]
+    failed = [
+        row.id
+        for row in moved
+        # The run of a workflow has the letter of a step.
+        if row.status == Status.FAILED and not is_of_step(row.revision)
+    ]
     if failed:
-        _insert_dead_letters(failed, finishes)
+        by_id = {entry.execution_id: entry for entry in finishes}
+        insert_letters([by_id[execution] for execution in failed])
     if moved:
         settling.settle([row.of_task for row in moved], [row.freed for row in moved if row.freed])
         minute_stats.count([row.ended for row in moved])
@@ -257,11 +266,15 @@ def cancel(rows_: Sequence[tuple[UUID, int | None]], reason: str) -> list[UUID]:
             freed=[row[5] for row in moved if row[5]],
         )
         final_log.note_cancelled(ids, reason)
+        run_signals.tell([row[6] for row in moved])
     return ids
 
 
 def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
-    """Mark RUNNING executions to be cancelled by their holder; return the marked ones."""
+    """Mark RUNNING executions to be cancelled by their holder; return the marked ones.
+
+    A run of a workflow cancels its steps instead.
+    """
     if not ids:
         return []
     parameters = {
@@ -269,7 +282,9 @@ def request_cancel(ids: Sequence[UUID], reason: str = "") -> list[UUID]:
         "reason": reason,
         "grace": CANCEL_GRACE_SECONDS,
     }
-    return [row[0] for row in rows("complete/request_cancel", parameters)]
+    marked = rows("complete/request_cancel", parameters)
+    run_signals.tell([row[2] for row in marked])
+    return [row[0] for row in marked]
 
 
 def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
@@ -284,6 +299,7 @@ def skip(ids: Sequence[UUID], reason: str) -> list[UUID]:
     moved = settling.first_ends(ends, task_at=1)
     if moved:
         settling.end_tasks(list({row[1] for row in moved}))
+        run_signals.tell([row[2] for row in moved])
     return [row[0] for row in moved]
 
 
@@ -313,16 +329,19 @@ def _hand_back(returned: Sequence[tuple[UUID, int]], event: str) -> list[UUID]:
     return [row[0] for row in moved]
 
 
-def _insert_dead_letters(failed: Sequence[UUID], finishes: Sequence[Finish]) -> None:
-    by_id = {entry.execution_id: entry for entry in finishes}
+def insert_letters(failed: Sequence[Finish]) -> None:
+    """Insert the dead letter of each execution that has failed for good in this transaction."""
+    if not failed:
+        return
+    ids = [entry.execution_id for entry in failed]
     run(
         "complete/insert_dead_letters",
         {
-            "low": min(failed),
-            "high": max(failed),
-            "ids": [new_id() for _ in failed],
-            "execution_ids": list(failed),
-            "signatures": [signature(by_id[execution]) for execution in failed],
+            "low": min(ids),
+            "high": max(ids),
+            "ids": [new_id() for _ in ids],
+            "execution_ids": ids,
+            "signatures": [signature(entry) for entry in failed],
         },
     )
 

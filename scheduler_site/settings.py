@@ -80,6 +80,7 @@ _APPS = [
     "tenants",
     "tasks",
     "executions",
+    "workflows",
     "notifications",
     "dashboard",
     "operations",

@@ -49,6 +49,13 @@ def attempt_id(execution: UUID, number: int, token: int) -> UUID:
     return _version8(prefix, hashlib.blake2b(seed, digest_size=10).digest())
 
 
+def step_id(run_id: UUID, step: int, item: int, take: int) -> UUID:
+    """Return the id of a step's end in a take of a run: the run's time prefix, as above."""
+    seed = b"%s|%d|%d|%d" % (run_id.bytes, step, item, take)
+    prefix = run_id.int >> _LOW_BITS
+    return _version8(prefix, hashlib.blake2b(seed, digest_size=10).digest())
+
+
 def new_id() -> UUID:
     """Return a random id that sorts by its time of making (UUID version 7)."""
     stamp = milliseconds(datetime.now(UTC))

@@ -9,10 +9,11 @@ from django.db import models
 
 
 class TaskType(models.TextChoices):
-    """Whether a task has one occurrence or many."""
+    """Whether a task has one occurrence, many, or none: a workflow may run only when asked."""
 
     ONE_TIME = "ONE_TIME"
     RECURRING = "RECURRING"
+    MANUAL = "MANUAL"
 
 
 class TaskStatus(models.TextChoices):
@@ -70,6 +71,10 @@ STEP_CONDITIONS = ("all_success", "all_done", "none_failed", "one_failed", "any_
 #: After which ends a step is compensated.
 COMPENSATED_ENDS = ("SUCCEEDED", "TIMED_OUT", "WORKER_LOST")
 TARGET_KINDS = ("webhook", "pool", "handler", "command")
+#: The kind of the target of a task that is a workflow; only workflows' calls write it.
+WORKFLOW = "workflow"
+#: What a failed step does to its run: cancel what is open, or let independent branches go on.
+ON_FAILURE = ("fail_fast", "continue")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 COMPLETIONS = ("response", "callback")
 #: How the payload becomes the body: as JSON, or a text as it is.

@@ -34,7 +34,7 @@ from tasks.choices import TaskStatus, TaskType
 from tasks.definition import Definition, is_plain
 from tasks.editing import columns_of, first_instant
 from tasks.models import Task
-from tasks.revisions import stored_parts
+from tasks.revisions import stored_parts, write_steps
 from tasks.transitions import Pause, facts_of
 from tenants.suspension import require_active
 
@@ -92,6 +92,7 @@ class Prepared:
     #: Which returns whether a pause may cover them, and what lets some wait for other tasks.
     insertion: list[Asked]
     recording: audit.Recording
+    changed_by: str
 
 
 def prepare_tasks(
@@ -121,7 +122,8 @@ def prepare_tasks(
         audit.Change("task.created", "task", task.id, after=facts_of(task)) for task in tasks
     ]
     recording = audit.recording(tenant_id, actors, changes)
-    return Prepared(tenant_id, tasks, definitions, now, insertion, recording)
+    by = actors[0].name if actors else ""
+    return Prepared(tenant_id, tasks, definitions, now, insertion, recording, by)
 
 
 @transaction.atomic(savepoint=False)
@@ -148,6 +150,7 @@ def write_tasks(
     inserted = done[len(before)]
     for task in tasks:
         task._state.adding, task._state.db = False, "default"
+    write_steps(zip(tasks, prepared.definitions, strict=True), prepared.changed_by)
     if inserted.rows[0][0]:
         _go_under_pauses(tenant_id, tasks, now)
     if behind:

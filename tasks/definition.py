@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tasks.choices import ON_DEPENDENCY_FAILURE, TaskType
+from tasks.choices import ON_DEPENDENCY_FAILURE, ON_FAILURE, WORKFLOW, TaskType
 from tasks.destination_names import name_of_url
 from tasks.masking import mask_target
 
@@ -41,6 +41,11 @@ RECURRING_SCHEDULE_DEFAULTS: dict[str, Any] = {
     "misfire_replay_per_second": 10,
     "working_day": None,
     **COMMON_SCHEDULE_DEFAULTS,
+}
+_SCHEDULE_DEFAULTS: dict[str, dict[str, Any]] = {
+    TaskType.ONE_TIME: ONE_TIME_SCHEDULE_DEFAULTS,
+    TaskType.RECURRING: RECURRING_SCHEDULE_DEFAULTS,
+    TaskType.MANUAL: COMMON_SCHEDULE_DEFAULTS,
 }
 TARGET_DEFAULTS: dict[str, Any] = {
     "kind": "webhook",
@@ -86,14 +91,28 @@ COMMAND_TARGET_DEFAULTS: dict[str, Any] = {
     "memory_bytes": None,
     "success_exit_codes": [0],
 }
+#: ``numbers`` has the number of each key that a version of the workflow has had.
+WORKFLOW_TARGET_DEFAULTS: dict[str, Any] = {
+    "kind": WORKFLOW,
+    "steps": [],
+    "numbers": {},
+    "on_failure": ON_FAILURE[0],
+    "input_schema": None,
+    "deadline_seconds": None,
+    "deadline_at": None,
+    "deadline_timezone": None,
+}
 TARGET_DEFAULTS_BY_KIND: dict[str, dict[str, Any]] = {
     "webhook": TARGET_DEFAULTS,
     "pool": POOL_TARGET_DEFAULTS,
     "handler": HANDLER_TARGET_DEFAULTS,
     "command": COMMAND_TARGET_DEFAULTS,
+    WORKFLOW: WORKFLOW_TARGET_DEFAULTS,
 }
 #: The pool of the workers that send webhooks.
 WEBHOOK_POOL = "default"
+#: The pool of runs of workflows, which no worker takes: a scheduler begins them.
+WORKFLOW_POOL = "workflow"
 #: For a target without a time-out of its own: its pull worker's lease ends the attempt.
 LEASED_SECONDS = 60.0
 #: Prefix of the name of a pool whose workers lease over the API, so that no other worker takes its
@@ -116,6 +135,8 @@ RETRY_DEFAULTS: dict[str, Any] = {
 }
 DEFAULT_PRIORITY = 5
 
+#: Parts of a workflow's target that its own calls show.
+_OF_STEPS = ("steps", "numbers")
 #: Answers show only the one of these that is in use; null would carry no information.
 _ALTERNATIVES = ("cron_expression", "every", "delays_seconds")
 
@@ -155,10 +176,7 @@ _PARTS = tuple(part.name for part in fields(Definition))
 
 def schedule_defaults(task_type: str) -> dict[str, Any]:
     """Return every key of a schedule of the type with its default."""
-    one_time = task_type == TaskType.ONE_TIME
-    found: dict[str, Any] = _fresh(
-        ONE_TIME_SCHEDULE_DEFAULTS if one_time else RECURRING_SCHEDULE_DEFAULTS
-    )
+    found: dict[str, Any] = _fresh(_SCHEDULE_DEFAULTS[task_type])
     return found
 
 
@@ -179,6 +197,8 @@ def pool_of(target: Mapping[str, Any]) -> str:
     """Return the pool whose workers run the target, as the ledger names it."""
     if target["kind"] == "webhook":
         return WEBHOOK_POOL
+    if target["kind"] == WORKFLOW:
+        return WORKFLOW_POOL
     return PULL_PREFIX + target["pool"] if target["kind"] == "pool" else str(target["pool"])
 
 
@@ -284,6 +304,10 @@ def shown_parts(definition: Definition, *, secrets: bool = False) -> dict[str, A
         del parts["on_dependency_failure"]
     if not secrets:
         parts["target"] = mask_target(parts["target"])
+    if parts["target"]["kind"] == WORKFLOW:
+        # The calls of workflows show its steps.
+        target = parts["target"]
+        parts["target"] = {key: target[key] for key in target if key not in _OF_STEPS}
     for part in ("schedule", "retry_policy"):
         inside = parts[part]
         unused = [key for key in _ALTERNATIVES if key in inside and inside[key] is None]

@@ -6,7 +6,7 @@ sealed; the rest is plain JSON, so that the loop's statements can read timeouts 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -15,24 +15,27 @@ from django.db.models import F, Max, QuerySet
 from shared.encryption import CannotBeOpened, DecryptionFailed, open_json, seal_json
 from shared.exceptions import NotFound
 from shared.sealing_contexts import revision_context
+from tasks.choices import WORKFLOW
 from tasks.definition import Definition, from_stored, parts_of
 from tasks.models import Task, TaskRevision
-from tasks.versions import FIRST_REDIRECTED
+from tasks.step_definitions import step_definitions
+from tasks.versions import FIRST_OF_STEPS, FIRST_REDIRECTED
 
 #: In the plain part of a redirected version: the bulk job whose executions run under it.
 REPLAY = "replay"
-_SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment")
+_SECRET_TARGET_KEYS = ("headers", "auth", "tls", "proxy", "environment", "steps")
 
 
 def write_revision(task: Task, definition: Definition, changed_by: str) -> TaskRevision:
     """Store the definition as the task's current version."""
     plain, sealed = stored_parts(task, definition)
+    write_steps([(task, definition)], changed_by)
     return TaskRevision.objects.create(
         task=task, version=task.version, definition=plain, sealed=sealed, changed_by=changed_by
     )
 
 
-def write_revisions(revised: Iterable[tuple[Task, Definition]], changed_by: str) -> None:
+def write_revisions(revised: Sequence[tuple[Task, Definition]], changed_by: str) -> None:
     """Store each definition as its task's current version, in one statement."""
     made = []
     for task, definition in revised:
@@ -47,13 +50,37 @@ def write_revisions(revised: Iterable[tuple[Task, Definition]], changed_by: str)
             )
         )
     TaskRevision.objects.bulk_create(made)
+    write_steps(revised, changed_by)
+
+
+def write_steps(revised: Iterable[tuple[Task, Definition]], changed_by: str) -> None:
+    """Store what the steps of workflows call, as versions beside those of their tasks.
+
+    The stages read them as they read the version of any execution.
+    """
+    made = []
+    for task, definition in revised:
+        if definition.target["kind"] != WORKFLOW:
+            continue
+        for version, step in step_definitions(task.version, definition):
+            plain, secret = _split(step)
+            made.append(
+                TaskRevision(
+                    task=task,
+                    version=version,
+                    definition=plain,
+                    sealed=seal_json(secret, revision_context(task.id, version)),
+                    changed_by=changed_by,
+                )
+            )
+    TaskRevision.objects.bulk_create(made)
 
 
 def write_redirected(
     task: Task, definition: Definition, job_id: UUID, changed_by: str
 ) -> TaskRevision:
     """Store a definition for the executions of a replay, beside the versions of a locked task."""
-    beside = task.revisions.filter(version__gte=FIRST_REDIRECTED)
+    beside = _redirected(task)
     last = beside.aggregate(last=Max("version"))["last"]
     version = FIRST_REDIRECTED if last is None else last + 1
     plain, secret = _split(definition)
@@ -68,13 +95,16 @@ def write_redirected(
 
 def find_redirected(task: Task, job_id: UUID) -> TaskRevision | None:
     """Return the version that a replay has made of the task, if it has."""
-    beside = task.revisions.filter(version__gte=FIRST_REDIRECTED)
-    return beside.filter(**{f"definition__{REPLAY}": str(job_id)}).first()
+    return _redirected(task).filter(**{f"definition__{REPLAY}": str(job_id)}).first()
 
 
 def own_revisions(task: Task) -> QuerySet[TaskRevision]:
-    """Return the versions that the task has had, without those of replays into another place."""
+    """Return the versions that the task has had, without those of replays and of steps."""
     return task.revisions.filter(version__lt=FIRST_REDIRECTED)
+
+
+def _redirected(task: Task) -> QuerySet[TaskRevision]:
+    return task.revisions.filter(version__gte=FIRST_REDIRECTED, version__lt=FIRST_OF_STEPS)
 
 
 def stored_parts(task: Task, definition: Definition) -> tuple[dict[str, Any], bytes]:

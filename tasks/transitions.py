@@ -18,7 +18,7 @@ from events import audit
 from shared.exceptions import Conflict
 from shared.sql import Asked, run
 from tasks import dependencies, standing_pauses
-from tasks.choices import SUSPENSION, TaskStatus
+from tasks.choices import SUSPENSION, TaskStatus, TaskType
 from tasks.models import Pause as StandingPause
 from tasks.models import Task
 from tasks.versions import FIRST_REDIRECTED
@@ -193,7 +193,7 @@ def restate(task: Task, *, met: str = "", unfinished: bool = False) -> None:
         return
     if met:
         task.status = met
-    elif task.next_run_at or unfinished:
+    elif task.next_run_at or unfinished or task.type == TaskType.MANUAL:
         task.status = TaskStatus.SCHEDULED
     else:
         task.status = TaskStatus.COMPLETED

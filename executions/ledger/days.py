@@ -18,7 +18,7 @@ from shared.ids import first_id_at, moment_of
 from shared.sql import rows, run, statement
 from shared.statistics_kept import ANALYZE_SHARE
 
-DAILY_TABLES = ("executions", "attempts", "events")
+DAILY_TABLES = ("executions", "attempts", "events", "ended_workflow_runs", "workflow_steps")
 DAY = timedelta(days=1)
 #: The parent of the day tables of executions; the other tables are their own parents.
 _PARENTS = {"executions": "ended_executions"}
@@ -164,17 +164,18 @@ def day_names(parent: str, day: datetime, table: str = "") -> dict[str, sql.Comp
 
 def _create_day(parent: str, day: datetime) -> None:
     names = day_names(parent, day)
-    names["depths"] = _depths(parent_of(parent))
+    depths = rows("prune/quiet_columns", {"parent": parent_of(parent)})
+    names["depths"] = _altered(depths)
     with connection.cursor() as cursor:
         for name in _STEPS_OF_A_DAY:
-            cursor.execute(sql.SQL(statement(name)).format(**names))
+            if name != "prune/quiet_day" or depths:
+                cursor.execute(sql.SQL(statement(name)).format(**names))
 
 
-def _depths(parent: str) -> sql.Composable:
+def _altered(depths: Iterable[tuple[str, int]]) -> sql.Composable:
     column = sql.SQL("ALTER COLUMN {} SET STATISTICS {}")
-    found = rows("prune/quiet_columns", {"parent": parent})
     return sql.SQL(", ").join(
-        column.format(sql.Identifier(name), sql.Literal(depth)) for name, depth in found
+        column.format(sql.Identifier(name), sql.Literal(depth)) for name, depth in depths
     )
 
 

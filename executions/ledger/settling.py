@@ -51,6 +51,8 @@ class Moved(NamedTuple):
     without_success: bool
     reason: str
     trace_context: str | None
+    #: The run of a workflow that it is a step of.
+    run_id: UUID | None
     #: False where it had ended before; see first_ends.
     first: bool
 

@@ -15,6 +15,8 @@ from executions.models.scheduler_node import SchedulerNode
 from executions.models.unowned_stretch import UnownedStretch
 from executions.models.worker_hour import WorkerHour
 from executions.models.worker_minute import WorkerMinute
+from executions.models.workflow_run import EndedWorkflowRun, WorkflowRun
+from executions.models.workflow_step import WorkflowStep
 
 __all__ = [
     "Attempt",
@@ -22,6 +24,7 @@ __all__ = [
     "BulkJobItem",
     "DeadLetter",
     "Destination",
+    "EndedWorkflowRun",
     "Execution",
     "MinuteStat",
     "PartitionLease",
@@ -30,4 +33,6 @@ __all__ = [
     "UnownedStretch",
     "WorkerHour",
     "WorkerMinute",
+    "WorkflowRun",
+    "WorkflowStep",
 ]

@@ -27,7 +27,8 @@ class Execution(models.Model):
     ``destination`` is the host that a webhook calls; while ``parked`` the execution is due and
     waits for capacity of its destination. ``accepted_at`` is when a job went on without a worker of
     ours, at a receiver that answered 202 or a worker that has leased it: from then on heartbeats
-    keep its lease.
+    keep its lease. ``run_id``, ``step``, ``item`` and ``take`` are set where a run of a workflow
+    has begun it: the run, the step's number, that of a fan-out's item and the run's take.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -83,6 +84,10 @@ class Execution(models.Model):
     parent_id = models.UUIDField(null=True)
     #: Set only where it continues the trace of the call that made it: null takes no space.
     trace_context = models.CharField(max_length=MAX_LENGTH, null=True)
+    run_id = models.UUIDField(null=True)
+    step = models.SmallIntegerField(null=True)
+    item = models.IntegerField(null=True)
+    take = models.SmallIntegerField(null=True)
     span_last = models.DateTimeField(null=True)
     span_count = models.PositiveBigIntegerField(null=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -1,9 +1,10 @@
 -- name: lock_open_of_task
 -- Locks a task's prepared and released work against dispatch and the recorder until the change
--- commits. Index open_executions_of_task_idx.
+-- commits; not the steps of its runs, which belong to their run: their versions are the steps', as
+-- in all statements below. Index open_executions_of_task_idx.
 SELECT e.id, e.status, e.fencing_token, e.scheduled_for, e.attempt, e.trigger, e.revision
 FROM open_executions e
-WHERE e.task_id = %(task)s
+WHERE e.task_id = %(task)s AND e.revision < 1610612736
 ORDER BY e.id FOR NO KEY UPDATE
 
 -- name: remove_prepared
@@ -71,30 +72,33 @@ WHERE t.id = ANY(%(tasks)s) AND e.task_id = t.id
 -- released part. Index open_executions_of_task_idx.
 SELECT e.id, e.fencing_token FROM open_executions e
 WHERE e.task_id = ANY(%(tasks)s) AND e.status IN ('PENDING', 'RETRYING')
+  AND e.revision < 1610612736
 
 -- name: hold
 -- Puts work of paused tasks on hold, so that it is not dispatched, or frees it. Running work
 -- continues; its mark holds a retry that may follow. Gated work stays on hold.
 UPDATE open_executions e SET held = %(held)s OR e.gated
-WHERE e.task_id = ANY(%(tasks)s)
+WHERE e.task_id = ANY(%(tasks)s) AND e.revision < 1610612736
 
 -- name: insert_manual
 -- Inserts an execution outside the schedule: run now, retry. It does not wait for the gate, but
 -- takes a place of a task that has a policy or a limit. A replay into another place names what its
--- version says of pool, destination, attempts and timeout, and takes no place.
+-- version says of pool, destination, attempts and timeout, and takes no place. A run of a workflow
+-- waits for its place at the gate.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
         trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds, incarnation,
-        worker, held, counted, error_code, error_message, sealed_payload, parent_id, trace_context,
-        created_at
+        worker, held, gated, counted, error_code, error_message, sealed_payload, parent_id,
+        trace_context, created_at
     )
     SELECT %(id)s, t.tenant_id, t.id, t.partition, t.priority,
            coalesce(%(pool)s::text, t.pool), coalesce(%(destination)s::text, t.destination),
            coalesce(%(version)s::int, t.version), 'PENDING', '', %(trigger)s, %(scheduled_for)s,
            now(), 0, coalesce(%(max_attempts)s::smallint, t.max_attempts), 0,
-           coalesce(%(timeout_seconds)s::float8, t.timeout_seconds), '', '', false,
-           %(version)s::int IS NULL AND t.limited, '', '',
+           coalesce(%(timeout_seconds)s::float8, t.timeout_seconds), '', '',
+           t.limited AND t.pool = 'workflow', t.limited AND t.pool = 'workflow',
+           %(version)s::int IS NULL AND t.limited AND t.pool <> 'workflow', '', '',
            %(sealed_payload)s, %(parent)s, %(trace)s, now()
     FROM tasks t
     WHERE t.id = %(task)s

@@ -92,13 +92,14 @@ kept AS (
         trigger, scheduled_for, due_at, queued_at, started_at, finished_at, start_delay_ms, attempt,
         max_attempts, lost_count, timeout_seconds, fencing_token, incarnation, worker, held, counted,
         series_id, cancel_requested_at, response_status, error_code, error_message, accepted_at,
-        sealed_payload, sealed_progress, sealed_result, parent_id, trace_context, created_at)
+        sealed_payload, sealed_progress, sealed_result, parent_id, trace_context, created_at,
+        run_id, step, item, take)
     SELECT id, tenant_id, task_id, partition, priority, pool, destination, revision, final, why,
            trigger, scheduled_for, due_at, queued_at, first_started_at, ended_at, delay_ms, number,
            max_attempts, lost, timeout_seconds, fencing_token, '', by_worker, held, counted,
            series_id, cancel_requested_at, coalesce(answer, response_status), code, message,
            accepted_at, sealed_payload, sealed_progress, coalesce(result, sealed_result), parent_id,
-           trace_context, created_at
+           trace_context, created_at, run_id, step, item, take
     FROM ended
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), tried AS (
@@ -116,6 +117,9 @@ kept AS (
     UNION ALL
     SELECT tenant_id, 'execution.succeeded', NULL, NULL, array_agg(id), array_agg(task_id)
     FROM ended WHERE final = 'SUCCEEDED' GROUP BY tenant_id
+), told AS (
+    INSERT INTO workflow_inbox (run_id, kind, step, item, take, execution_id, status)
+    SELECT run_id, 'ended', step, item, take, id, final FROM ended WHERE run_id IS NOT NULL
 )
 SELECT id, tenant_id, final, number,
        -- The tenant's own worker decides when leased work starts.
@@ -123,7 +127,7 @@ SELECT id, tenant_id, final, number,
        date_trunc('minute', least(ended_at, now()), 'UTC'),
        task_id, trigger, revision, ended_at,
        CASE WHEN counted THEN task_id END,
-       final <> 'SUCCEEDED', why, trace_context, id IN (SELECT id FROM kept)
+       final <> 'SUCCEEDED', why, trace_context, run_id, id IN (SELECT id FROM kept)
 FROM ended
 
 -- name: try_again
@@ -170,7 +174,8 @@ moved AS (
 SELECT m.id, m.tenant_id, 'RETRYING', m.attempt,
        CASE WHEN m.pool NOT LIKE 'pull.%%' THEN m.start_delay_ms END,
        date_trunc('minute', least(coalesce(o.finished_at, now()), now()), 'UTC'),
-       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, false, '', NULL, true
+       m.task_id, m.trigger, m.revision, NULL::timestamptz, NULL::uuid, false, '', NULL, NULL::uuid,
+       true
 FROM moved m JOIN outcomes o ON o.id = m.id AND o.token = m.fencing_token
 
 -- name: lock_free
@@ -254,31 +259,43 @@ WITH gone AS (
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT (e).tenant_id, 'execution.cancelled', (e).id, (e).task_id FROM gone
+), told AS (
+    INSERT INTO workflow_inbox (run_id, kind, step, item, take, execution_id, status)
+    SELECT (e).run_id, 'ended', (e).step, (e).item, (e).take, (e).id, 'CANCELLED'
+    FROM gone WHERE (e).run_id IS NOT NULL
 )
 SELECT (e).id, (e).task_id, (e).trigger, (e).revision, now(),
-       CASE WHEN (e).counted THEN (e).task_id END, (e).id IN (SELECT id FROM kept)
+       CASE WHEN (e).counted THEN (e).task_id END, (e).run_id, (e).id IN (SELECT id FROM kept)
 FROM gone
 
 -- name: request_cancel
 -- Marks running executions as to be cancelled, with a reason where one is given and no cancel was
 -- requested before; their holder aborts the request and reports CANCELLED. A holder other than our
 -- workers gets the mark with its next heartbeat, and its attempt is ended when the grace is over.
-UPDATE open_executions e
-SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
-    lease_expires_at = CASE WHEN e.accepted_at IS NULL THEN e.lease_expires_at
-        ELSE least(e.lease_expires_at, coalesce(e.cancel_requested_at, now())
-            + %(grace)s * interval '1 second') END,
-    reason = CASE WHEN %(reason)s <> '' AND e.cancel_requested_at IS NULL THEN %(reason)s
-                  ELSE e.reason END
-WHERE e.id = ANY(%(ids)s) AND e.status = 'RUNNING'
-RETURNING e.id, e.task_id
+-- A run of a workflow has no holder: it is told to cancel its steps, and the last column names it.
+WITH marked AS (
+    UPDATE open_executions e
+    SET cancel_requested_at = coalesce(e.cancel_requested_at, now()),
+        lease_expires_at = CASE WHEN e.accepted_at IS NULL THEN e.lease_expires_at
+            ELSE least(e.lease_expires_at, coalesce(e.cancel_requested_at, now())
+                + %(grace)s * interval '1 second') END,
+        reason = CASE WHEN %(reason)s <> '' AND e.cancel_requested_at IS NULL THEN %(reason)s
+                      ELSE e.reason END
+    WHERE e.id = ANY(%(ids)s) AND e.status = 'RUNNING'
+    RETURNING e.id, e.task_id, e.pool
+), told AS (
+    INSERT INTO workflow_inbox (run_id, kind, execution_id)
+    SELECT r.id, 'cancel', m.id FROM marked m JOIN workflow_runs r ON r.execution_id = m.id
+    WHERE m.pool = 'workflow' RETURNING run_id, execution_id
+)
+SELECT m.id, m.task_id, t.run_id FROM marked m LEFT JOIN told t ON t.execution_id = m.id
 
 -- name: failed_unstarted
 -- Returns executions that have failed without a start in this transaction, with the columns of
 -- finish. Primary keys of the days between the bounds.
 SELECT e.id, e.tenant_id, e.status, e.attempt, NULL::float8, date_trunc('minute', e.finished_at, 'UTC'),
        e.task_id, e.trigger, e.revision, e.finished_at, NULL::uuid, true, e.reason, e.trace_context,
-       true
+       e.run_id, true
 FROM ended_executions e
 WHERE e.id = ANY(%(ids)s::uuid[]) AND e.id >= %(low)s AND e.id <= %(high)s AND e.status = 'FAILED'
   AND e.attempt = 0 AND e.finished_at = now()
@@ -300,13 +317,13 @@ ON CONFLICT (execution_id) DO NOTHING
 
 -- name: lock_tasks
 -- Locks tasks in order of id, which prevents the deadlock of two sessions that share tasks, and
--- closes the race with a change of one; returns the recurring ones. A statement of its own, so that
+-- closes the race with a change of one; returns the ones with a cursor. A statement of its own, so that
 -- the next one reads cursors and open work as they are once the locks are held.
 WITH locked AS MATERIALIZED (
     SELECT t.id, t.type FROM tasks t WHERE t.id = ANY(%(task_ids)s::uuid[])
     ORDER BY t.id FOR NO KEY UPDATE
 )
-SELECT id FROM locked WHERE type = 'RECURRING'
+SELECT id FROM locked WHERE type <> 'ONE_TIME'
 
 -- name: note_last_runs
 -- After lock_tasks: stores the last execution of each recurring task with its cursor, which is

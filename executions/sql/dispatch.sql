@@ -242,9 +242,11 @@ SELECT min(soonest), clock_timestamp() FROM (
 
 -- name: in_flight
 -- Counts executions per pool that workers buffer or run; work that goes on without them takes none
--- of their capacity. Index open_executions_leased_idx.
+-- of their capacity, and a run of a workflow, whose lease never ends, has none. Index
+-- open_executions_leased_idx.
 SELECT pool, count(*) FROM open_executions
 WHERE status IN ('QUEUED', 'RUNNING') AND accepted_at IS NULL
+  AND lease_expires_at < '9999-01-01T00:00:00Z'
 GROUP BY pool
 
 -- name: leased
@@ -257,7 +259,7 @@ WITH grouped AS MATERIALIZED (
            count(*) FILTER (WHERE status = 'QUEUED') AS queued, min(lease_expires_at) AS first
     FROM open_executions
     WHERE status IN ('QUEUED', 'RUNNING') AND lease_expires_at >= %(since)s
-      AND accepted_at IS NULL
+      AND lease_expires_at < '9999-01-01T00:00:00Z' AND accepted_at IS NULL
     GROUP BY pool, tenant_id, destination
 )
 SELECT pool, NULL::uuid, '', sum(leased)::bigint, count(*) FILTER (WHERE destination <> ''),

@@ -153,8 +153,12 @@ WITH gone AS (
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
     SELECT (e).tenant_id, 'execution.skipped', (e).id, (e).task_id FROM gone
+), told AS (
+    INSERT INTO workflow_inbox (run_id, kind, step, item, take, execution_id, status)
+    SELECT (e).run_id, 'ended', (e).step, (e).item, (e).take, (e).id, 'SKIPPED'
+    FROM gone WHERE (e).run_id IS NOT NULL
 )
-SELECT (e).id, (e).task_id, (e).id IN (SELECT id FROM kept) FROM gone
+SELECT (e).id, (e).task_id, (e).run_id, (e).id IN (SELECT id FROM kept) FROM gone
 
 -- name: somebody_waits
 -- Returns whether gated work of these tasks waits for a place, or will in a moment: a scheduler

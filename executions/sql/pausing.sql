@@ -1,10 +1,10 @@
 -- name: lock_work
 -- Locks all unfinished work of many tasks against dispatch and the recorder until the pause
--- commits, in order of ids; returns the released part, which has to be voided. Index
--- open_executions_of_task_idx.
+-- commits, in order of ids; returns the released part, which has to be voided. Steps belong to
+-- their run. Index open_executions_of_task_idx.
 WITH locked AS (
     SELECT e.id, e.status, e.fencing_token FROM open_executions e
-    WHERE e.task_id = ANY(%(tasks)s)
+    WHERE e.task_id = ANY(%(tasks)s) AND e.revision < 1610612736
     ORDER BY e.id FOR NO KEY UPDATE
 )
 SELECT id, fencing_token FROM locked WHERE status = 'QUEUED'

@@ -42,6 +42,7 @@ FOR NO KEY UPDATE SKIP LOCKED
 -- Returns workers that run work according to the ledger. Index open_executions_leased_idx.
 SELECT DISTINCT e.worker FROM open_executions e
 WHERE e.status = 'RUNNING' AND e.lease_expires_at >= %(first)s
+  AND e.lease_expires_at < '9999-01-01T00:00:00Z'  -- No runs of workflows: no worker has them.
   AND e.partition = ANY(%(partitions)s) AND e.accepted_at IS NULL
 
 -- name: first_lease

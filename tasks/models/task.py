@@ -165,7 +165,7 @@ class Task(models.Model):
                 ),
             ),
             models.CheckConstraint(
-                name="task_type_is_known", condition=Q(type__in=["ONE_TIME", "RECURRING"])
+                name="task_type_is_known", condition=Q(type__in=["ONE_TIME", "RECURRING", "MANUAL"])
             ),
             models.CheckConstraint(
                 name="paused_task_says_since_when",

@@ -53,7 +53,7 @@ class Occurrence:
 class Spec(ABC):
     """A validated schedule."""
 
-    kind: Literal["once", "cron", "interval"]
+    kind: Literal["once", "cron", "interval", "never"]
     zone: Zone
     #: How many instants :meth:`count_between` may count in one call at a bounded cost.
     count_chunk: int = 20_000

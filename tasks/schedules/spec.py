@@ -23,6 +23,7 @@ from tasks.schedules.days_off import days_off
 from tasks.schedules.durations import parse_duration
 from tasks.schedules.interval import IntervalSpec
 from tasks.schedules.local_time import LocalRules
+from tasks.schedules.never import NeverSpec
 from tasks.schedules.once import OnceSpec
 from tasks.schedules.wall_calendar import wall_calendar
 from tasks.schedules.working_days import WorkingDays, date_problem, working_days
@@ -64,6 +65,8 @@ def parse(
         spec = _once(reader)
     elif type == "RECURRING":
         spec = _recurring(reader, seed, anchor, calendars)
+    elif type == "MANUAL":
+        spec = NeverSpec(reader.zone() or find_zone("UTC"))
     else:
         raise ScheduleError([FieldError("#/type", "choice_invalid", "Use ONE_TIME or RECURRING.")])
     if reader.errors or spec is None:

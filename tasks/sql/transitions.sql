@@ -60,9 +60,9 @@ WHERE t.id = n.task_id AND t.id = ANY(%(task_ids)s::uuid[]) AND t.failure_streak
 
 -- name: complete
 -- Ends tasks whose last instant was skipped, or has ended: their schedule has nothing left to run.
--- A replay into another place does not count. By primary key.
+-- A task that runs only when asked does not end by itself. A replay into another place does not count. By primary key.
 UPDATE tasks t SET status = 'COMPLETED'
-WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING')
+WHERE t.id = ANY(%(task_ids)s) AND t.status IN ('SCHEDULED', 'RUNNING') AND t.type <> 'MANUAL'
   AND NOT EXISTS (
       SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
   AND NOT EXISTS (
@@ -142,7 +142,7 @@ SET status = CASE
         WHERE e.task_id = t.id AND e.trigger IN ('schedule', 'retry')
           AND e.revision < %(redirected)s
         ORDER BY e.id DESC LIMIT 1), 'COMPLETED') END
-WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND NOT EXISTS (
+WHERE t.id = ANY(%(tasks)s) AND t.status = 'SCHEDULED' AND t.type <> 'MANUAL' AND NOT EXISTS (
     SELECT 1 FROM task_cursors k WHERE k.task_id = t.id AND k.next_run_at IS NOT NULL)
 
 -- name: forget_failures
@@ -160,7 +160,7 @@ WITH ended AS (
     RETURNING t.id, t.type
 ), stopped AS (
     UPDATE task_cursors k SET next_run_at = NULL, held = true
-    WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type = 'RECURRING'))
+    WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type <> 'ONE_TIME'))
 )
 DELETE FROM task_cursors k
 WHERE k.task_id = ANY(ARRAY(SELECT id FROM ended WHERE type = 'ONE_TIME'))

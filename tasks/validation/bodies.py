@@ -141,7 +141,7 @@ def parse_patch(
     """
     edit = require_object(body)
     errors = Errors()
-    change = _status_change(edit, errors)
+    change = status_change(edit, errors)
     if not edit:
         errors.raise_if_any()
         return current, change
@@ -192,7 +192,8 @@ def _with_secrets(
     return long | {"target": target}, kept
 
 
-def _status_change(edit: dict[str, Any], errors: Errors) -> StatusChange | None:
+def status_change(edit: dict[str, Any], errors: Errors) -> StatusChange | None:
+    """Take ``status`` out of an edit and return what it asks for; note another state."""
     if "status" not in edit:
         return None
     try:

@@ -31,6 +31,11 @@ class Fan:
         """How many items have ended."""
         return self.succeeded + self.failed + self.skipped
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the window has room for another item, and there is one."""
+        return self.begun < self.total and self.begun - self.ended < self.max_parallel
+
     def begin(self, most: int) -> range:
         """Begin the next items, up to ``most`` and as many as the window has room for."""
         room = self.max_parallel - (self.begun - self.ended)

@@ -128,7 +128,7 @@ def test_a_days_table_takes_the_whole_day_and_nothing_else(alpha: Tenant):
         put(alpha, day + DAY, "SUCCEEDED")
 
 
-@pytest.mark.parametrize("table", ledger.DAILY_TABLES)
+@pytest.mark.parametrize("table", ["executions", "attempts", "events"])
 def test_a_new_day_keeps_the_statistics_that_its_whole_keeps(table: str):
     ledger.make_days([datetime(2031, 3, 1, tzinfo=UTC)])
 

@@ -1,0 +1,1 @@
+"""Workflows: runs of graphs of steps on the ledger of executions."""

@@ -1,0 +1,122 @@
+"""Reads what an advance needs of locked runs, for all of them at once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from shared.ids import first_id_at, moment_of
+from shared.sql import rows
+from tasks.workflow.fans import Fan
+from workflows.advance.records import Ended, FanRow, RunRow, Told, Waiting
+from workflows.plan import Plan
+from workflows.sealed import open_items
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def lock(run_ids: Sequence[UUID]) -> list[RunRow]:
+    """Lock runs in order of their ids, and return them as they are once they are locked."""
+    found = [row[0] for row in rows("workflow_runs/lock", {"runs": list(run_ids)})]
+    if not found:
+        return []
+    return [
+        RunRow(*row)._replace(states=bytes(row[9]), takes=bytes(row[10]))
+        for row in rows("workflow_runs/read", {"runs": found})
+    ]
+
+
+def take_inbox(runs: Sequence[RunRow], limit: int) -> list[Told]:
+    """Take what has happened to locked runs, at most ``limit``, the oldest first."""
+    parameters = {"runs": [run.id for run in runs], "limit": limit}
+    return [Told(*row) for row in rows("workflow_runs/take_inbox", parameters)]
+
+
+def ended(told: Iterable[Told], plans: Mapping[UUID, Plan]) -> dict[UUID, Ended]:
+    """Return the facts of the executions that have ended, by their ids."""
+    wanted = {
+        one.execution_id: one.step in plans[one.run_id].named
+        for one in told
+        if one.kind == "ended" and one.execution_id is not None and one.run_id in plans
+    }
+    if not wanted:
+        return {}
+    low = first_id_at(moment_of(min(wanted)))
+    high = first_id_at(moment_of(max(wanted)) + _MILLISECOND)
+    parameters = {
+        "ids": list(wanted),
+        "named": list(wanted.values()),
+        "low": low,
+        "high": high,
+    }
+    return {
+        row[0]: Ended._make((*row[:7], _bytes(row[7]), _bytes(row[8])))
+        for row in rows("workflow_runs/ended", parameters)
+    }
+
+
+def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[int, FanRow]]:
+    """Return the fan-outs under way of locked runs, by run and step."""
+    found: dict[UUID, dict[int, FanRow]] = defaultdict(dict)
+    for run_id, step, take, *counts, began_at, sealed in rows(
+        "workflow_runs/fans", {"runs": [run.id for run in runs]}
+    ):
+        if run_id not in plans:
+            continue
+        definition = plans[run_id].steps[step]
+        total, begun, succeeded, failed, skipped = counts
+        fan = Fan(
+            total=total,
+            max_parallel=definition["max_parallel"],
+            min_success_share=definition["min_success_share"],
+            begun=begun,
+            succeeded=succeeded,
+            failed=failed,
+            skipped=skipped,
+        )
+        items = open_items(sealed, run_id, step) if begun < total else []
+        found[run_id][step] = FanRow(take, fan, items, began_at)
+    return found
+
+
+def waits(runs: Sequence[RunRow]) -> dict[UUID, dict[int, list[Waiting]]]:
+    """Return what steps of locked runs wait for, by run and step."""
+    found: dict[UUID, dict[int, list[Waiting]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows("workflow_runs/waits", {"runs": [run.id for run in runs]}):
+        wait = Waiting(*row)
+        found[wait.run_id][wait.step].append(wait)
+    return found
+
+
+def outputs(runs: Sequence[RunRow]) -> dict[UUID, dict[int, bytes]]:
+    """Return the sealed outputs of ended steps of locked runs, by run and step."""
+    found: dict[UUID, dict[int, bytes]] = defaultdict(dict)
+    if runs:
+        ids = [run.id for run in runs]
+        parameters = {"runs": ids, **_bounds(ids)}
+        for run_id, step, sealed in rows("workflow_runs/outputs", parameters):
+            found[run_id][step] = bytes(sealed)
+    return found
+
+
+def outputs_of_items(run_id: UUID, step: int, take: int) -> list[tuple[int, bytes | None]]:
+    """Return the sealed outputs of a fan-out's items that have ended, in their order."""
+    parameters = {"run": run_id, "step": step, "take": take, **_bounds([run_id])}
+    return [
+        (item, _bytes(sealed))
+        for item, sealed in rows("workflow_runs/outputs_of_items", parameters)
+    ]
+
+
+def _bounds(run_ids: Sequence[UUID]) -> dict[str, UUID]:
+    """Return the bounds of the ids of these runs' steps, which have the time of their run."""
+    return {
+        "low": first_id_at(moment_of(min(run_ids))),
+        "high": first_id_at(moment_of(max(run_ids)) + _MILLISECOND),
+    }
+
+
+def _bytes(value: bytes | memoryview | None) -> bytes | None:
+    return None if value is None else bytes(value)

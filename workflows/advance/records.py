@@ -1,0 +1,156 @@
+"""What an advance reads of runs, and what it is going to write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from tasks.workflow.fans import Fan
+
+
+class RunRow(NamedTuple):
+    """A run as the ledger has it; the columns are those of ``workflow_runs/read``."""
+
+    id: UUID
+    execution_id: UUID
+    tenant_id: UUID
+    task_id: UUID
+    version: int
+    partition: int
+    take: int
+    phase: str
+    reason: str
+    states: bytes
+    takes: bytes
+    ends: int
+    first_failed: int | None
+    sealed_input: bytes | None
+    scheduled_for: datetime
+    began_at: datetime
+    deadline_at: datetime
+    root_id: UUID
+    depth: int
+    parent_run: UUID | None
+    parent_step: int | None
+    parent_item: int | None
+    parent_take: int | None
+
+
+class Told(NamedTuple):
+    """A row of the inbox: something that has happened to a run."""
+
+    run_id: UUID
+    kind: str
+    step: int | None
+    item: int | None
+    take: int | None
+    execution_id: UUID | None
+    status: str | None
+    at: datetime
+
+
+class Ended(NamedTuple):
+    """The facts of an execution that has ended; the last two are sealed, and may be absent."""
+
+    id: UUID
+    status: str
+    reason: str
+    error_code: str
+    error_message: str
+    started_at: datetime | None
+    finished_at: datetime
+    result: bytes | None
+    response: bytes | None
+
+
+class Waiting(NamedTuple):
+    """What a step waits for: a delay, an event, an approval, or the end of its time."""
+
+    run_id: UUID
+    step: int
+    item: int
+    kind: str
+    take: int
+    began_at: datetime
+    due_at: datetime | None
+
+
+@dataclass(slots=True)
+class FanRow:
+    """A fan-out under way; ``sealed_items`` is empty where they are written already."""
+
+    take: int
+    fan: Fan
+    items: list[Any]
+    began_at: datetime | None = None
+    sealed_items: bytes = b""
+
+    @property
+    def outstanding(self) -> int:
+        """How many items have begun and not ended."""
+        return self.fan.begun - self.fan.ended
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a step has failed."""
+
+    code: str
+    message: str
+
+
+@dataclass(slots=True)
+class StepEnd:
+    """The end of a step, or of an item; ``output`` is sealed."""
+
+    step: int
+    item: int
+    status: str
+    reason: str = ""
+    place: int = 0
+    execution_id: UUID | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    failure: Failure | None = None
+    actor: str = ""
+    note: str = ""
+    output: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepBegin:
+    """An execution of a step that begins; ``payload`` is sealed for ``execution_id``."""
+
+    execution_id: UUID
+    step: int
+    item: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewWait:
+    """What a step waits for from now on: until a moment, for some seconds, or for ever."""
+
+    step: int
+    kind: str
+    seconds: float | None = None
+    due_at: datetime | None = None
+    name: str = ""
+    correlation: str = ""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What an advance writes of one run."""
+
+    ends: list[StepEnd] = field(default_factory=list)
+    begins: list[StepBegin] = field(default_factory=list)
+    waits: list[NewWait] = field(default_factory=list)
+    #: Steps that no longer wait for anything.
+    settled: set[int] = field(default_factory=set)
+    fans: set[int] = field(default_factory=set)
+    ended_fans: set[int] = field(default_factory=set)
+    #: Steps whose open executions are to be taken back when this has been committed.
+    take_back: set[int] = field(default_factory=set)

@@ -1,0 +1,339 @@
+"""One run while it is advanced: applies what has happened, and judges what that leads to.
+
+Nothing here writes: ``changes`` has what the caller stores, under the run's lock that it holds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from executions.choices import RunPhase
+from shared.encryption import DecryptionFailed
+from tasks.workflow import judging
+from tasks.workflow.graph import Step
+from tasks.workflow.references import TemplateInvalid
+from tasks.workflow.step_states import ENDED, StepState
+from workflows.advance.begins import Beginnings, Prepared
+from workflows.advance.outputs import OutputInvalid, output_of
+from workflows.advance.records import (
+    Changes,
+    Ended,
+    Failure,
+    FanRow,
+    NewWait,
+    RunRow,
+    StepEnd,
+    Told,
+    Waiting,
+)
+from workflows.advance.scope import STATUS_OF, Known
+from workflows.plan import Plan
+from workflows.sealed import seal_output
+
+log = logging.getLogger("workflows.advance")
+
+#: Kinds of step that are executions.
+_EXECUTED = ("target", "workflow")
+#: Why a run cancels its steps.
+CANCELLED, DEADLINE_EXCEEDED = "cancelled", "deadline_exceeded"
+#: How the end of a step's execution ends the step; the pause of a place cannot skip one.
+_END_OF = {
+    "SUCCEEDED": StepState.SUCCEEDED,
+    "FAILED": StepState.FAILED,
+    "CANCELLED": StepState.CANCELLED,
+    "SKIPPED": StepState.CANCELLED,
+}
+_REASONS = {
+    StepState.BLOCKED: "dependency_failed",
+    StepState.SKIPPED: "condition_not_met",
+    StepState.CANCELLED: "run_cancelled",
+}
+#: What waits for the end of its time -> the reason and error code with which it fails.
+_LATE = {
+    "event": Failure("event_timeout", "The event did not come in time."),
+    "approval": Failure("approval_timeout", "Nothing was decided in time."),
+    "deadline": Failure(DEADLINE_EXCEEDED, "The step did not end by its deadline."),
+}
+
+
+class Run:
+    """A locked run, and what has changed in it."""
+
+    def __init__(
+        self,
+        row: RunRow,
+        plan: Plan,
+        *,
+        fans: Mapping[int, FanRow],
+        waits: Mapping[int, list[Waiting]],
+        sealed_outputs: dict[int, bytes],
+    ) -> None:
+        self.row, self.plan = row, plan
+        self.states, self.takes = bytearray(row.states), bytearray(row.takes)
+        self.phase, self.reason, self.ends = row.phase, row.reason, row.ends
+        self.first_failed = row.first_failed
+        self.fans, self.waits = dict(fans), dict(waits)
+        self.changes = Changes()
+        #: Its take has ended before it began.
+        self.abandoned = False
+        self.known = Known(row, plan, self.states, self.takes, sealed_outputs)
+        self._begins = Beginnings(self)
+        #: Steps whose ends or begins are not judged yet.
+        self._changed: set[int] = set()
+
+    @property
+    def status(self) -> StepState | None:
+        """How the run ends; None while something of it is open."""
+        if any(fan.outstanding for fan in self.fans.values()) or self.abandoned:
+            return None
+        ended = judging.end_of(self.plan.graph, self.states)
+        late = ended is not None and self.reason == DEADLINE_EXCEEDED
+        return StepState.FAILED if late else ended
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the next advance begins more items, without anything happening before."""
+        return any(
+            self.is_open(number) and row.fan.has_room and self.phase != RunPhase.PAUSED
+            for number, row in self.fans.items()
+        )
+
+    def is_open(self, step: int, take: int | None = None) -> bool:
+        """Return whether the step has begun, in this take where one is given, and not ended."""
+        fits = take is None or self.takes[step] == take
+        return self.states[step] == StepState.OPEN and fits
+
+    def begin(self) -> None:
+        """Judge all steps, as at the begin of a take."""
+        self._changed.update(self.plan.graph.order)
+
+    def apply(self, told: Told, ended: Mapping[Any, Ended]) -> None:
+        """Apply a row of the inbox; one of an earlier take changes nothing."""
+        if told.kind == "began":
+            self.begin()
+        elif told.kind == "cancel":
+            self.cancel(CANCELLED)
+        elif told.kind == "due":
+            self._expire(told)
+        elif told.step is None:
+            self.abandoned = told.take == self.row.take
+        elif told.execution_id in ended:
+            self._end_execution(told.step, told, ended[told.execution_id])
+
+    def _end_execution(self, step: int, told: Told, ended: Ended) -> None:
+        item = -1 if told.item is None else told.item
+        if told.take != self.takes[step] or step not in self.plan.steps:
+            log.info("stale_end", extra={"run_id": str(self.row.id), "step": step})
+            return
+        if item < 0 and self.states[step] != StepState.OPEN:
+            return
+        state, failure, output = _END_OF[ended.status], None, None
+        if state is StepState.FAILED:
+            failure = Failure(ended.error_code or ended.reason, ended.error_message)
+        elif state is StepState.SUCCEEDED and step in self.plan.named:
+            try:
+                output = output_of(ended)
+            except OutputInvalid as wrong:
+                state, failure = StepState.FAILED, wrong.failure
+            except DecryptionFailed as wrong:
+                state, failure = StepState.FAILED, Failure("decryption_failed", wrong.message)
+        reason = ended.reason if failure is None else failure.code
+        if state is StepState.CANCELLED and self._is_late(step):
+            state, failure = StepState.FAILED, _LATE["deadline"]
+            reason = failure.code
+        end = StepEnd(
+            step,
+            item,
+            STATUS_OF[state],
+            reason,
+            execution_id=ended.id,
+            started_at=ended.started_at,
+            finished_at=ended.finished_at,
+            failure=failure,
+        )
+        if item >= 0:
+            self._end_item(end, output)
+        else:
+            self.end_step(end, state, output)
+
+    def end_step(self, end: StepEnd, state: StepState, output: Any = None) -> None:
+        """End an open or waiting step; its dependents are judged later."""
+        number = end.step
+        if number in self.plan.named and state is StepState.SUCCEEDED:
+            end.output = seal_output(output, self.row.id, number, -1, self.row.take)
+            self.known.learn(number, output)
+        self.states[number], self.takes[number] = state, self.row.take
+        if state is StepState.FAILED and self.first_failed is None:
+            self.first_failed = number
+        self._append(end)
+        self._stop_waiting(number)
+        self._changed.add(number)
+
+    def cancel(self, reason: str) -> None:
+        """Cancel all that has not ended; what runs is asked to end after the commit."""
+        if self.phase == RunPhase.CANCELLING:
+            return
+        self.phase, self.reason = RunPhase.CANCELLING, reason
+        self._cancel(set(self.plan.steps))
+
+    def cancel_steps(self, steps: set[int]) -> None:
+        """Cancel these steps, as far as they have not ended."""
+        self._cancel(steps)
+
+    def judge(self) -> None:
+        """Judge the dependents of all that has ended: begin steps, or end them without a run."""
+        while self.phase not in (RunPhase.PAUSED, RunPhase.CANCELLING):
+            if self._changed:
+                changed, self._changed = self._changed, set()
+                self._judge(changed)
+            else:
+                for number in sorted(self.fans):
+                    self._begins.fill(number)
+                if not self._changed:
+                    return
+
+    def _judge(self, changed: set[int]) -> None:
+        prepared: dict[int, Prepared] = {}
+        judged = judging.judge(
+            self.plan.graph,
+            self.states,
+            changed,
+            partial(self._prepare, prepared),
+            fail_fast=self.plan.fail_fast,
+        )
+        for number, state in judged.ended.items():
+            self._note_judged(number, state, prepared.get(number))
+        for number in judged.begun:
+            self.takes[number] = self.row.take
+            self._begins.begin(number, prepared[number])
+        if judged.failing and self.phase == RunPhase.RUNNING:
+            self.phase = RunPhase.FAILING
+            self._cancel(set(self.plan.steps) - self.plan.graph.for_failures)
+
+    def fan_ended(self, number: int) -> None:
+        """End the step of a fan-out where its items decide so; forget one that is over."""
+        row = self.fans[number]
+        if self.is_open(number):
+            state = row.fan.end(early=self.plan.fail_fast)
+            if state is not None:
+                failure = None
+                if state is StepState.FAILED:
+                    message = f"{row.fan.failed} of {row.fan.total} items have failed."
+                    failure = Failure("items_failed", message)
+                    self.changes.take_back.add(number)
+                end = StepEnd(
+                    number,
+                    -1,
+                    STATUS_OF[state],
+                    failure.code if failure else "",
+                    started_at=row.began_at,
+                    failure=failure,
+                )
+                self.end_step(end, state, self._begins.output_of_fan(number, row))
+        if not self.is_open(number) and not row.outstanding:
+            self.changes.ended_fans.add(number)
+            self.changes.fans.discard(number)
+            del self.fans[number]
+
+    def _prepare(self, prepared: dict[int, Prepared], step: Step) -> StepState:
+        try:
+            made = self._begins.prepare(step.number)
+        except TemplateInvalid as wrong:
+            made = Prepared(StepState.FAILED, failure=Failure("template_invalid", str(wrong)))
+        except OutputInvalid as wrong:
+            made = Prepared(StepState.FAILED, failure=wrong.failure)
+        except DecryptionFailed as wrong:
+            made = Prepared(StepState.FAILED, failure=Failure("decryption_failed", wrong.message))
+        prepared[step.number] = made
+        if made.state is StepState.SUCCEEDED:
+            self.known.learn(step.number, made.output)
+        return made.state
+
+    def _note_judged(self, number: int, state: StepState, made: Prepared | None) -> None:
+        failure = made.failure if made and state is made.state else None
+        reason = failure.code if failure else _REASONS.get(state, "")
+        if made and state is StepState.SKIPPED and made.state is state:
+            reason = "when_not_met"
+        end = StepEnd(number, -1, STATUS_OF[state], reason, failure=failure)
+        if state is StepState.SUCCEEDED and number in self.plan.named:
+            output = made.output if made else None
+            end.output = seal_output(output, self.row.id, number, -1, self.row.take)
+        self.takes[number] = self.row.take
+        if state is StepState.FAILED and self.first_failed is None:
+            self.first_failed = number
+        self._append(end)
+
+    def _end_item(self, end: StepEnd, output: Any) -> None:
+        row = self.fans.get(end.step)
+        if row is None:
+            return
+        if end.status == "SUCCEEDED":
+            row.fan.succeeded += 1
+            if end.step in self.plan.named:
+                key = (self.row.id, end.step, end.item, self.row.take)
+                end.output = seal_output(output, *key)
+        else:
+            row.fan.failed += 1
+        self.changes.fans.add(end.step)
+        self._append(end)
+        self.fan_ended(end.step)
+
+    def end_item_unstarted(self, end: StepEnd) -> None:
+        """Note an item that ended without an execution, and is counted already."""
+        self.changes.fans.add(end.step)
+        self._append(end)
+
+    def _expire(self, told: Told) -> None:
+        """Apply the end of a wait's time."""
+        step, kind = told.step or 0, str(told.status)
+        if step == 0:
+            if told.take == self.row.take and not self.abandoned:
+                self.cancel(DEADLINE_EXCEEDED)
+            return
+        if not self.is_open(step, told.take):
+            return
+        if kind == "delay":
+            self.end_step(StepEnd(step, -1, "SUCCEEDED"), StepState.SUCCEEDED)
+        elif kind == "deadline" and self.plan.steps[step]["kind"] in _EXECUTED:
+            # Its execution is taken back, and then it fails; until then it is known to be late.
+            self.changes.settled.add(step)
+            self.changes.waits.append(NewWait(step, "late"))
+            self.waits[step] = [
+                Waiting(self.row.id, step, -1, "late", self.row.take, told.at, None)
+            ]
+            self.changes.take_back.add(step)
+        else:
+            failure = _LATE[kind]
+            end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
+            self.end_step(end, StepState.FAILED)
+
+    def _is_late(self, step: int) -> bool:
+        return any(wait.kind == "late" for wait in self.waits.get(step, ()))
+
+    def _cancel(self, steps: set[int]) -> None:
+        for number in self.plan.graph.order:
+            if number not in steps or StepState(self.states[number]) in ENDED:
+                continue
+            kind = self.plan.steps[number]["kind"]
+            if self.states[number] == StepState.OPEN and kind in _EXECUTED:
+                self.changes.take_back.add(number)
+                if number not in self.fans:
+                    # It ends with its execution.
+                    continue
+            end = StepEnd(number, -1, "CANCELLED", _REASONS[StepState.CANCELLED])
+            self.end_step(end, StepState.CANCELLED)
+            if number in self.fans:
+                self.fan_ended(number)
+
+    def _stop_waiting(self, number: int) -> None:
+        if self.waits.pop(number, None) is not None:
+            self.changes.settled.add(number)
+        self.changes.waits = [wait for wait in self.changes.waits if wait.step != number]
+
+    def _append(self, end: StepEnd) -> None:
+        self.ends += 1
+        end.place = self.ends
+        self.changes.ends.append(end)

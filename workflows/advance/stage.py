@@ -1,0 +1,90 @@
+"""Advances runs: a transaction of its own, after those that ended their steps."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.db import transaction
+
+from shared.encryption import DecryptionFailed
+from workflows.advance import reading
+from workflows.advance.records import RunRow
+from workflows.advance.run import Run
+from workflows.advance.writing import write
+from workflows.plan import Plan, plan_of
+
+log = logging.getLogger("workflows.advance")
+
+#: Runs and rows of the inbox of one transaction.
+MOST_RUNS, MOST_TOLD = 50, 1000
+
+
+def advance(run_ids: Iterable[UUID]) -> dict[UUID, set[int]]:
+    """Apply what has happened to the runs, and begin what that allows.
+
+    Return the runs whose open steps are to be taken back, with those steps: the caller does it
+    without the run's lock.
+    """
+    ahead = sorted(set(run_ids))
+    found: dict[UUID, set[int]] = {}
+    while ahead:
+        part, ahead = ahead[:MOST_RUNS], ahead[MOST_RUNS:]
+        with transaction.atomic():
+            runs, full = _advance(part)
+        for one in runs:
+            if one.changes.take_back:
+                found.setdefault(one.row.id, set()).update(one.changes.take_back)
+        again = [one.row.id for one in runs if one.status is None and (full or one.has_more)]
+        ahead = sorted({*ahead, *again})
+    return found
+
+
+def open_run(row: RunRow) -> Run:
+    """Return a locked run with all that an advance needs of it."""
+    [found] = _opened([row], {row.id: plan_of(row.task_id, row.version)})
+    return found
+
+
+def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
+    locked = reading.lock(run_ids)
+    if not locked:
+        return [], False
+    told = reading.take_inbox(locked, MOST_TOLD)
+    plans = {row.id: plan for row in locked if (plan := _plan(row))}
+    runs = _opened([row for row in locked if row.id in plans], plans)
+    ended = reading.ended(told, plans)
+    by_id = {one.row.id: one for one in runs}
+    for event in told:
+        if event.run_id in by_id:
+            by_id[event.run_id].apply(event, ended)
+    for one in runs:
+        one.judge()
+    write(runs)
+    return runs, len(told) >= MOST_TOLD
+
+
+def _opened(rows_: Sequence[RunRow], plans: dict[UUID, Plan]) -> list[Run]:
+    fans, waits = reading.fans(rows_, plans), reading.waits(rows_)
+    named = [row for row in rows_ if plans[row.id].named]
+    outputs = reading.outputs(named)
+    return [
+        Run(
+            row,
+            plans[row.id],
+            fans=fans.get(row.id, {}),
+            waits=waits.get(row.id, {}),
+            sealed_outputs=outputs.get(row.id, {}),
+        )
+        for row in rows_
+    ]
+
+
+def _plan(row: RunRow) -> Plan | None:
+    try:
+        return plan_of(row.task_id, row.version)
+    except DecryptionFailed:
+        # Until its key is back in the configuration nothing can be judged.
+        log.error("definition_unreadable", extra={"run_id": str(row.id)})
+        return None

@@ -1,0 +1,129 @@
+"""Writes what advances have changed, for all runs of a transaction at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.ids import step_id
+from shared.notify import wake_schedulers_in
+from shared.sql import run
+from workflows import transitions
+from workflows.advance.records import StepEnd
+from workflows.advance.run import Run
+from workflows.advance.scope import STATUS_OF
+
+
+def write(runs: Sequence[Run]) -> None:
+    """Store the changes of locked runs; end those of which nothing is open."""
+    _append_ends(runs)
+    _write_waits(runs)
+    _write_fans(runs)
+    transitions.begin_steps([(one.row, one.plan, one.changes.begins) for one in runs])
+    if runs:
+        _update(runs)
+    if over := [(one, status) for one in runs if (status := one.status) is not None]:
+        transitions.end_runs([(one.row, STATUS_OF[status], one.reason) for one, status in over])
+    if abandoned := [one.row for one in runs if one.abandoned]:
+        transitions.archive_unbegun(abandoned)
+    if any(one.changes.begins or one.changes.waits for one in runs):
+        wake_schedulers_in(0.0)
+
+
+def _update(runs: Sequence[Run]) -> None:
+    run(
+        "workflow_runs/update",
+        {
+            "ids": [one.row.id for one in runs],
+            "phases": [str(one.phase) for one in runs],
+            "reasons": [one.reason for one in runs],
+            "states": [bytes(one.states) for one in runs],
+            "takes": [bytes(one.takes) for one in runs],
+            "ends": [one.ends for one in runs],
+            "first_failed": [one.first_failed for one in runs],
+        },
+    )
+
+
+def _append_ends(runs: Sequence[Run]) -> None:
+    found: list[tuple[Run, StepEnd]] = [(one, end) for one in runs for end in one.changes.ends]
+    if not found:
+        return
+    failures = [end.failure for _, end in found]
+    run(
+        "workflow_runs/append_ends",
+        {
+            "ids": [step_id(one.row.id, end.step, end.item, one.row.take) for one, end in found],
+            "runs": [one.row.id for one, _ in found],
+            "tenants": [one.row.tenant_id for one, _ in found],
+            "steps": [end.step for _, end in found],
+            "items": [end.item for _, end in found],
+            "takes": [one.row.take for one, _ in found],
+            "statuses": [end.status for _, end in found],
+            "reasons": [end.reason[:40] for _, end in found],
+            "places": [end.place for _, end in found],
+            "executions": [end.execution_id for _, end in found],
+            "started_at": [end.started_at for _, end in found],
+            "finished_at": [end.finished_at for _, end in found],
+            "error_codes": [one.code[:30] if one else "" for one in failures],
+            "error_messages": [one.message[:1000] if one else "" for one in failures],
+            "actors": [end.actor for _, end in found],
+            "notes": [end.note for _, end in found],
+            "outputs": [end.output for _, end in found],
+        },
+    )
+
+
+def _write_waits(runs: Sequence[Run]) -> None:
+    settled = [(one.row.id, step) for one in runs for step in sorted(one.changes.settled)]
+    if settled:
+        columns = {"runs": [row[0] for row in settled], "steps": [row[1] for row in settled]}
+        run("workflow_runs/delete_waits", columns)
+    new = [(one.row, wait) for one in runs for wait in one.changes.waits]
+    if new:
+        run(
+            "workflow_runs/insert_waits",
+            {
+                "runs": [row.id for row, _ in new],
+                "steps": [wait.step for _, wait in new],
+                "items": [-1 for _ in new],
+                "kinds": [wait.kind for _, wait in new],
+                "takes": [row.take for row, _ in new],
+                "tenants": [row.tenant_id for row, _ in new],
+                "partitions": [row.partition for row, _ in new],
+                "seconds": [wait.seconds for _, wait in new],
+                "due_at": [wait.due_at for _, wait in new],
+                "names": [wait.name for _, wait in new],
+                "correlations": [wait.correlation for _, wait in new],
+            },
+        )
+
+
+def _write_fans(runs: Sequence[Run]) -> None:
+    over = [(one.row.id, step) for one in runs for step in sorted(one.changes.ended_fans)]
+    if over:
+        columns = {"runs": [row[0] for row in over], "steps": [row[1] for row in over]}
+        run("workflow_runs/delete_fans", columns)
+    found = [
+        (one.row.id, step, one.fans[step])
+        for one in runs
+        for step in sorted(one.changes.fans)
+        if step in one.fans
+    ]
+    if not found:
+        return
+    fans = [row.fan for _, _, row in found]
+    run(
+        "workflow_runs/put_fans",
+        {
+            "runs": [run_id for run_id, _, _ in found],
+            "steps": [step for _, step, _ in found],
+            "takes": [row.take for _, _, row in found],
+            "totals": [fan.total for fan in fans],
+            "begun": [fan.begun for fan in fans],
+            "succeeded": [fan.succeeded for fan in fans],
+            "failed": [fan.failed for fan in fans],
+            "skipped": [fan.skipped for fan in fans],
+            "began_at": [row.began_at for _, _, row in found],
+            "items": [row.sealed_items for _, _, row in found],
+        },
+    )

@@ -1,0 +1,106 @@
+"""Begins runs at their instant: the scheduler of their partition, never a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+
+from executions.payloads import open_sealed_payload
+from shared.sql import run
+from tasks.workflow.step_states import StepState
+from workflows import transitions
+from workflows.plan import RUN_SECONDS, Plan, plan_of
+from workflows.sealed import seal_input
+
+
+class _Begun(NamedTuple):
+    """A run that has become RUNNING, as ``workflow_runs/begin`` returns it."""
+
+    id: UUID
+    tenant_id: UUID
+    task_id: UUID
+    version: int
+    partition: int
+    scheduled_for: datetime
+    began_at: datetime
+    sealed_payload: bytes | None
+    #: Of a run that a step of another run began.
+    run_id: UUID | None
+    step: int | None
+    item: int | None
+    take: int | None
+    trigger: str
+
+
+def begin_due(partitions: Sequence[int], limit: int) -> list[UUID]:
+    """Begin runs that are due in these partitions; return them for their first advance."""
+    with transaction.atomic():
+        begun = [_Begun(*row) for row in transitions.begin_runs(partitions, limit)]
+        again = [one for one in begun if one.run_id is not None and one.step is None]
+        first = [one for one in begun if one not in again]
+        if first:
+            _insert(first)
+        if again:
+            _begin_again(again)
+    return [one.run_id if one in again and one.run_id else one.id for one in begun]
+
+
+def _begin_again(begun: Sequence[_Begun]) -> None:
+    """Begin takes whose rows were written when they were asked for."""
+    plans = [plan_of(one.task_id, one.version) for one in begun]
+    run(
+        "workflow_takes/begin_takes",
+        {
+            "runs": [one.run_id for one in begun],
+            "takes": [one.take for one in begun],
+            "began_at": [one.began_at for one in begun],
+            "deadlines": [_deadline(one, plan) for one, plan in zip(begun, plans, strict=True)],
+        },
+    )
+
+
+def _insert(begun: Sequence[_Begun]) -> None:
+    plans = [plan_of(one.task_id, one.version) for one in begun]
+    states = [_blank(plan) for plan in plans]
+    run(
+        "workflow_runs/insert",
+        {
+            "ids": [one.id for one in begun],
+            "executions": [one.id for one in begun],
+            "tenants": [one.tenant_id for one in begun],
+            "tasks": [one.task_id for one in begun],
+            "versions": [one.version for one in begun],
+            "partitions": [one.partition for one in begun],
+            "states": states,
+            "takes": [bytes(len(state)) for state in states],
+            "inputs": [_input(one) for one in begun],
+            "scheduled_for": [one.scheduled_for for one in begun],
+            "began_at": [one.began_at for one in begun],
+            "deadlines": [_deadline(one, plan) for one, plan in zip(begun, plans, strict=True)],
+            "roots": [one.id for one in begun],
+            "depths": [0 for _ in begun],
+            "parents": [one.run_id for one in begun],
+            "parent_steps": [one.step for one in begun],
+            "parent_items": [one.item for one in begun],
+            "parent_takes": [one.take for one in begun],
+        },
+    )
+
+
+def _blank(plan: Plan) -> bytes:
+    return bytes([StepState.PENDING]) * plan.size
+
+
+def _deadline(one: _Begun, plan: Plan) -> datetime:
+    seconds = plan.definition.target["deadline_seconds"]
+    return one.began_at + timedelta(seconds=RUN_SECONDS if seconds is None else seconds)
+
+
+def _input(one: _Begun) -> bytes | None:
+    if one.sealed_payload is None:
+        return None
+    return seal_input(open_sealed_payload(one.sealed_payload, one.id), one.id)

@@ -1,0 +1,123 @@
+"""The plan of one version of a workflow: its graph, and what each step does, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+from tasks.definition import Definition, destination_of, pool_of, runtime_seconds
+from tasks.models import TaskRevision
+from tasks.revisions import definition_of
+from tasks.step_definitions import step_definitions
+from tasks.validation.steps import graph_of
+from tasks.versions import step_version
+from tasks.workflow.expressions import parse_expression
+from tasks.workflow.graph import Graph
+from tasks.workflow.references import Reference, names_in, parse_reference
+
+_KEPT = 256
+#: A week; the longest that is allowed is a limit of validation.
+RUN_SECONDS = 7 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """How the ledger treats the executions of a step."""
+
+    revision: int
+    pool: str
+    destination: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A version of a workflow, by the numbers of its steps.
+
+    ``named`` are the steps whose output a template or an expression names; only those are kept.
+    """
+
+    version: int
+    definition: Definition
+    graph: Graph
+    steps: Mapping[int, Mapping[str, Any]]
+    calls: Mapping[int, Call]
+    named: frozenset[int]
+
+    @property
+    def fail_fast(self) -> bool:
+        """Whether the first failure cancels what is open."""
+        return bool(self.definition.target["on_failure"] == "fail_fast")
+
+    @property
+    def size(self) -> int:
+        """How many bytes the states of its steps take: one for each number, 0 included."""
+        return max(self.steps) + 1
+
+    @property
+    def keys(self) -> Mapping[int, str]:
+        """The key of each step."""
+        return {number: str(step["key"]) for number, step in self.steps.items()}
+
+
+@lru_cache(maxsize=_KEPT)
+def plan_of(task_id: UUID, version: int) -> Plan:
+    """Return the plan of a version, which never changes.
+
+    Raise DecryptionFailed where no key opens the definition, DoesNotExist without such a version.
+    """
+    revision = TaskRevision.objects.get(task_id=task_id, version=version)
+    return made_of(version, definition_of(revision))
+
+
+def made_of(version: int, definition: Definition) -> Plan:
+    """Return the plan of a definition."""
+    numbers = definition.target["numbers"]
+    steps = {numbers[step["key"]]: step for step in definition.target["steps"]}
+    calls = {}
+    of_steps = dict(step_definitions(version, definition))
+    for number, step in steps.items():
+        called = of_steps.get(step_version(version, number)) if step["kind"] == "target" else None
+        if called is not None:
+            calls[number] = _call(step_version(version, number), called)
+    return Plan(
+        version,
+        definition,
+        graph_of(definition.target["steps"], numbers),
+        steps,
+        calls,
+        frozenset(numbers[key] for key in _named(definition) if key in numbers),
+    )
+
+
+def references_of(step: Mapping[str, Any]) -> set[Reference]:
+    """Return what the templates and the expression of a step name."""
+    found = {parse_reference(name) for name, _ in names_in(step)}
+    if step["when"] is not None:
+        found.update(parse_expression(step["when"]).references)
+    return found
+
+
+def _named(definition: Definition) -> set[str]:
+    return {
+        reference.key
+        for step in definition.target["steps"]
+        for reference in references_of(step)
+        if reference.part == "output"
+    }
+
+
+def _call(revision: int, called: Definition) -> Call:
+    return Call(
+        revision=revision,
+        pool=pool_of(called.target),
+        destination=destination_of(called.target),
+        priority=called.priority,
+        max_attempts=called.retry_policy["max_attempts"],
+        timeout_seconds=runtime_seconds(called.target),
+    )

@@ -1,0 +1,151 @@
+"""Retries runs: the next take of the same run, which keeps what has succeeded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from events import audit
+from executions.models import EndedWorkflowRun, Execution, WorkflowRun
+from executions.payloads import payload_of, seal_payload
+from executions.triggering.triggers import Override, lock_tasks, require_portable, wake_for_made
+from shared.actor import Actor
+from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
+from shared.ids import new_id
+from tasks import standing_pauses
+from tasks.limits import current_limits
+from tasks.models import Task
+from tasks.payloads import check_payload_size
+from tasks.workflow.step_states import StepState
+from workflows import transitions
+from workflows.launching import check_input
+from workflows.plan import Plan, plan_of
+from workflows.sealed import seal_input
+
+MOST_TAKES = 255
+_UNDONE = (StepState.FAILED, StepState.BLOCKED, StepState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """What a retry does: from all that failed, or from one step and all behind it.
+
+    ``latest``: by the workflow's current version. ``override`` is another input.
+    """
+
+    key: str | None = None
+    latest: bool = False
+    override: Override | None = None
+
+
+@transaction.atomic
+def retry_run(tenant_id: UUID, run_id: UUID, retry: Retry, *, actor: Actor) -> int:
+    """Begin the next take of an ended run; return its number.
+
+    Steps that have succeeded keep their output and do not run again, unless they come behind the
+    step that the retry begins from. Raise Conflict ``still_running``, ``run_not_kept``,
+    ``nothing_to_retry``, ``version_differs`` or ``task_deleted``, and NotFound.
+    """
+    require_portable(retry.override)
+    standing_pauses.share_active(tenant_id)
+    ended = _ended(tenant_id, run_id)
+    task = lock_tasks([ended.task_id])[ended.task_id]
+    if task.deleted_at is not None:
+        raise Conflict("The workflow has been deleted.", code="task_deleted")
+    # Again, under the lock: of two retries at one time, the second finds the first.
+    ended = _ended(tenant_id, run_id)
+    if ended.take >= MOST_TAKES:
+        raise Conflict(f"A run has at most {MOST_TAKES} takes.", code="too_many_takes")
+    before = plan_of(ended.task_id, ended.version)
+    plan = plan_of(task.id, task.version) if retry.latest else before
+    states, takes = _kept(ended, before, plan, retry)
+    value = _input(ended, task, retry)
+    execution_id = new_id()
+    transitions.insert_take(
+        {
+            "execution": execution_id,
+            "task": task.id,
+            "version": plan.version,
+            "scheduled_for": ended.scheduled_for,
+            "sealed_payload": None if value is None else seal_payload(value, execution_id),
+            "sealed_input": None if value is None else seal_input(value, run_id),
+            "parent": ended.execution_id,
+            "trace": actor.trace or None,
+            "run": run_id,
+            "take": ended.take + 1,
+            "states": bytes(states),
+            "takes": bytes(takes),
+        }
+    )
+    wake_for_made()
+    facts = {"take": ended.take + 1, "from": retry.key or "failed", "version": plan.version}
+    audit.record_many(tenant_id, actor, [audit.Change("run.retried", "run", run_id, after=facts)])
+    return ended.take + 1
+
+
+def _ended(tenant_id: UUID, run_id: UUID) -> EndedWorkflowRun:
+    if WorkflowRun.objects.filter(pk=run_id, tenant_id=tenant_id).exists():
+        raise Conflict("The run has not ended; cancel it first.", code="still_running")
+    found: EndedWorkflowRun | None = EndedWorkflowRun.objects.latest_of(tenant_id, run_id)
+    if found is None:
+        waiting = Execution.objects.filter(pk=run_id, tenant_id=tenant_id, pool="workflow").first()
+        if waiting is not None:
+            raise Conflict(
+                f"The run is {waiting.status} and has no steps to retry.", code="nothing_to_retry"
+            )
+        raise NotFound("There is no such run.")
+    return found
+
+
+def _kept(
+    ended: EndedWorkflowRun, before: Plan, plan: Plan, retry: Retry
+) -> tuple[bytearray, bytearray]:
+    """Return the states and takes of the next take: what is kept, and PENDING for the rest."""
+    old, old_takes = bytearray(ended.states), bytearray(ended.takes)
+    redone = _redone(old, before, plan, retry)
+    added = set(plan.steps) - set(before.steps)
+    ahead = {
+        number
+        for number in added
+        for one in redone
+        if number != one and plan.graph.comes_before(number, one)
+    }
+    if ahead:
+        keys = ", ".join(sorted(plan.keys[number] for number in ahead))
+        message = f"The latest version has steps before the retried ones that have not run: {keys}."
+        raise Conflict(message, code="version_differs")
+    states, takes = bytearray(plan.size), bytearray(plan.size)
+    for number in plan.steps:
+        if number in before.steps and number not in redone:
+            states[number], takes[number] = old[number], old_takes[number]
+    if all(states[number] != StepState.PENDING for number in plan.steps):
+        raise Conflict("Nothing of the run has failed.", code="nothing_to_retry")
+    return states, takes
+
+
+def _redone(old: bytearray, before: Plan, plan: Plan, retry: Retry) -> set[int]:
+    if retry.key is not None:
+        number = plan.definition.target["numbers"].get(retry.key)
+        if number not in plan.steps:
+            message = f"The run has no step {retry.key[:100]!r}."
+            raise InvalidInput([FieldError("#/from", "step_unknown", message)])
+        return plan.graph.downstream([number])
+    undone = {number for number in before.steps if old[number] in _UNDONE}
+    behind = plan.graph.downstream(undone & set(plan.steps))
+    return {
+        number
+        for number in behind
+        if number not in before.steps or old[number] != StepState.SUCCEEDED
+    }
+
+
+def _input(ended: EndedWorkflowRun, task: Task, retry: Retry) -> Any:
+    if retry.override is None:
+        execution = Execution.objects.get(pk=ended.execution_id)
+        return None if execution.sealed_payload is None else payload_of(execution)
+    check_payload_size(retry.override.payload, current_limits().payload_bytes)
+    check_input(plan_of(task.id, task.version), retry.override.payload)
+    return retry.override.payload

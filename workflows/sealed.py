@@ -1,0 +1,51 @@
+"""What workflows keep encrypted, and the contexts that bind it to its place."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from shared.encryption import open_json, seal_json
+
+
+def seal_output(output: Any, run_id: UUID, step: int, item: int, take: int) -> bytes:
+    """Return the output of a step, encrypted and bound to it."""
+    return seal_json(output, _output_context(run_id, step, item, take))
+
+
+def open_output(sealed: bytes | memoryview, run_id: UUID, step: int, item: int, take: int) -> Any:
+    """Return an output; raise DecryptionFailed where no key opens it."""
+    return open_json(bytes(sealed), _output_context(run_id, step, item, take))
+
+
+def seal_input(value: Any, run_id: UUID) -> bytes:
+    """Return the input of a run, encrypted and bound to it."""
+    return seal_json(value, _input_context(run_id))
+
+
+def open_input(sealed: bytes | memoryview | None, run_id: UUID) -> Any:
+    """Return the input of a run, null without one; raise DecryptionFailed as above."""
+    return None if sealed is None else open_json(bytes(sealed), _input_context(run_id))
+
+
+def seal_items(items: list[Any], run_id: UUID, step: int) -> bytes:
+    """Return the items of a fan-out, encrypted and bound to it."""
+    return seal_json(items, _items_context(run_id, step))
+
+
+def open_items(sealed: bytes | memoryview, run_id: UUID, step: int) -> list[Any]:
+    """Return the items of a fan-out; raise DecryptionFailed as above."""
+    found: list[Any] = open_json(bytes(sealed), _items_context(run_id, step))
+    return found
+
+
+def _output_context(run_id: UUID, step: int, item: int, take: int) -> bytes:
+    return f"output:{run_id}:{step}:{item}:{take}".encode()
+
+
+def _input_context(run_id: UUID) -> bytes:
+    return f"input:{run_id}".encode()
+
+
+def _items_context(run_id: UUID, step: int) -> bytes:
+    return f"items:{run_id}:{step}".encode()

@@ -1,0 +1,114 @@
+-- name: end_runs
+-- Moves runs from RUNNING to their end, in the history, and tells the run whose step one was. The
+-- columns are those of complete/cancel, with the tenant.
+WITH given AS (
+    SELECT * FROM unnest(
+        %(ids)s::uuid[], %(statuses)s::text[], %(reasons)s::text[], %(error_codes)s::text[],
+        %(error_messages)s::text[]
+    ) AS g (id, status, reason, error_code, error_message)
+), gone AS (
+    DELETE FROM open_executions e
+    WHERE e.id = ANY(%(ids)s::uuid[]) AND e.pool = 'workflow' AND e.status = 'RUNNING'
+    RETURNING e
+), kept AS (
+    INSERT INTO ended_executions
+    SELECT r.* FROM gone d JOIN given g ON g.id = (d.e).id
+    CROSS JOIN LATERAL jsonb_populate_record(d.e, jsonb_build_object(
+        'status', g.status, 'reason', g.reason, 'finished_at', now(), 'lease_expires_at', NULL,
+        'error_code', g.error_code, 'error_message', g.error_message)) AS r
+    ON CONFLICT (id) DO NOTHING RETURNING id
+), logged AS (
+    INSERT INTO events (tenant_id, name, subject_id, task_id)
+    SELECT (d.e).tenant_id, 'execution.' || lower(g.status), (d.e).id, (d.e).task_id
+    FROM gone d JOIN given g ON g.id = (d.e).id
+), told AS (
+    INSERT INTO workflow_inbox (run_id, kind, step, item, take, execution_id, status)
+    SELECT (d.e).run_id, 'ended', (d.e).step, (d.e).item, (d.e).take, (d.e).id, g.status
+    FROM gone d JOIN given g ON g.id = (d.e).id WHERE (d.e).step IS NOT NULL
+)
+SELECT (d.e).id, (d.e).tenant_id, g.status, (d.e).task_id, (d.e).trigger, (d.e).revision, now(),
+       CASE WHEN (d.e).counted THEN (d.e).task_id END,
+       CASE WHEN (d.e).step IS NOT NULL THEN (d.e).run_id END, g.reason, (d.e).trace_context,
+       (d.e).id IN (SELECT id FROM kept)
+FROM gone d JOIN given g ON g.id = (d.e).id
+
+-- name: archive_runs
+-- Moves the rows of runs whose take has ended to the history, by the day of the run, with all that
+-- they waited for.
+WITH given AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(statuses)s::text[], %(reasons)s::text[])
+        AS g (id, status, reason)
+), waits AS (
+    DELETE FROM workflow_waits w WHERE w.run_id = ANY(%(ids)s::uuid[])
+), fans AS (
+    DELETE FROM workflow_fans f WHERE f.run_id = ANY(%(ids)s::uuid[])
+), inbox AS (
+    DELETE FROM workflow_inbox i WHERE i.run_id = ANY(%(ids)s::uuid[])
+), gone AS (
+    DELETE FROM workflow_runs r WHERE r.id = ANY(%(ids)s::uuid[]) RETURNING r.*
+)
+INSERT INTO ended_workflow_runs (
+    id, execution_id, tenant_id, task_id, version, partition, take, phase, reason, states, takes,
+    ends, first_failed, sealed_input, scheduled_for, began_at, deadline_at, root_id, depth,
+    parent_run, parent_step, parent_item, parent_take, status, finished_at)
+SELECT r.id, r.execution_id, r.tenant_id, r.task_id, r.version, r.partition, r.take, r.phase,
+       g.reason, r.states, r.takes, r.ends, r.first_failed, r.sealed_input, r.scheduled_for,
+       r.began_at, r.deadline_at, r.root_id, r.depth, r.parent_run, r.parent_step, r.parent_item,
+       r.parent_take, g.status, now()
+FROM gone r JOIN given g ON g.id = r.id
+ON CONFLICT (id, take) DO NOTHING
+
+-- name: first_failures
+-- Returns code and message of the step of each run that failed first. Index
+-- workflow_steps_of_run_idx.
+SELECT DISTINCT ON (s.run_id) s.run_id, s.error_code, s.error_message
+FROM workflow_steps s JOIN workflow_runs r ON r.id = s.run_id AND r.take = s.take
+WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.item = -1
+ORDER BY s.run_id, s.place
+
+-- name: open_steps
+-- Returns open executions of a run's steps, for taking them back; all steps where none is given.
+-- Index open_executions_of_run_idx.
+SELECT e.id, e.step FROM open_executions e
+WHERE e.run_id = %(run)s AND e.step IS NOT NULL
+  AND (%(steps)s::smallint[] IS NULL OR e.step = ANY(%(steps)s::smallint[]))
+  AND (e.cancel_requested_at IS NULL OR e.status <> 'RUNNING')
+ORDER BY e.id LIMIT %(limit)s
+
+-- name: tell_due
+-- Tells runs of waits that are due: once, until the run has been advanced. Index
+-- workflow_waits_due_idx.
+INSERT INTO workflow_inbox (run_id, kind, step, item, take, status)
+SELECT w.run_id, 'due', w.step, w.item, w.take, w.kind
+FROM (
+    SELECT w.* FROM workflow_waits w
+    WHERE w.partition = ANY(%(partitions)s) AND w.due_at <= clock_timestamp()
+    ORDER BY w.due_at LIMIT %(limit)s
+) AS w
+WHERE NOT EXISTS (SELECT FROM workflow_inbox i WHERE i.run_id = w.run_id AND i.kind = 'due'
+                  AND i.step = w.step AND i.item = w.item AND i.status = w.kind)
+RETURNING run_id
+
+-- name: next
+-- Returns when the first run of these partitions is due to begin, when their first wait is over,
+-- and the time now. Indexes open_executions_to_begin_idx and workflow_waits_due_idx.
+SELECT (
+    SELECT e.due_at FROM open_executions e
+    WHERE e.pool = 'workflow' AND e.status = 'PENDING' AND NOT e.held
+      AND e.partition = ANY(%(partitions)s)
+    ORDER BY e.due_at LIMIT 1
+), (
+    SELECT w.due_at FROM workflow_waits w
+    WHERE w.due_at IS NOT NULL AND w.partition = ANY(%(partitions)s)
+    ORDER BY w.due_at LIMIT 1
+), clock_timestamp()
+
+-- name: left_behind
+-- Returns runs that wait to be advanced: with something in their inbox for a second, or in a phase that
+-- takes steps back, in these partitions.
+SELECT r.id, r.phase FROM workflow_runs r
+WHERE r.partition = ANY(%(partitions)s) AND (
+    r.phase IN ('cancelling', 'failing')
+    OR EXISTS (SELECT FROM workflow_inbox i
+               WHERE i.run_id = r.id AND i.at < clock_timestamp() - interval '1 second'))
+ORDER BY r.id LIMIT %(limit)s

@@ -1,0 +1,82 @@
+"""What the processes do for runs: begin them, fire their timers, advance and repair them.
+
+The recorder, and every process that ends a step, advances the runs right after its commit; the
+scheduler of a run's partition does all else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from functools import partial
+from uuid import UUID
+
+from django.db import Error
+
+from executions.choices import RunPhase
+from executions.ownership.partitions import Partitions
+from shared.conf import conf
+from shared.loop import Stage
+from shared.sql import rows
+from workflows.advance.stage import advance
+from workflows.begin import begin_due
+from workflows.taking_back import take_back
+
+log = logging.getLogger("workflows.stages")
+
+#: Runs that begin, and timers that fire, in one transaction.
+_AT_ONCE = 200
+_REPAIR_SECONDS = 1.0
+#: Next look without anything ahead.
+_LOOK_SECONDS = 30.0
+
+
+def advance_told(runs: Iterable[UUID], **_: object) -> None:
+    """Advance runs that have something in their inbox; another pass does it where this fails."""
+    try:
+        take_back(advance(runs))
+    except Error as error:
+        log.warning("advance_failed", extra={"reason": str(error)})
+
+
+def stages_of(partitions: Partitions, **_: object) -> list[Stage]:
+    """Return the stages of a scheduler's loop."""
+    return [
+        Stage("workflows", partial(begin_and_fire, partitions)),
+        Stage("workflow_repair", partial(repair, partitions)),
+    ]
+
+
+def begin_and_fire(partitions: Partitions) -> float:
+    """Begin due runs and fire due timers; return the seconds until the next ones are due."""
+    ready = partitions.ready
+    if not ready:
+        return _REPAIR_SECONDS
+    scope = {"partitions": ready}
+    [(begins_at, over_at, now)] = rows("workflow_ends/next", scope)
+    soonest = min((moment for moment in (begins_at, over_at) if moment), default=None)
+    if soonest is None or soonest > now:
+        ahead = _LOOK_SECONDS if soonest is None else (soonest - now).total_seconds()
+        return min(ahead, conf().scheduler_sleep_seconds)
+    found = begin_due(ready, _AT_ONCE) if begins_at and begins_at <= now else []
+    if over_at and over_at <= now:
+        found += fire(ready)
+    advance_told(found)
+    return 0.0
+
+
+def fire(partitions: Sequence[int]) -> list[UUID]:
+    """Tell runs of timers that are over; return the runs."""
+    told = rows("workflow_ends/tell_due", {"partitions": list(partitions), "limit": _AT_ONCE})
+    return [row[0] for row in told]
+
+
+def repair(partitions: Partitions) -> float:
+    """Advance runs that wait to be advanced, and finish taking steps back."""
+    ready = partitions.ready
+    if ready:
+        wanted = {"partitions": ready, "limit": _AT_ONCE}
+        found = rows("workflow_ends/left_behind", wanted)
+        advance_told([row[0] for row in found])
+        take_back({row[0]: None for row in found if row[1] == RunPhase.CANCELLING})
+    return _REPAIR_SECONDS

@@ -1,0 +1,137 @@
+"""Every write of a run's status, and the first state of its steps' executions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from executions import run_signals
+from executions.ledger import final_log, settling
+from executions.ledger.days import ensure_days_of
+from executions.ledger.final_log import Final
+from executions.ledger.settling import Settled
+from executions.transitions import Finish, insert_letters
+from shared.sql import rows, run
+from tasks import standing_pauses
+from workflows.advance.records import RunRow, StepBegin
+from workflows.plan import Plan
+
+_TASK_OF_END = 3
+
+
+def begin_runs(partitions: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
+    """Move due runs from PENDING to RUNNING; return the columns of ``workflow_runs/begin``."""
+    found = rows("workflow_runs/begin", {"partitions": list(partitions), "limit": limit})
+    if found:
+        settling.begin_tasks(sorted({row[2] for row in found}))
+    return found
+
+
+def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
+    """Insert PENDING executions of steps, due now; those of a suspended tenant are on hold."""
+    made = [(row, plan, begin) for row, plan, begins in begun for begin in begins]
+    if not made:
+        return
+    for tenant_id in sorted({row.tenant_id for row, _, _ in made}):
+        # The race: a suspension that begins now would not see them.
+        standing_pauses.share(tenant_id)
+    calls = [plan.calls[begin.step] for _, plan, begin in made]
+    run(
+        "workflow_runs/insert_steps",
+        {
+            "ids": [begin.execution_id for _, _, begin in made],
+            "tenants": [row.tenant_id for row, _, _ in made],
+            "tasks": [row.task_id for row, _, _ in made],
+            "partitions": [row.partition for row, _, _ in made],
+            "priorities": [call.priority for call in calls],
+            "pools": [call.pool for call in calls],
+            "destinations": [call.destination for call in calls],
+            "revisions": [call.revision for call in calls],
+            "max_attempts": [call.max_attempts for call in calls],
+            "timeouts": [call.timeout_seconds for call in calls],
+            "payloads": [begin.payload for _, _, begin in made],
+            "parents": [row.execution_id for row, _, _ in made],
+            "runs": [row.id for row, _, _ in made],
+            "steps": [begin.step for _, _, begin in made],
+            "items": [begin.item for _, _, begin in made],
+            "takes": [row.take for row, _, _ in made],
+        },
+    )
+
+
+def end_runs(ended: Sequence[tuple[RunRow, str, str]]) -> None:
+    """Move RUNNING runs to their end, with event and dead letter: (run, status, reason) of each.
+
+    The error of a failed one is that of its first failed step. Settles the tasks.
+    """
+    ids = [row.execution_id for row, _, _ in ended]
+    ensure_days_of([*ids, *(row.id for row, _, _ in ended)])
+    causes = _causes([row for row, status, _ in ended if status == "FAILED"])
+    facts = [_facts(row, status, reason, causes) for row, status, reason in ended]
+    statuses, reasons = [status for _, status, _ in ended], [fact[0] for fact in facts]
+    found = rows(
+        "workflow_ends/end_runs",
+        {
+            "ids": ids,
+            "statuses": statuses,
+            "reasons": reasons,
+            "error_codes": [fact[1] for fact in facts],
+            "error_messages": [fact[2] for fact in facts],
+        },
+    )
+    run(
+        "workflow_ends/archive_runs",
+        {"ids": [row.id for row, _, _ in ended], "statuses": statuses, "reasons": reasons},
+    )
+    moved = settling.first_ends(found, task_at=_TASK_OF_END)
+    by_id = {row.execution_id: fact for (row, _, _), fact in zip(ended, facts, strict=True)}
+    finishes = [
+        Finish(row[0], 0, 1, row[2], "", row[9], error_code=by_id[row[0]][1]) for row in moved
+    ]
+    insert_letters([one for one in finishes if one.status == "FAILED"])
+    if moved:
+        settling.settle(
+            [Settled(row[0], row[3], row[2], row[4], row[5], row[6]) for row in moved],
+            freed=[row[7] for row in moved if row[7]],
+        )
+        unsuccessful = [row for row in moved if row[2] != "SUCCEEDED"]
+        final_log.note_ended(
+            [Final(row[0], row[1], row[2], 1, row[3], row[9], row[10]) for row in unsuccessful],
+            finishes,
+        )
+    run_signals.tell([row[8] for row in moved])
+
+
+def archive_unbegun(ended: Sequence[RunRow]) -> None:
+    """Move takes that were cancelled before they began to the history; their executions are."""
+    ids = [row.id for row in ended]
+    cancelled = ["CANCELLED" for _ in ended]
+    run(
+        "workflow_ends/archive_runs",
+        {"ids": ids, "statuses": cancelled, "reasons": ["cancelled" for _ in ended]},
+    )
+
+
+def insert_take(parameters: dict[str, Any]) -> UUID:
+    """Insert the PENDING execution of a run's next take, and its row; return the execution."""
+    found: UUID = rows("workflow_takes/insert_take", parameters)[0][0]
+    return found
+
+
+def _causes(rows_: Sequence[RunRow]) -> dict[UUID, tuple[str, str]]:
+    """Return code and message of the first failed step of each run."""
+    if not rows_:
+        return {}
+    found = rows("workflow_ends/first_failures", {"runs": [row.id for row in rows_]})
+    return {run_id: (code, message) for run_id, code, message in found}
+
+
+def _facts(
+    row: RunRow, status: str, reason: str, causes: dict[UUID, tuple[str, str]]
+) -> tuple[str, str, str]:
+    """Return reason, error code and error message of a run's end."""
+    if status != "FAILED":
+        return reason or ("" if status == "SUCCEEDED" else "cancelled"), "", ""
+    code, message = causes.get(row.id, (reason, ""))
+    return reason or "step_failed", code or reason, message
