@@ -11,7 +11,7 @@ from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from shared.encryption import seal_json
 from shared.ids import new_id
 from shared.sealing_contexts import response_context, result_context
-from tests.factories import finish, release
+from tests.factories import finish, release, start
 from tests.support.workflows import Answer, ends_of, go_on, step_of, succeed
 from wire.messages import Claimed
 from workflows.advance.outputs import output_of
@@ -27,13 +27,14 @@ class Held(NamedTuple):
     id: UUID
     token: int
     attempt: int
+    lease_expires_at: datetime | None
 
 
 def claim(run_id: UUID) -> dict[str, Held]:
     """Hand what is due to workers; return all that they have of a run: ``load``, ``load[0]``."""
     release()
     return {
-        key if item < 0 else f"{key}[{item}]": Held(row.id, row.fencing_token or 0, row.attempt)
+        key if item < 0 else f"{key}[{item}]": _held(row)
         for row in Execution.objects.filter(run_id=run_id, status="QUEUED").order_by("id")
         for _, key, item in [step_of(row.id)]
     }
@@ -50,6 +51,11 @@ def work_on(run_id: UUID, answer: Answer = succeed) -> list[str]:
             done.append(name)
         go_on(run_id)
     return done
+
+
+def start_step(row: Held) -> None:
+    """Let a worker start a claimed step: RUNNING."""
+    start([cast(Claimed, row)])
 
 
 def end(row: Held, status: str = "SUCCEEDED", result: Any = None, **parts: Any) -> None:
@@ -71,9 +77,9 @@ def run_step(run_id: UUID, key: str, status: str = "SUCCEEDED", result: Any = No
 
 
 def open_keys(run_id: UUID) -> list[str]:
-    """Return the keys of a run's open executions, one for each, in the order of their begin."""
+    """Return the keys of a run's open executions, one for each, by step and item."""
     found = Execution.objects.filter(run_id=run_id, step__isnull=False, status__in=OPEN)
-    named = [step_of(row.id)[1:] for row in found.order_by("id")]
+    named = [step_of(row.id)[1:] for row in found.order_by("step", "item")]
     return [key if item < 0 else f"{key}[{item}]" for key, item in named]
 
 
@@ -100,6 +106,10 @@ def facts(execution_id: UUID, **parts: Any) -> Ended:
     """Return the facts of a succeeded execution, as an advance reads them."""
     nothing = Ended(execution_id, "SUCCEEDED", "", "", "", None, _LONG_AGO, None, None)
     return nothing._replace(**parts)
+
+
+def _held(row: Execution) -> Held:
+    return Held(row.id, row.fencing_token or 0, row.attempt, row.lease_expires_at)
 
 
 def _captured(execution_id: UUID, body: bytes, truncated: bool, encoding: str) -> bytes:

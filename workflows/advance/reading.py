@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from shared.ids import first_id_at, moment_of
@@ -76,7 +77,7 @@ def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[
             failed=failed,
             skipped=skipped,
         )
-        items = open_items(sealed, run_id, step) if begun < total else []
+        items = partial(open_items, sealed, run_id, step)
         found[run_id][step] = FanRow(take, fan, items, began_at)
     return found
 

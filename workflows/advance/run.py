@@ -16,7 +16,7 @@ from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import ENDED, StepState
-from workflows.advance.begins import Beginnings, Prepared
+from workflows.advance.begins import Beginnings, Prepared, failure_of
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
     Changes,
@@ -136,10 +136,8 @@ class Run:
         elif state is StepState.SUCCEEDED and step in self.plan.named:
             try:
                 output = output_of(ended)
-            except OutputInvalid as wrong:
-                state, failure = StepState.FAILED, wrong.failure
-            except DecryptionFailed as wrong:
-                state, failure = StepState.FAILED, Failure("decryption_failed", wrong.message)
+            except (OutputInvalid, DecryptionFailed) as wrong:
+                state, failure = StepState.FAILED, failure_of(wrong)
         reason = ended.reason if failure is None else failure.code
         if state is StepState.CANCELLED and self._is_late(step):
             state, failure = StepState.FAILED, _LATE["deadline"]
@@ -219,11 +217,16 @@ class Run:
         if self.is_open(number):
             state = row.fan.end(early=self.plan.fail_fast)
             if state is not None:
-                failure = None
+                failure, output = None, None
                 if state is StepState.FAILED:
                     message = f"{row.fan.failed} of {row.fan.total} items have failed."
                     failure = Failure("items_failed", message)
                     self.changes.take_back.add(number)
+                else:
+                    try:
+                        output = self._begins.output_of_fan(number, row)
+                    except DecryptionFailed as wrong:
+                        state, failure = StepState.FAILED, failure_of(wrong)
                 end = StepEnd(
                     number,
                     -1,
@@ -232,7 +235,7 @@ class Run:
                     started_at=row.began_at,
                     failure=failure,
                 )
-                self.end_step(end, state, self._begins.output_of_fan(number, row))
+                self.end_step(end, state, output)
         if not self.is_open(number) and not row.outstanding:
             self.changes.ended_fans.add(number)
             self.changes.fans.discard(number)
@@ -241,12 +244,8 @@ class Run:
     def _prepare(self, prepared: dict[int, Prepared], step: Step) -> StepState:
         try:
             made = self._begins.prepare(step.number)
-        except TemplateInvalid as wrong:
-            made = Prepared(StepState.FAILED, failure=Failure("template_invalid", str(wrong)))
-        except OutputInvalid as wrong:
-            made = Prepared(StepState.FAILED, failure=wrong.failure)
-        except DecryptionFailed as wrong:
-            made = Prepared(StepState.FAILED, failure=Failure("decryption_failed", wrong.message))
+        except (TemplateInvalid, OutputInvalid, DecryptionFailed) as wrong:
+            made = Prepared(StepState.FAILED, failure=failure_of(wrong))
         prepared[step.number] = made
         if made.state is StepState.SUCCEEDED:
             self.known.learn(step.number, made.output)

@@ -88,7 +88,7 @@ def test_a_fan_out_under_way_has_its_counts_and_its_items_while_some_are_ahead(t
     assert fan.items == ["x", "y", "z"]
     run_step(run_id, "load[0]", result="X")
     fan = reading.fans(runs, plans)[run_id][2]
-    assert (fan.fan.begun, fan.fan.succeeded, fan.items) == (3, 1, [])
+    assert (fan.fan.begun, fan.fan.succeeded, fan.items) == (3, 1, ["x", "y", "z"])
     assert reading.fans(runs, {}) == {}
 
 
