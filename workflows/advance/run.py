@@ -289,6 +289,8 @@ class Run:
         """Apply the end of a wait's time."""
         step, kind = told.step or 0, str(told.status)
         if step == 0:
+            # Else it fires again, until what runs has ended.
+            self.changes.settled.add(step)
             if told.take == self.row.take and not self.abandoned:
                 self.cancel(DEADLINE_EXCEEDED)
             return
@@ -296,7 +298,7 @@ class Run:
             return
         if kind == "delay":
             self.end_step(StepEnd(step, -1, "SUCCEEDED"), StepState.SUCCEEDED)
-        elif kind == "deadline" and self.plan.steps[step]["kind"] in _EXECUTED:
+        elif kind == "deadline" and step not in self.fans and self._executes(step):
             # Its execution is taken back, and then it fails; until then it is known to be late.
             self.changes.settled.add(step)
             self.changes.waits.append(NewWait(step, "late"))
@@ -308,6 +310,12 @@ class Run:
             failure = _LATE[kind]
             end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
             self.end_step(end, StepState.FAILED)
+            if step in self.fans:
+                self.changes.take_back.add(step)
+                self.fan_ended(step)
+
+    def _executes(self, step: int) -> bool:
+        return self.plan.steps[step]["kind"] in _EXECUTED
 
     def _is_late(self, step: int) -> bool:
         return any(wait.kind == "late" for wait in self.waits.get(step, ()))
@@ -316,8 +324,7 @@ class Run:
         for number in self.plan.graph.order:
             if number not in steps or StepState(self.states[number]) in ENDED:
                 continue
-            kind = self.plan.steps[number]["kind"]
-            if self.states[number] == StepState.OPEN and kind in _EXECUTED:
+            if self.states[number] == StepState.OPEN and self._executes(number):
                 self.changes.take_back.add(number)
                 if number not in self.fans:
                     # It ends with its execution.
