@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from executions import run_signals
@@ -60,7 +60,19 @@ def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
     )
 
 
-def end_runs(ended: Sequence[tuple[RunRow, str, str]]) -> None:
+class Ending(Protocol):
+    """What the end of a run needs of it: its id, and the execution of its take."""
+
+    @property
+    def id(self) -> UUID:
+        """The run."""
+
+    @property
+    def execution_id(self) -> UUID:
+        """The execution of the take that ends."""
+
+
+def end_runs(ended: Sequence[tuple[Ending, str, str]]) -> None:
     """Move RUNNING runs to their end, with event and dead letter: (run, status, reason) of each.
 
     The error of a failed one is that of its first failed step. Settles the tasks.
@@ -119,7 +131,7 @@ def insert_take(parameters: dict[str, Any]) -> UUID:
     return found
 
 
-def _causes(rows_: Sequence[RunRow]) -> dict[UUID, tuple[str, str]]:
+def _causes(rows_: Sequence[Ending]) -> dict[UUID, tuple[str, str]]:
     """Return code and message of the first failed step of each run."""
     if not rows_:
         return {}
@@ -128,7 +140,7 @@ def _causes(rows_: Sequence[RunRow]) -> dict[UUID, tuple[str, str]]:
 
 
 def _facts(
-    row: RunRow, status: str, reason: str, causes: dict[UUID, tuple[str, str]]
+    row: Ending, status: str, reason: str, causes: dict[UUID, tuple[str, str]]
 ) -> tuple[str, str, str]:
     """Return reason, error code and error message of a run's end."""
     if status != "FAILED":
