@@ -116,7 +116,8 @@ WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item 
 ORDER BY s.item
 
 -- name: insert_steps
--- Inserts executions of steps, due now; a step of a paused place is held. The id of each is new.
+-- Inserts executions of steps, due now; those of a suspended tenant are on hold until its end. The
+-- id of each is new.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
@@ -124,9 +125,10 @@ WITH made AS (
         incarnation, worker, held, gated, error_code, error_message, sealed_payload, parent_id,
         created_at, run_id, step, item, take)
     SELECT s.id, s.tenant_id, s.task_id, s.partition, s.priority, s.pool, s.destination, s.revision,
-           'PENDING', '', 'workflow', date_trunc('milliseconds', now()), now(), 0, s.max_attempts,
-           0, s.timeout_seconds, '', '', false, false, '', '', s.sealed_payload, s.parent_id,
-           now(), s.run_id, s.step, s.item, s.take
+           'PENDING', CASE WHEN t.suspended_at IS NULL THEN '' ELSE 'tenant_suspended' END,
+           'workflow', date_trunc('milliseconds', now()), now(), 0, s.max_attempts,
+           0, s.timeout_seconds, '', '', t.suspended_at IS NOT NULL, false, '', '',
+           s.sealed_payload, s.parent_id, now(), s.run_id, s.step, s.item, s.take
     FROM unnest(
         %(ids)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[], %(partitions)s::smallint[],
         %(priorities)s::smallint[], %(pools)s::text[], %(destinations)s::text[],
@@ -135,6 +137,7 @@ WITH made AS (
         %(items)s::integer[], %(takes)s::smallint[]
     ) AS s (id, tenant_id, task_id, partition, priority, pool, destination, revision, max_attempts,
             timeout_seconds, sealed_payload, parent_id, run_id, step, item, take)
+    JOIN tenants t ON t.id = s.tenant_id
     RETURNING id, tenant_id, task_id
 )
 INSERT INTO events (tenant_id, name, subjects, tasks)
