@@ -59,11 +59,11 @@ FROM gone r JOIN given g ON g.id = r.id
 ON CONFLICT (id, take) DO NOTHING
 
 -- name: first_failures
--- Returns code and message of the step of each run that failed first. Index
--- workflow_steps_of_run_idx.
+-- Returns code and message of the step of each run that failed first; of a fan-out, those of its
+-- first failed item. Index workflow_steps_of_run_idx.
 SELECT DISTINCT ON (s.run_id) s.run_id, s.error_code, s.error_message
 FROM workflow_steps s JOIN workflow_runs r ON r.id = s.run_id AND r.take = s.take
-WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.item = -1
+WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.step = r.first_failed
 ORDER BY s.run_id, s.place
 
 -- name: open_steps
