@@ -101,6 +101,19 @@ class Run:
             for number, row in self.fans.items()
         )
 
+    @property
+    def to_take_back(self) -> set[int]:
+        """Steps whose open executions are to be taken back when this has been committed.
+
+        Each advance names them again, for a process that died before it did so.
+        """
+        found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
+        found.update(self.changes.take_back, (n for n in self.waits if self._is_late(n)))
+        if self.phase == RunPhase.FAILING:
+            others = set(self.plan.steps) - self.plan.graph.for_failures
+            found.update(n for n in others if self.is_open(n) and self._executes(n))
+        return found
+
     def is_open(self, step: int, take: int | None = None) -> bool:
         """Return whether the step has begun, in this take where one is given, and not ended."""
         fits = take is None or self.takes[step] == take

@@ -83,10 +83,11 @@ SELECT w.run_id, 'due', w.step, w.item, w.take, w.kind
 FROM (
     SELECT w.* FROM workflow_waits w
     WHERE w.partition = ANY(%(partitions)s) AND w.due_at <= clock_timestamp()
+      AND NOT EXISTS (
+          SELECT FROM workflow_inbox i WHERE i.run_id = w.run_id AND i.kind = 'due'
+            AND i.step = w.step AND i.item = w.item AND i.status = w.kind)
     ORDER BY w.due_at LIMIT %(limit)s
 ) AS w
-WHERE NOT EXISTS (SELECT FROM workflow_inbox i WHERE i.run_id = w.run_id AND i.kind = 'due'
-                  AND i.step = w.step AND i.item = w.item AND i.status = w.kind)
 RETURNING run_id
 
 -- name: next
@@ -104,11 +105,14 @@ SELECT (
 ), clock_timestamp()
 
 -- name: left_behind
--- Returns runs that wait to be advanced: with something in their inbox for a second, or in a phase that
--- takes steps back, in these partitions.
+-- Returns runs that wait to be advanced, in these partitions: with something in their inbox for a
+-- second, or with steps to take back: of the phase, of a fan-out that has ended, or late. Primary keys.
 SELECT r.id, r.phase FROM workflow_runs r
 WHERE r.partition = ANY(%(partitions)s) AND (
     r.phase IN ('cancelling', 'failing')
     OR EXISTS (SELECT FROM workflow_inbox i
-               WHERE i.run_id = r.id AND i.at < clock_timestamp() - interval '1 second'))
+               WHERE i.run_id = r.id AND i.at < clock_timestamp() - interval '1 second')
+    OR EXISTS (SELECT FROM workflow_fans f
+               WHERE f.run_id = r.id AND get_byte(r.states, f.step) > 1)
+    OR EXISTS (SELECT FROM workflow_waits w WHERE w.run_id = r.id AND w.kind = 'late'))
 ORDER BY r.id LIMIT %(limit)s
