@@ -35,7 +35,7 @@ def claim(run_id: UUID) -> dict[str, Held]:
     release()
     return {
         key if item < 0 else f"{key}[{item}]": _held(row)
-        for row in Execution.objects.filter(run_id=run_id, status="QUEUED").order_by("id")
+        for row in Execution.objects.filter(run_id=run_id, status="QUEUED").order_by("step", "item")
         for _, key, item in [step_of(row.id)]
     }
 

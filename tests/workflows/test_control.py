@@ -277,7 +277,7 @@ def test_an_approval_lets_its_dependents_begin_with_who_and_why(tenant: Tenant):
     approve(tenant, run_id, note="Looks right.")
 
     assert payloads_of(run_id, 3) == [{"approved_by": ACTOR.name, "note": "Looks right."}]
-    one = [one for one in ends_of(run_id) if one.step == 2][0]
+    one = next(one for one in ends_of(run_id) if one.step == 2)
     assert (one.actor, one.note, one.reason) == (ACTOR.name, "Looks right.", "approved")
 
 
