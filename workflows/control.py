@@ -55,7 +55,7 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 
 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a run begin no more steps until it is resumed; what runs goes on, and so do deadlines."""
+    """Let a run begin no step until it is resumed; what runs goes on, and so do deadlines."""
 
     def change(run: Run) -> None:
         if run.phase in (RunPhase.CANCELLING, RunPhase.FAILING):

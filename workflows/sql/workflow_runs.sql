@@ -213,7 +213,3 @@ FROM unnest(
     %(takes)s::bytea[], %(ends)s::integer[], %(first_failed)s::smallint[]
 ) AS g (id, phase, reason, states, takes, ends, first_failed)
 WHERE r.id = g.id
-
--- name: more
--- Returns which of these runs have something in their inbox. Index workflow_inbox_of_run_idx.
-SELECT DISTINCT i.run_id FROM workflow_inbox i WHERE i.run_id = ANY(%(runs)s)
