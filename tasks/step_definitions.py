@@ -11,6 +11,11 @@ from typing import Any
 
 from tasks.definition import RETRY_DEFAULTS, Definition
 from tasks.versions import step_version
+from tasks.workflow.references import names_in
+
+#: Fields of a target whose texts may hold templates. A run renders them when the step begins, and
+#: the execution carries them: their target is marked as ``rendered``.
+RENDERED_FIELDS = ("url", "headers", "arguments", "environment")
 
 
 def step_definitions(version: int, workflow: Definition) -> Iterator[tuple[int, Definition]]:
@@ -24,15 +29,22 @@ def step_definitions(version: int, workflow: Definition) -> Iterator[tuple[int, 
             yield step_version(version, numbers[step["key"]]), _definition(workflow, step, step)
 
 
+def is_rendered(target: Mapping[str, Any]) -> bool:
+    """Return whether a step's target has templates of its run."""
+    return any(True for field in RENDERED_FIELDS for _ in names_in(target.get(field)))
+
+
 def _definition(
     workflow: Definition, step: Mapping[str, Any], call: Mapping[str, Any]
 ) -> Definition:
-    own = step["priority"]
+    own, target = step["priority"], call["target"]
+    if is_rendered(target):
+        target = {**target, "rendered": True}
     return Definition(
         name=workflow.name,
         type=workflow.type,
         schedule={},
-        target=call["target"],
+        target=target,
         payload=call["payload"],
         # The higher number goes later: a step is never more urgent than its run.
         priority=workflow.priority if own is None else max(own, workflow.priority),

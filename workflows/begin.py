@@ -81,8 +81,6 @@ def _insert(begun: Sequence[_Begun]) -> None:
             "scheduled_for": [one.scheduled_for for one in begun],
             "began_at": [one.began_at for one in begun],
             "deadlines": [_deadline(one, plan) for one, plan in zip(begun, plans, strict=True)],
-            "roots": [one.id for one in begun],
-            "depths": [0 for _ in begun],
             "parents": [one.run_id for one in begun],
             "parent_steps": [one.step for one in begun],
             "parent_items": [one.item for one in begun],

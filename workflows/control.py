@@ -154,8 +154,8 @@ def _change(
         write([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])
-    if run.changes.take_back:
-        take_back({run_id: run.changes.take_back})
+    if run.owed:
+        take_back({run_id: run.owed})
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:

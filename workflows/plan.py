@@ -48,6 +48,8 @@ class Plan:
     steps: Mapping[int, Mapping[str, Any]]
     calls: Mapping[int, Call]
     named: frozenset[int]
+    #: The steps that no other depends on.
+    last: frozenset[int]
 
     @property
     def fail_fast(self) -> bool:
@@ -85,13 +87,15 @@ def made_of(version: int, definition: Definition) -> Plan:
         called = of_steps.get(step_version(version, number)) if step["kind"] == "target" else None
         if called is not None:
             calls[number] = _call(step_version(version, number), called)
+    graph = graph_of(definition.target["steps"], numbers)
     return Plan(
         version,
         definition,
-        graph_of(definition.target["steps"], numbers),
+        graph,
         steps,
         calls,
         frozenset(numbers[key] for key in _named(definition) if key in numbers),
+        frozenset(number for number in steps if not graph.dependents[number]),
     )
 
 

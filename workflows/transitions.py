@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions import run_signals
@@ -31,17 +31,46 @@ def begin_runs(partitions: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
 def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
     """Insert PENDING executions of steps, due now; those of a suspended tenant are on hold."""
     made = [(row, plan, begin) for row, plan, begins in begun for begin in begins]
-    if not made:
-        return
     for tenant_id in sorted({row.tenant_id for row, _, _ in made}):
         # The race: a suspension that begins now would not see them.
         standing_pauses.share(tenant_id)
+    _begin_children([one for one in made if one[2].child is not None])
+    _begin_calls([one for one in made if one[2].child is None])
+
+
+def _begin_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
+    if made:
+        run(
+            "workflow_takes/insert_children",
+            {
+                "tasks": [begin.child for _, _, begin in made],
+                "priorities": [plan.definition.priority for _, plan, _ in made],
+                **_of_steps(made),
+            },
+        )
+
+
+def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, object]:
+    return {
+        "ids": [begin.execution_id for _, _, begin in made],
+        "tenants": [row.tenant_id for row, _, _ in made],
+        "payloads": [begin.payload for _, _, begin in made],
+        "parents": [row.execution_id for row, _, _ in made],
+        "runs": [row.id for row, _, _ in made],
+        "steps": [begin.step for _, _, begin in made],
+        "items": [begin.item for _, _, begin in made],
+        "takes": [row.take for row, _, _ in made],
+    }
+
+
+def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
+    if not made:
+        return
     calls = [plan.calls[begin.step] for _, plan, begin in made]
     run(
         "workflow_runs/insert_steps",
         {
-            "ids": [begin.execution_id for _, _, begin in made],
-            "tenants": [row.tenant_id for row, _, _ in made],
+            **_of_steps(made),
             "tasks": [row.task_id for row, _, _ in made],
             "partitions": [row.partition for row, _, _ in made],
             "priorities": [call.priority for call in calls],
@@ -50,21 +79,25 @@ def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
             "revisions": [call.revision for call in calls],
             "max_attempts": [call.max_attempts for call in calls],
             "timeouts": [call.timeout_seconds for call in calls],
-            "payloads": [begin.payload for _, _, begin in made],
-            "parents": [row.execution_id for row, _, _ in made],
-            "runs": [row.id for row, _, _ in made],
-            "steps": [begin.step for _, _, begin in made],
-            "items": [begin.item for _, _, begin in made],
-            "takes": [row.take for row, _, _ in made],
         },
     )
 
 
-def end_runs(ended: Sequence[tuple[RunRow, str, str]]) -> None:
-    """Move RUNNING runs to their end, with event and dead letter: (run, status, reason) of each.
+class RunEnd(NamedTuple):
+    """The end of a run: its status, why, and the sealed result of one that a step began."""
+
+    row: RunRow
+    status: str
+    reason: str
+    result: bytes | None = None
+
+
+def end_runs(ends: Sequence[RunEnd]) -> None:
+    """Move RUNNING runs to their end, with event and dead letter.
 
     The error of a failed one is that of its first failed step. Settles the tasks.
     """
+    ended = [(one.row, one.status, one.reason) for one in ends]
     ids = [row.execution_id for row, _, _ in ended]
     ensure_days_of([*ids, *(row.id for row, _, _ in ended)])
     causes = _causes([row for row, status, _ in ended if status == "FAILED"])
@@ -78,6 +111,7 @@ def end_runs(ended: Sequence[tuple[RunRow, str, str]]) -> None:
             "reasons": reasons,
             "error_codes": [fact[1] for fact in facts],
             "error_messages": [fact[2] for fact in facts],
+            "results": [one.result for one in ends],
         },
     )
     run(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
+from shared.encryption import DecryptionFailed
 from shared.ids import first_id_at, moment_of
 from shared.sql import rows
 from tasks.workflow.fans import Fan
 from workflows.advance.records import Ended, FanRow, RunRow, Told, Waiting
 from workflows.plan import Plan
-from workflows.sealed import open_items
+from workflows.sealed import open_items, open_signal
+
+log = logging.getLogger("workflows.advance")
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -34,12 +39,15 @@ def take_inbox(runs: Sequence[RunRow], limit: int) -> list[Told]:
     return [Told(*row) for row in rows("workflow_runs/take_inbox", parameters)]
 
 
-def ended(told: Iterable[Told], plans: Mapping[UUID, Plan]) -> dict[UUID, Ended]:
-    """Return the facts of the executions that have ended, by their ids."""
+def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[UUID, Ended]:
+    """Return the facts of the executions that have ended, by their ids.
+
+    ``named`` are the steps of each run whose output is kept.
+    """
     wanted = {
-        one.execution_id: one.step in plans[one.run_id].named
+        one.execution_id: one.step in named[one.run_id]
         for one in told
-        if one.kind == "ended" and one.execution_id is not None and one.run_id in plans
+        if one.kind == "ended" and one.execution_id is not None and one.run_id in named
     }
     if not wanted:
         return {}
@@ -87,6 +95,18 @@ def waits(runs: Sequence[RunRow]) -> dict[UUID, dict[int, list[Waiting]]]:
     for row in rows("workflow_runs/waits", {"runs": [run.id for run in runs]}):
         wait = Waiting(*row)
         found[wait.run_id][wait.step].append(wait)
+    return found
+
+
+def signals(told: Iterable[Told]) -> dict[UUID, Any]:
+    """Return what signals have brought, by their ids; null of one that no key opens."""
+    wanted = [one.execution_id for one in told if one.kind == "signal"]
+    found: dict[UUID, Any] = {}
+    for signal_id, sealed in rows("workflow_signals/read", {"ids": wanted}) if wanted else ():
+        try:
+            found[signal_id] = open_signal(sealed, signal_id)
+        except DecryptionFailed:
+            log.error("signal_unreadable", extra={"signal_id": str(signal_id)})
     return found
 
 

@@ -127,6 +127,8 @@ class StepBegin:
     step: int
     item: int
     payload: bytes
+    #: The workflow that it runs, where it is no call.
+    child: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ class NewWait:
     due_at: datetime | None = None
     name: str = ""
     correlation: str = ""
+    #: How many seconds before the begin of the run an event may have come.
+    earlier: float = 0.0
 
 
 @dataclass(slots=True)

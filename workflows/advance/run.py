@@ -9,9 +9,11 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from executions.choices import RunPhase
-from shared.encryption import DecryptionFailed
+from shared.encryption import DecryptionFailed, seal_json
+from shared.sealing_contexts import result_context
 from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
@@ -70,7 +72,9 @@ class Run:
         fans: Mapping[int, FanRow],
         waits: Mapping[int, list[Waiting]],
         sealed_outputs: dict[int, bytes],
+        signals: Mapping[UUID, Any] | None = None,
     ) -> None:
+        self._signals = signals or {}
         self.row, self.plan = row, plan
         self.states, self.takes = bytearray(row.states), bytearray(row.takes)
         self.phase, self.reason, self.ends = row.phase, row.reason, row.ends
@@ -81,6 +85,8 @@ class Run:
         self.abandoned = False
         self.known = Known(row, plan, self.states, self.takes, sealed_outputs)
         self._begins = Beginnings(self)
+        #: Steps whose output is kept: of a run that a step began, the last ones are its output.
+        self.named = plan.named | (plan.last if row.parent_run else frozenset())
         #: Steps whose ends or begins are not judged yet.
         self._changed: set[int] = set()
 
@@ -92,6 +98,27 @@ class Run:
         ended = judging.end_of(self.plan.graph, self.states)
         late = ended is not None and self.reason == DEADLINE_EXCEEDED
         return StepState.FAILED if late else ended
+
+    @property
+    def owed(self) -> set[int]:
+        """The steps whose open executions are to be taken back once this has been committed."""
+        if self.phase == RunPhase.CANCELLING:
+            unwanted = set(self.plan.steps)
+        elif self.phase == RunPhase.FAILING:
+            unwanted = set(self.plan.steps) - self.plan.graph.for_failures
+        else:
+            unwanted = set()
+        open_ = {number for number in unwanted if self.is_open(number)} | set(self.fans)
+        executed = {n for n in open_ & unwanted if self.plan.steps[n]["kind"] in _EXECUTED}
+        return self.changes.take_back | executed
+
+    def result(self) -> bytes | None:
+        """Return the sealed result of a run that a step began: the outputs of its last steps."""
+        if self.row.parent_run is None:
+            return None
+        outputs = self.known.scope().outputs
+        found = {self.plan.keys[n]: outputs.get(self.plan.keys[n]) for n in sorted(self.plan.last)}
+        return seal_json(found, result_context(self.row.execution_id))
 
     @property
     def has_more(self) -> bool:
@@ -118,6 +145,8 @@ class Run:
             self.cancel(CANCELLED)
         elif told.kind == "due":
             self._expire(told)
+        elif told.kind == "signal":
+            self._release(told)
         elif told.step is None:
             self.abandoned = told.take == self.row.take
         elif told.execution_id in ended:
@@ -133,7 +162,7 @@ class Run:
         state, failure, output = _END_OF[ended.status], None, None
         if state is StepState.FAILED:
             failure = Failure(ended.error_code or ended.reason, ended.error_message)
-        elif state is StepState.SUCCEEDED and step in self.plan.named:
+        elif state is StepState.SUCCEEDED and step in self.named:
             try:
                 output = output_of(ended)
             except OutputInvalid as wrong:
@@ -162,7 +191,7 @@ class Run:
     def end_step(self, end: StepEnd, state: StepState, output: Any = None) -> None:
         """End an open or waiting step; its dependents are judged later."""
         number = end.step
-        if number in self.plan.named and state is StepState.SUCCEEDED:
+        if number in self.named and state is StepState.SUCCEEDED:
             end.output = seal_output(output, self.row.id, number, -1, self.row.take)
             self.known.learn(number, output)
         self.states[number], self.takes[number] = state, self.row.take
@@ -258,7 +287,7 @@ class Run:
         if made and state is StepState.SKIPPED and made.state is state:
             reason = "when_not_met"
         end = StepEnd(number, -1, STATUS_OF[state], reason, failure=failure)
-        if state is StepState.SUCCEEDED and number in self.plan.named:
+        if state is StepState.SUCCEEDED and number in self.named:
             output = made.output if made else None
             end.output = seal_output(output, self.row.id, number, -1, self.row.take)
         self.takes[number] = self.row.take
@@ -272,7 +301,7 @@ class Run:
             return
         if end.status == "SUCCEEDED":
             row.fan.succeeded += 1
-            if end.step in self.plan.named:
+            if end.step in self.named:
                 key = (self.row.id, end.step, end.item, self.row.take)
                 end.output = seal_output(output, *key)
         else:
@@ -309,6 +338,14 @@ class Run:
             failure = _LATE[kind]
             end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
             self.end_step(end, StepState.FAILED)
+
+    def _release(self, told: Told) -> None:
+        """End a step that waited for a signal, with what the signal brought."""
+        step, signal_id = told.step or 0, told.execution_id
+        if not self.is_open(step, told.take) or signal_id is None:
+            return
+        end = StepEnd(step, -1, "SUCCEEDED", execution_id=signal_id)
+        self.end_step(end, StepState.SUCCEEDED, self._signals.get(signal_id))
 
     def _is_late(self, step: int) -> bool:
         return any(wait.kind == "late" for wait in self.waits.get(step, ()))

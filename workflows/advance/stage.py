@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -34,8 +35,8 @@ def advance(run_ids: Iterable[UUID]) -> dict[UUID, set[int]]:
         with transaction.atomic():
             runs, full = _advance(part)
         for one in runs:
-            if one.changes.take_back:
-                found.setdefault(one.row.id, set()).update(one.changes.take_back)
+            if owed := one.owed:
+                found.setdefault(one.row.id, set()).update(owed)
         again = [one.row.id for one in runs if one.status is None and (full or one.has_more)]
         ahead = sorted({*ahead, *again})
     return found
@@ -53,9 +54,10 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
         return [], False
     told = reading.take_inbox(locked, MOST_TOLD)
     plans = {row.id: plan for row in locked if (plan := _plan(row))}
-    runs = _opened([row for row in locked if row.id in plans], plans)
-    ended = reading.ended(told, plans)
+    readable = [row for row in locked if row.id in plans]
+    runs = _opened(readable, plans, reading.signals(told))
     by_id = {one.row.id: one for one in runs}
+    ended = reading.ended(told, {run_id: one.named for run_id, one in by_id.items()})
     for event in told:
         if event.run_id in by_id:
             by_id[event.run_id].apply(event, ended)
@@ -65,9 +67,11 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
     return runs, len(told) >= MOST_TOLD
 
 
-def _opened(rows_: Sequence[RunRow], plans: dict[UUID, Plan]) -> list[Run]:
+def _opened(
+    rows_: Sequence[RunRow], plans: dict[UUID, Plan], signals: Mapping[UUID, Any] | None = None
+) -> list[Run]:
     fans, waits = reading.fans(rows_, plans), reading.waits(rows_)
-    named = [row for row in rows_ if plans[row.id].named]
+    named = [row for row in rows_ if plans[row.id].named or row.parent_run]
     outputs = reading.outputs(named)
     return [
         Run(
@@ -76,6 +80,7 @@ def _opened(rows_: Sequence[RunRow], plans: dict[UUID, Plan]) -> list[Run]:
             fans=fans.get(row.id, {}),
             waits=waits.get(row.id, {}),
             sealed_outputs=outputs.get(row.id, {}),
+            signals=signals,
         )
         for row in rows_
     ]

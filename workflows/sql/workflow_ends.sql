@@ -4,8 +4,8 @@
 WITH given AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(statuses)s::text[], %(reasons)s::text[], %(error_codes)s::text[],
-        %(error_messages)s::text[]
-    ) AS g (id, status, reason, error_code, error_message)
+        %(error_messages)s::text[], %(results)s::bytea[]
+    ) AS g (id, status, reason, error_code, error_message, sealed_result)
 ), gone AS (
     DELETE FROM open_executions e
     WHERE e.id = ANY(%(ids)s::uuid[]) AND e.pool = 'workflow' AND e.status = 'RUNNING'
@@ -15,7 +15,8 @@ WITH given AS (
     SELECT r.* FROM gone d JOIN given g ON g.id = (d.e).id
     CROSS JOIN LATERAL jsonb_populate_record(d.e, jsonb_build_object(
         'status', g.status, 'reason', g.reason, 'finished_at', now(), 'lease_expires_at', NULL,
-        'error_code', g.error_code, 'error_message', g.error_message)) AS r
+        'error_code', g.error_code, 'error_message', g.error_message,
+        'sealed_result', g.sealed_result)) AS r
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
@@ -67,11 +68,10 @@ WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.item = -1
 ORDER BY s.run_id, s.place
 
 -- name: open_steps
--- Returns open executions of a run's steps, for taking them back; all steps where none is given.
--- Index open_executions_of_run_idx.
+-- Returns open executions of some steps of a run, for taking them back. Index open_executions_of_run_idx.
 SELECT e.id, e.step FROM open_executions e
 WHERE e.run_id = %(run)s AND e.step IS NOT NULL
-  AND (%(steps)s::smallint[] IS NULL OR e.step = ANY(%(steps)s::smallint[]))
+  AND e.step = ANY(%(steps)s::smallint[])
   AND (e.cancel_requested_at IS NULL OR e.status <> 'RUNNING')
 ORDER BY e.id LIMIT %(limit)s
 
@@ -104,11 +104,12 @@ SELECT (
 ), clock_timestamp()
 
 -- name: left_behind
--- Returns runs that wait to be advanced: with something in their inbox for a second, or in a phase that
--- takes steps back, in these partitions.
-SELECT r.id, r.phase FROM workflow_runs r
-WHERE r.partition = ANY(%(partitions)s) AND (
-    r.phase IN ('cancelling', 'failing')
-    OR EXISTS (SELECT FROM workflow_inbox i
-               WHERE i.run_id = r.id AND i.at < clock_timestamp() - interval '1 second'))
-ORDER BY r.id LIMIT %(limit)s
+-- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
+-- second, or in a phase that takes steps back. Index workflow_runs_taking_back_idx; the inbox is
+-- read whole, and is small.
+SELECT r.id FROM workflow_runs r
+WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
+UNION
+SELECT r.id FROM workflow_inbox i JOIN workflow_runs r ON r.id = i.run_id
+WHERE i.at < clock_timestamp() - interval '1 second' AND r.partition = ANY(%(partitions)s)
+LIMIT %(limit)s

@@ -31,21 +31,20 @@ WITH given AS (
         %(ids)s::uuid[], %(executions)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[],
         %(versions)s::integer[], %(partitions)s::smallint[], %(states)s::bytea[],
         %(takes)s::bytea[], %(inputs)s::bytea[], %(scheduled_for)s::timestamptz[],
-        %(began_at)s::timestamptz[], %(deadlines)s::timestamptz[], %(roots)s::uuid[],
-        %(depths)s::smallint[], %(parents)s::uuid[], %(parent_steps)s::smallint[],
-        %(parent_items)s::integer[], %(parent_takes)s::smallint[]
+        %(began_at)s::timestamptz[], %(deadlines)s::timestamptz[], %(parents)s::uuid[],
+        %(parent_steps)s::smallint[], %(parent_items)s::integer[], %(parent_takes)s::smallint[]
     ) AS g (id, execution_id, tenant_id, task_id, version, partition, states, takes, sealed_input,
-            scheduled_for, began_at, deadline_at, root_id, depth, parent_run, parent_step,
-            parent_item, parent_take)
+            scheduled_for, began_at, deadline_at, parent_run, parent_step, parent_item, parent_take)
 ), made AS (
     INSERT INTO workflow_runs (
         id, execution_id, tenant_id, task_id, version, partition, take, phase, states, takes,
         sealed_input, scheduled_for, began_at, deadline_at, root_id, depth, parent_run, parent_step,
         parent_item, parent_take)
-    SELECT id, execution_id, tenant_id, task_id, version, partition, 1, 'running', states, takes,
-           sealed_input, scheduled_for, began_at, deadline_at, root_id, depth, parent_run,
-           parent_step, parent_item, parent_take
-    FROM given
+    SELECT g.id, g.execution_id, g.tenant_id, g.task_id, g.version, g.partition, 1, 'running',
+           g.states, g.takes, g.sealed_input, g.scheduled_for, g.began_at, g.deadline_at,
+           coalesce(p.root_id, g.id), coalesce(p.depth + 1, 0), g.parent_run, g.parent_step,
+           g.parent_item, g.parent_take
+    FROM given g LEFT JOIN workflow_runs p ON p.id = g.parent_run
 ), told AS (
     INSERT INTO workflow_inbox (run_id, kind) SELECT id, 'began' FROM given
 )
