@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from executions import run_signals
+from executions.changes.paused_places import PLACE_PAUSED, held_places
 from executions.ledger import final_log, settling
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
@@ -14,6 +15,8 @@ from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
 from tasks import standing_pauses
+from tasks.choices import TENANT_SUSPENDED
+from tenants.models import Tenant
 from workflows.advance.records import RunRow, StepBegin
 from workflows.plan import Plan
 
@@ -50,6 +53,25 @@ def _begin_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
         )
 
 
+def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
+    """Return why each step is on hold from its begin, '' where it is not."""
+    suspended = set(
+        Tenant.objects.filter(
+            pk__in={row.tenant_id for row, _, _ in made}, suspended_at__isnull=False
+        ).values_list("pk", flat=True)
+    )
+    places = {row.tenant_id: held_places(row.tenant_id) for row, _, _ in made}
+    found = []
+    for row, plan, begin in made:
+        call = plan.calls[begin.step]
+        if row.tenant_id in suspended:
+            found.append(TENANT_SUSPENDED)
+        else:
+            is_paused = places[row.tenant_id](call.pool, call.destination)
+            found.append(PLACE_PAUSED if is_paused else "")
+    return found
+
+
 def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, object]:
     return {
         "ids": [begin.execution_id for _, _, begin in made],
@@ -79,6 +101,7 @@ def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
             "revisions": [call.revision for call in calls],
             "max_attempts": [call.max_attempts for call in calls],
             "timeouts": [call.timeout_seconds for call in calls],
+            "held_for": _held_for(made),
         },
     )
 

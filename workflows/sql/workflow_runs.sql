@@ -115,7 +115,8 @@ WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item 
 ORDER BY s.item
 
 -- name: insert_steps
--- Inserts executions of steps, due now; a step of a paused place is held. The id of each is new.
+-- Inserts executions of steps, due now; those whose place or tenant is paused are on hold. The id
+-- of each is new.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
@@ -123,17 +124,17 @@ WITH made AS (
         incarnation, worker, held, gated, error_code, error_message, sealed_payload, parent_id,
         created_at, run_id, step, item, take)
     SELECT s.id, s.tenant_id, s.task_id, s.partition, s.priority, s.pool, s.destination, s.revision,
-           'PENDING', '', 'workflow', date_trunc('milliseconds', now()), now(), 0, s.max_attempts,
-           0, s.timeout_seconds, '', '', false, false, '', '', s.sealed_payload, s.parent_id,
-           now(), s.run_id, s.step, s.item, s.take
+           'PENDING', s.held_for, 'workflow', date_trunc('milliseconds', now()), now(), 0,
+           s.max_attempts, 0, s.timeout_seconds, '', '', s.held_for <> '', false, '', '',
+           s.sealed_payload, s.parent_id, now(), s.run_id, s.step, s.item, s.take
     FROM unnest(
         %(ids)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[], %(partitions)s::smallint[],
         %(priorities)s::smallint[], %(pools)s::text[], %(destinations)s::text[],
         %(revisions)s::integer[], %(max_attempts)s::smallint[], %(timeouts)s::float8[],
         %(payloads)s::bytea[], %(parents)s::uuid[], %(runs)s::uuid[], %(steps)s::smallint[],
-        %(items)s::integer[], %(takes)s::smallint[]
+        %(items)s::integer[], %(takes)s::smallint[], %(held_for)s::text[]
     ) AS s (id, tenant_id, task_id, partition, priority, pool, destination, revision, max_attempts,
-            timeout_seconds, sealed_payload, parent_id, run_id, step, item, take)
+            timeout_seconds, sealed_payload, parent_id, run_id, step, item, take, held_for)
     RETURNING id, tenant_id, task_id
 )
 INSERT INTO events (tenant_id, name, subjects, tasks)
