@@ -52,6 +52,8 @@ class RunPhase(models.TextChoices):
     #: A step has failed, and only steps for failures begin.
     FAILING = "failing"
     CANCELLING = "cancelling"
+    #: It has failed, and what has succeeded is undone, the last first.
+    COMPENSATING = "compensating"
 
 
 class JobStatus(models.TextChoices):

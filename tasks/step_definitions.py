@@ -19,14 +19,19 @@ RENDERED_FIELDS = ("url", "headers", "arguments", "environment")
 
 
 def step_definitions(version: int, workflow: Definition) -> Iterator[tuple[int, Definition]]:
-    """Yield the definition of each step that calls something, with the number of its version.
+    """Yield the definition of each step that calls something, and of what undoes it.
 
-    ``version`` is that of the workflow.
+    With each comes the number of its version; ``version`` is that of the workflow.
     """
     numbers = workflow.target["numbers"]
     for step in workflow.target["steps"]:
-        if step["kind"] == "target":
-            yield step_version(version, numbers[step["key"]]), _definition(workflow, step, step)
+        if step["kind"] != "target":
+            continue
+        number, undo = numbers[step["key"]], step["compensate"]
+        yield step_version(version, number), _definition(workflow, step, step)
+        if undo is not None:
+            own = step_version(version, number, compensates=True)
+            yield own, _definition(workflow, step, undo)
 
 
 def is_rendered(target: Mapping[str, Any]) -> bool:

@@ -45,6 +45,8 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
     def change(run: Run) -> None:
         if scope.name == "all":
             run.cancel(CANCELLED)
+        elif run.phase == RunPhase.COMPENSATING:
+            raise Conflict("The run is compensating; only all of it can be cancelled.")
         elif scope.name == "not_started":
             run.cancel_steps({n for n in run.plan.steps if run.states[n] == StepState.PENDING})
         else:
@@ -58,7 +60,7 @@ def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
     """Let a run begin no step until it is resumed; what runs goes on, and so do deadlines."""
 
     def change(run: Run) -> None:
-        if run.phase in (RunPhase.CANCELLING, RunPhase.FAILING):
+        if run.phase not in (RunPhase.RUNNING, RunPhase.PAUSED):
             raise Conflict(f"The run is {run.phase}; it cannot be paused.")
         run.phase = RunPhase.PAUSED
 

@@ -18,7 +18,7 @@ from tasks import standing_pauses
 from tasks.choices import TENANT_SUSPENDED
 from tenants.models import Tenant
 from workflows.advance.records import RunRow, StepBegin
-from workflows.plan import Plan
+from workflows.plan import Call, Plan
 
 _TASK_OF_END = 3
 
@@ -53,6 +53,10 @@ def _begin_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
         )
 
 
+def _call_of(plan: Plan, begin: StepBegin) -> Call:
+    return (plan.undoing if begin.undoes else plan.calls)[begin.step]
+
+
 def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
     """Return why each step is on hold from its begin, '' where it is not."""
     suspended = set(
@@ -63,7 +67,7 @@ def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
     places = {row.tenant_id: held_places(row.tenant_id) for row, _, _ in made}
     found = []
     for row, plan, begin in made:
-        call = plan.calls[begin.step]
+        call = _call_of(plan, begin)
         if row.tenant_id in suspended:
             found.append(TENANT_SUSPENDED)
         else:
@@ -88,7 +92,7 @@ def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, objec
 def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
     if not made:
         return
-    calls = [plan.calls[begin.step] for _, plan, begin in made]
+    calls = [_call_of(plan, begin) for _, plan, begin in made]
     run(
         "workflow_runs/insert_steps",
         {

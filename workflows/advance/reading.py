@@ -130,6 +130,14 @@ def outputs_of_items(run_id: UUID, step: int, take: int) -> list[tuple[int, byte
     ]
 
 
+def ends_in_order(run_id: UUID) -> list[tuple[int, int, str]]:
+    """Return step, take and error code of the ends of a run's steps, the last first."""
+    parameters = {"run": run_id, **_bounds([run_id])}
+    return [
+        (step, take, code) for step, take, code in rows("workflow_runs/ends_in_order", parameters)
+    ]
+
+
 def _bounds(run_ids: Sequence[UUID]) -> dict[str, UUID]:
     """Return the bounds of the ids of these runs' steps, which have the time of their run."""
     return {

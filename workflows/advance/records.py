@@ -9,6 +9,9 @@ from uuid import UUID
 
 from tasks.workflow.fans import Fan
 
+#: The number of the item that stands for what undoes a step.
+COMPENSATION = -2
+
 
 class RunRow(NamedTuple):
     """A run as the ledger has it; the columns are those of ``workflow_runs/read``."""
@@ -129,6 +132,11 @@ class StepBegin:
     payload: bytes
     #: The workflow that it runs, where it is no call.
     child: UUID | None = None
+
+    @property
+    def undoes(self) -> bool:
+        """Whether it undoes the step."""
+        return self.item == COMPENSATION
 
 
 @dataclass(frozen=True, slots=True)

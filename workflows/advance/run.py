@@ -18,9 +18,11 @@ from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import ENDED, StepState
+from workflows.advance import compensating
 from workflows.advance.begins import Beginnings, Prepared
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
+    COMPENSATION,
     Changes,
     Ended,
     Failure,
@@ -108,7 +110,8 @@ class Run:
             unwanted = set(self.plan.steps) - self.plan.graph.for_failures
         else:
             unwanted = set()
-        open_ = {number for number in unwanted if self.is_open(number)} | set(self.fans)
+        under_way = (StepState.OPEN, StepState.COMPENSATING)
+        open_ = {number for number in unwanted if self.states[number] in under_way} | set(self.fans)
         executed = {n for n in open_ & unwanted if self.plan.steps[n]["kind"] in _EXECUTED}
         return self.changes.take_back | executed
 
@@ -127,6 +130,11 @@ class Run:
             self.is_open(number) and row.fan.has_room and self.phase != RunPhase.PAUSED
             for number, row in self.fans.items()
         )
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Whether a person, or a run above, has cancelled it."""
+        return self.reason == CANCELLED
 
     def is_open(self, step: int, take: int | None = None) -> bool:
         """Return whether the step has begun, in this take where one is given, and not ended."""
@@ -149,6 +157,8 @@ class Run:
             self._release(told)
         elif told.step is None:
             self.abandoned = told.take == self.row.take
+        elif told.item == COMPENSATION and told.execution_id in ended:
+            compensating.apply_end(self, told, ended[told.execution_id])
         elif told.execution_id in ended:
             self._end_execution(told.step, told, ended[told.execution_id])
 
@@ -197,7 +207,7 @@ class Run:
         self.states[number], self.takes[number] = state, self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number
-        self._append(end)
+        self.append(end)
         self._stop_waiting(number)
         self._changed.add(number)
 
@@ -214,7 +224,7 @@ class Run:
 
     def judge(self) -> None:
         """Judge the dependents of all that has ended: begin steps, or end them without a run."""
-        while self.phase not in (RunPhase.PAUSED, RunPhase.CANCELLING):
+        while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):
             if self._changed:
                 changed, self._changed = self._changed, set()
                 self._judge(changed)
@@ -222,7 +232,8 @@ class Run:
                 for number in sorted(self.fans):
                     self._begins.fill(number)
                 if not self._changed:
-                    return
+                    break
+        compensating.go_on(self)
 
     def _judge(self, changed: set[int]) -> None:
         prepared: dict[int, Prepared] = {}
@@ -293,7 +304,7 @@ class Run:
         self.takes[number] = self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number
-        self._append(end)
+        self.append(end)
 
     def _end_item(self, end: StepEnd, output: Any) -> None:
         row = self.fans.get(end.step)
@@ -307,13 +318,13 @@ class Run:
         else:
             row.fan.failed += 1
         self.changes.fans.add(end.step)
-        self._append(end)
+        self.append(end)
         self.fan_ended(end.step)
 
     def end_item_unstarted(self, end: StepEnd) -> None:
         """Note an item that ended without an execution, and is counted already."""
         self.changes.fans.add(end.step)
-        self._append(end)
+        self.append(end)
 
     def _expire(self, told: Told) -> None:
         """Apply the end of a wait's time."""
@@ -354,6 +365,9 @@ class Run:
         for number in self.plan.graph.order:
             if number not in steps or StepState(self.states[number]) in ENDED:
                 continue
+            if self.states[number] == StepState.COMPENSATING:
+                self.changes.take_back.add(number)
+                continue
             kind = self.plan.steps[number]["kind"]
             if self.states[number] == StepState.OPEN and kind in _EXECUTED:
                 self.changes.take_back.add(number)
@@ -370,7 +384,8 @@ class Run:
             self.changes.settled.add(number)
         self.changes.waits = [wait for wait in self.changes.waits if wait.step != number]
 
-    def _append(self, end: StepEnd) -> None:
+    def append(self, end: StepEnd) -> None:
+        """Note an end in the order of the run's ends."""
         self.ends += 1
         end.place = self.ends
         self.changes.ends.append(end)

@@ -114,6 +114,13 @@ WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item 
   AND s.id >= %(low)s AND s.id < %(high)s
 ORDER BY s.item
 
+-- name: ends_in_order
+-- Returns step, take and error code of the ends of a run's steps, the last first. Index
+-- workflow_steps_of_run_idx.
+SELECT s.step, s.take, s.error_code FROM workflow_steps s
+WHERE s.run_id = %(run)s AND s.item = -1 AND s.id >= %(low)s AND s.id < %(high)s
+ORDER BY s.place DESC
+
 -- name: insert_steps
 -- Inserts executions of steps, due now; those whose place or tenant is paused are on hold. The id
 -- of each is new.
