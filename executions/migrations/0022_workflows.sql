@@ -125,7 +125,7 @@ CREATE TABLE workflow_signals (
     tenant_id uuid NOT NULL,
     name varchar(200) NOT NULL,
     correlation varchar(200) NOT NULL,
-    at timestamptz NOT NULL DEFAULT now(),
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
     sealed_payload bytea
 );
 CREATE INDEX workflow_signals_named_idx ON workflow_signals (tenant_id, name, correlation, at);
