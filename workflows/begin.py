@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,7 +13,8 @@ from executions.payloads import open_sealed_payload
 from shared.sql import run
 from tasks.workflow.step_states import StepState
 from workflows import transitions
-from workflows.plan import RUN_SECONDS, Plan, plan_of
+from workflows.deadlines import deadline_of_run
+from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
 
@@ -94,8 +95,7 @@ def _blank(plan: Plan) -> bytes:
 
 
 def _deadline(one: _Begun, plan: Plan) -> datetime:
-    seconds = plan.definition.target["deadline_seconds"]
-    return one.began_at + timedelta(seconds=RUN_SECONDS if seconds is None else seconds)
+    return deadline_of_run(plan.definition, one.scheduled_for, one.began_at)
 
 
 def _input(one: _Begun) -> bytes | None:

@@ -19,8 +19,6 @@ from tasks.workflow.graph import Graph
 from tasks.workflow.references import Reference, names_in, parse_reference
 
 _KEPT = 256
-#: A week; the longest that is allowed is a limit of validation.
-RUN_SECONDS = 7 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)

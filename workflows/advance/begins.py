@@ -20,6 +20,7 @@ from workflows.advance import children
 from workflows.advance.outputs import MOST_BYTES_OF_FAN, OutputInvalid
 from workflows.advance.records import Failure, FanRow, NewWait, StepBegin, StepEnd
 from workflows.advance.rendering import bounded, own_of
+from workflows.deadlines import time_of_day
 from workflows.sealed import seal_items
 
 if TYPE_CHECKING:
@@ -70,8 +71,11 @@ class Beginnings:
         run = self._run
         step = run.plan.steps[number]
         run.changes.waits.extend(prepared.waits)
-        if step["deadline_seconds"] is not None:
-            run.changes.waits.append(NewWait(number, "deadline", seconds=step["deadline_seconds"]))
+        schedule = run.plan.definition.schedule
+        at = time_of_day(step, schedule, run.row.scheduled_for)
+        if step["deadline_seconds"] is not None or at is not None:
+            seconds = step["deadline_seconds"]
+            run.changes.waits.append(NewWait(number, "deadline", seconds=seconds, due_at=at))
         if prepared.items is not None:
             fan = Fan(
                 total=len(prepared.items),

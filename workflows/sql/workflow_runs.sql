@@ -166,7 +166,7 @@ FROM unnest(
 ON CONFLICT (id) DO NOTHING
 
 -- name: insert_waits
--- Writes what steps wait for. Seconds count from now.
+-- Writes what steps wait for. Seconds count from now; a deadline before now does not hold.
 INSERT INTO workflow_waits (
     run_id, step, item, kind, take, tenant_id, partition, began_at, due_at, name, correlation)
 SELECT run_id, step, item, kind, take, tenant_id, partition, now(),
@@ -176,6 +176,7 @@ FROM unnest(
     %(takes)s::smallint[], %(tenants)s::uuid[], %(partitions)s::smallint[],
     %(seconds)s::float8[], %(due_at)s::timestamptz[], %(names)s::text[], %(correlations)s::text[]
 ) AS w (run_id, step, item, kind, take, tenant_id, partition, seconds, due_at, name, correlation)
+WHERE due_at IS NULL OR due_at > now()
 ON CONFLICT (run_id, step, item, kind) DO UPDATE
 SET take = EXCLUDED.take, began_at = EXCLUDED.began_at, due_at = EXCLUDED.due_at,
     name = EXCLUDED.name, correlation = EXCLUDED.correlation
