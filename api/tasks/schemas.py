@@ -125,10 +125,16 @@ def _timing(key: str) -> Schema:
     """Return the properties of a schedule that this field defines."""
     recurring = choices.TIMING_FIELDS[key] == TaskType.RECURRING
     unused: Schema = {other: NULL for other in _WHEN if other != key}
-    return {key: _WHEN[key]} | unused | (_RECURRING if recurring else _RECURRING_UNUSED) | COMMON_SCHEDULE
+    return (
+        {key: _WHEN[key]}
+        | unused
+        | (_RECURRING if recurring else _RECURRING_UNUSED)
+        | COMMON_SCHEDULE
+    )
 
 
 def schedules(task_type: str) -> Schema:
+    """Return the schedules of the type, one for each field that says when."""
     keys = [key for key, kind in choices.TIMING_FIELDS.items() if kind == task_type]
     return {"anyOf": [closed(_timing(key), key) for key in keys]}
 
