@@ -7,8 +7,10 @@ version that it names; a step has such a version, too.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from tasks.choices import WORKFLOW
 from tasks.definition import RETRY_DEFAULTS, Definition
 from tasks.versions import step_version
 from tasks.workflow.references import names_in
@@ -37,6 +39,20 @@ def step_definitions(version: int, workflow: Definition) -> Iterator[tuple[int, 
 def is_rendered(target: Mapping[str, Any]) -> bool:
     """Return whether a step's target has templates of its run."""
     return any(True for field in RENDERED_FIELDS for _ in names_in(target.get(field)))
+
+
+def with_numbers_of(current: Definition, definition: Definition) -> Definition:
+    """Return the next definition of a workflow with every number that a key has had so far.
+
+    An earlier version that comes back does not know the keys since: without them a new key would
+    get the number of one of these, and a retry would take the state of one step for the other's.
+    """
+    if {current.target["kind"], definition.target["kind"]} != {WORKFLOW}:
+        return definition
+    numbers = {**definition.target["numbers"], **current.target["numbers"]}
+    if numbers == definition.target["numbers"]:
+        return definition
+    return replace(definition, target={**definition.target, "numbers": numbers})
 
 
 def _definition(

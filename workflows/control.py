@@ -1,13 +1,14 @@
 """What people do to runs: cancel, pause, resume, retry, and decide about steps.
 
-Each call locks the run, refuses what its state does not allow, and answers when it has taken
-effect: what is open is taken back before the call returns.
+Each call locks the run, refuses what its state does not allow, and commits; then what is open is
+taken back, before the commit returns to its caller. Where that fails, the repair pass finishes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -156,8 +157,9 @@ def _change(
         write([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])
-    if run.owed:
-        take_back({run_id: run.owed})
+        if owed := run.owed:
+            # After the commit, of a caller's transaction too: until then the run's lock is held.
+            transaction.on_commit(partial(take_back, {run_id: owed}), robust=True)
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 
 from tasks.definition import Definition
 from tasks.limits import current_limits
-from tasks.step_definitions import is_rendered, step_definitions
+from tasks.step_definitions import is_rendered, step_definitions, with_numbers_of
+from tasks.validation.bodies import parse_create
 from tasks.validation.workflow import parse_workflow
 from tasks.versions import is_of_compensation, is_of_step, step_version
 from tests.support.workflows import calls
@@ -66,3 +68,31 @@ def test_a_target_with_templates_of_its_run_is_marked():
     assert not is_rendered(first.target)
     assert "rendered" not in first.target
     assert second.target["rendered"]
+
+
+def numbered(*keys: str, **numbers: int) -> Definition:
+    body = {"name": "Flow", "steps": [calls(key) for key in keys]}
+    found = parse_workflow(body, now=NOW, limits=current_limits())
+    return replace(found, target={**found.target, "numbers": numbers})
+
+
+def test_a_version_that_comes_back_keeps_the_numbers_of_keys_that_came_later():
+    current, earlier = numbered("a", "b", a=1, b=2), numbered("a", a=1)
+
+    assert with_numbers_of(current, earlier).target["numbers"] == {"a": 1, "b": 2}
+
+
+def test_a_definition_that_knows_all_numbers_stays_as_it_is():
+    current, following = numbered("a", a=1), numbered("a", "b", a=1, b=2)
+
+    assert with_numbers_of(current, following) is following
+
+
+def test_a_plain_task_has_no_numbers():
+    plain = parse_create(
+        {"target": {"url": "https://api.example.com/x"}, "schedule": {"every": "PT1H"}},
+        now=NOW,
+        limits=current_limits(),
+    )
+
+    assert with_numbers_of(plain, plain) is plain
