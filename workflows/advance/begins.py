@@ -10,6 +10,7 @@ import orjson
 
 from executions.choices import RunPhase
 from executions.payloads import seal_payload
+from shared.encryption import DecryptionFailed
 from shared.ids import new_id
 from tasks.limits import FAN_OUT_ITEMS
 from tasks.workflow.expressions import parse_expression
@@ -83,7 +84,8 @@ class Beginnings:
                 min_success_share=step["min_success_share"],
             )
             sealed = seal_items(prepared.items, run.row.id, number)
-            run.fans[number] = FanRow(run.row.take, fan, prepared.items, sealed_items=sealed)
+            items = prepared.items
+            run.fans[number] = FanRow(run.row.take, fan, lambda: items, sealed_items=sealed)
             run.changes.fans.add(number)
         elif step["kind"] in ("target", "workflow"):
             self._execute(number, -1, prepared.payload)
@@ -129,20 +131,16 @@ class Beginnings:
     def _begin_item(self, number: int, item: int, row: FanRow) -> None:
         run = self._run
         step = run.plan.steps[number]
-        scope = run.known.scope(row.items[item], item)
         try:
+            scope = run.known.scope(row.items[item], item)
             if _holds(step["when"], scope):
                 self._execute(number, item, self._carried(step, scope))
                 return
             row.fan.skipped += 1
             end = StepEnd(number, item, "SKIPPED", "when_not_met")
-        except (TemplateInvalid, OutputInvalid) as wrong:
+        except (TemplateInvalid, OutputInvalid, DecryptionFailed) as wrong:
             row.fan.failed += 1
-            failure = (
-                wrong.failure
-                if isinstance(wrong, OutputInvalid)
-                else Failure("template_invalid", str(wrong))
-            )
+            failure = failure_of(wrong)
             end = StepEnd(number, item, "FAILED", failure.code, failure=failure)
         run.end_item_unstarted(end)
 
@@ -167,6 +165,15 @@ class Beginnings:
         child = self._run.plan.steps[number].get("workflow_id")
         begin = StepBegin(execution_id, number, item, sealed, UUID(child) if child else None)
         self._run.changes.begins.append(begin)
+
+
+def failure_of(wrong: TemplateInvalid | OutputInvalid | DecryptionFailed) -> Failure:
+    """Return why a step or an item cannot begin."""
+    if isinstance(wrong, OutputInvalid):
+        return wrong.failure
+    if isinstance(wrong, DecryptionFailed):
+        return Failure("decryption_failed", wrong.message)
+    return Failure("template_invalid", str(wrong))
 
 
 def _holds(when: str | None, scope: Scope) -> bool:

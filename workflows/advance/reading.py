@@ -6,6 +6,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -84,7 +85,7 @@ def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[
             failed=failed,
             skipped=skipped,
         )
-        items = open_items(sealed, run_id, step) if begun < total else []
+        items = partial(open_items, sealed, run_id, step)
         found[run_id][step] = FanRow(take, fan, items, began_at)
     return found
 

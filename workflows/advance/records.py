@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -80,15 +82,21 @@ class Waiting(NamedTuple):
     due_at: datetime | None
 
 
-@dataclass(slots=True)
+@dataclass
 class FanRow:
     """A fan-out under way; ``sealed_items`` is empty where they are written already."""
 
     take: int
     fan: Fan
-    items: list[Any]
+    #: Returns the items, or raises DecryptionFailed: an advance that begins none needs none.
+    open_items: Callable[[], list[Any]]
     began_at: datetime | None = None
     sealed_items: bytes = b""
+
+    @cached_property
+    def items(self) -> list[Any]:
+        """The items in their order; raise DecryptionFailed where no key opens them."""
+        return self.open_items()
 
     @property
     def outstanding(self) -> int:

@@ -19,7 +19,7 @@ from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.advance import compensating
-from workflows.advance.begins import Beginnings, Prepared
+from workflows.advance.begins import Beginnings, Prepared, failure_of
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
     COMPENSATION,
@@ -175,10 +175,8 @@ class Run:
         elif state is StepState.SUCCEEDED and step in self.named:
             try:
                 output = output_of(ended)
-            except OutputInvalid as wrong:
-                state, failure = StepState.FAILED, wrong.failure
-            except DecryptionFailed as wrong:
-                state, failure = StepState.FAILED, Failure("decryption_failed", wrong.message)
+            except (OutputInvalid, DecryptionFailed) as wrong:
+                state, failure = StepState.FAILED, failure_of(wrong)
         reason = ended.reason if failure is None else failure.code
         if state is StepState.CANCELLED and self._is_late(step):
             state, failure = StepState.FAILED, _LATE["deadline"]
@@ -259,11 +257,16 @@ class Run:
         if self.is_open(number):
             state = row.fan.end(early=self.plan.fail_fast)
             if state is not None:
-                failure = None
+                failure, output = None, None
                 if state is StepState.FAILED:
                     message = f"{row.fan.failed} of {row.fan.total} items have failed."
                     failure = Failure("items_failed", message)
                     self.changes.take_back.add(number)
+                else:
+                    try:
+                        output = self._begins.output_of_fan(number, row)
+                    except DecryptionFailed as wrong:
+                        state, failure = StepState.FAILED, failure_of(wrong)
                 end = StepEnd(
                     number,
                     -1,
@@ -272,7 +275,7 @@ class Run:
                     started_at=row.began_at,
                     failure=failure,
                 )
-                self.end_step(end, state, self._begins.output_of_fan(number, row))
+                self.end_step(end, state, output)
         if not self.is_open(number) and not row.outstanding:
             self.changes.ended_fans.add(number)
             self.changes.fans.discard(number)
@@ -281,12 +284,8 @@ class Run:
     def _prepare(self, prepared: dict[int, Prepared], step: Step) -> StepState:
         try:
             made = self._begins.prepare(step.number)
-        except TemplateInvalid as wrong:
-            made = Prepared(StepState.FAILED, failure=Failure("template_invalid", str(wrong)))
-        except OutputInvalid as wrong:
-            made = Prepared(StepState.FAILED, failure=wrong.failure)
-        except DecryptionFailed as wrong:
-            made = Prepared(StepState.FAILED, failure=Failure("decryption_failed", wrong.message))
+        except (TemplateInvalid, OutputInvalid, DecryptionFailed) as wrong:
+            made = Prepared(StepState.FAILED, failure=failure_of(wrong))
         prepared[step.number] = made
         if made.state is StepState.SUCCEEDED:
             self.known.learn(step.number, made.output)
@@ -330,6 +329,8 @@ class Run:
         """Apply the end of a wait's time."""
         step, kind = told.step or 0, str(told.status)
         if step == 0:
+            # Else it fires again, until what runs has ended.
+            self.changes.settled.add(step)
             if told.take == self.row.take and not self.abandoned:
                 self.cancel(DEADLINE_EXCEEDED)
             return
@@ -337,7 +338,7 @@ class Run:
             return
         if kind == "delay":
             self.end_step(StepEnd(step, -1, "SUCCEEDED"), StepState.SUCCEEDED)
-        elif kind == "deadline" and self.plan.steps[step]["kind"] in _EXECUTED:
+        elif kind == "deadline" and step not in self.fans and self._executes(step):
             # Its execution is taken back, and then it fails; until then it is known to be late.
             self.changes.settled.add(step)
             self.changes.waits.append(NewWait(step, "late"))
@@ -349,6 +350,12 @@ class Run:
             failure = _LATE[kind]
             end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
             self.end_step(end, StepState.FAILED)
+            if step in self.fans:
+                self.changes.take_back.add(step)
+                self.fan_ended(step)
+
+    def _executes(self, step: int) -> bool:
+        return self.plan.steps[step]["kind"] in _EXECUTED
 
     def _release(self, told: Told) -> None:
         """End a step that waited for a signal, with what the signal brought."""
@@ -368,8 +375,7 @@ class Run:
             if self.states[number] == StepState.COMPENSATING:
                 self.changes.take_back.add(number)
                 continue
-            kind = self.plan.steps[number]["kind"]
-            if self.states[number] == StepState.OPEN and kind in _EXECUTED:
+            if self.states[number] == StepState.OPEN and self._executes(number):
                 self.changes.take_back.add(number)
                 if number not in self.fans:
                     # It ends with its execution.

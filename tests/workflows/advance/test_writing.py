@@ -1,0 +1,99 @@
+"""What an advance has changed is written for all its runs, and runs with nothing open end."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from executions.models import EndedWorkflowRun, Execution, WorkflowRun, WorkflowStep
+from tenants.models import Tenant
+from tests.factories import make_tenant
+from tests.support.workflow_steps import claim, end, open_keys, run_step, work_on
+from tests.support.workflows import begin_run, calls, ends_of, go_on, make_workflow
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def tenant() -> Tenant:
+    return make_tenant()
+
+
+def count(table: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        return int(cursor.fetchone()[0])
+
+
+def test_one_advance_writes_many_runs(tenant: Tenant):
+    task = make_workflow(tenant, [calls("a"), calls("b", "a")])
+    runs = [begin_run(task) for _ in range(60)]
+    for run_id in runs:
+        for row in claim(run_id).values():
+            end(row)
+
+    go_on(*runs)
+
+    assert {tuple(open_keys(run_id)) for run_id in runs} == {("b",)}
+    assert WorkflowStep.objects.filter(run_id__in=runs).count() == 60
+
+
+def test_ends_have_places_without_gaps_over_all_takes_and_items(tenant: Tenant):
+    steps = [
+        calls("list"),
+        calls("load", "list", for_each="{{ steps.list.output }}", when="item > 1"),
+        calls("never", "load", condition="one_failed"),
+    ]
+    run_id = begin_run(make_workflow(tenant, steps))
+
+    work_on(run_id, lambda key, item: ("SUCCEEDED", [1, 2, 3]))
+
+    assert [one.place for one in ends_of(run_id)] == [1, 2, 3, 4, 5, 6]
+    assert EndedWorkflowRun.objects.get(pk=run_id).ends == 6
+
+
+def test_a_fan_out_writes_its_items_once_and_goes_when_it_has_ended(tenant: Tenant):
+    steps = [calls("list"), calls("load", "list", for_each="{{ steps.list.output }}")]
+    run_id = begin_run(
+        make_workflow(tenant, [*steps, calls("s", "load", payload="{{ steps.load.output }}")])
+    )
+    run_step(run_id, "list", result=[1, 2])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sealed_items FROM workflow_fans WHERE run_id = %s", [run_id])
+        before = bytes(cursor.fetchone()[0])
+        run_step(run_id, "load[0]")
+        cursor.execute("SELECT sealed_items FROM workflow_fans WHERE run_id = %s", [run_id])
+        assert bytes(cursor.fetchone()[0]) == before
+
+    work_on(run_id)
+
+    assert count("workflow_fans") == 0
+
+
+def test_an_ended_run_leaves_nothing_that_is_open(tenant: Tenant):
+    steps = [
+        calls("a"),
+        {"key": "wait", "kind": "delay", "delay_seconds": 900, "depends_on": ["a"]},
+    ]
+    run_id = begin_run(make_workflow(tenant, steps))
+
+    run_step(run_id, "a", "FAILED")
+
+    assert [count(table) for table in ("workflow_waits", "workflow_inbox", "workflow_fans")] == [
+        0
+    ] * 3
+    assert not WorkflowRun.objects.exists()
+    assert Execution.objects.get(pk=run_id).status == "FAILED"
+    ended = EndedWorkflowRun.objects.get(pk=run_id)
+    assert (ended.status, ended.take, ended.first_failed) == ("FAILED", 1, 1)
+
+
+def test_long_reasons_and_messages_fit_their_columns(tenant: Tenant):
+    run_id = begin_run(make_workflow(tenant, [calls("a")]))
+    [row] = claim(run_id).values()
+
+    end(row, "FAILED", error_code="y" * 30, error_message="x" * 5000)
+    go_on(run_id)
+
+    [one] = ends_of(run_id)
+    assert (one.error_code, len(one.error_message)) == ("y" * 30, 1000)
