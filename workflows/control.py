@@ -73,7 +73,7 @@ def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
 
     def change(run: Run) -> None:
         if run.phase == RunPhase.PAUSED:
-            run.phase = RunPhase.RUNNING
+            run.phase, run.reason = RunPhase.RUNNING, ""
             run.begin()
 
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
