@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from executions.choices import RunPhase
+from executions.choices import COMPENSATION, RunPhase
 from shared.encryption import DecryptionFailed, seal_json
 from shared.sealing_contexts import result_context
 from tasks.workflow import judging
@@ -22,7 +22,6 @@ from workflows.advance import compensating
 from workflows.advance.begins import Beginnings, Prepared, failure_of
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
-    COMPENSATION,
     Changes,
     Ended,
     Failure,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from shared.encryption import DecryptionFailed
 from workflows.advance import reading
@@ -30,10 +30,20 @@ def advance(run_ids: Iterable[UUID]) -> dict[UUID, set[int]]:
     """
     ahead = sorted(set(run_ids))
     found: dict[UUID, set[int]] = {}
+    most = MOST_RUNS
     while ahead:
-        part, ahead = ahead[:MOST_RUNS], ahead[MOST_RUNS:]
-        with transaction.atomic():
-            runs, full = _advance(part)
+        part, ahead = ahead[:most], ahead[most:]
+        try:
+            with transaction.atomic():
+                runs, full = _advance(part)
+        except DatabaseError:
+            raise
+        except Exception:
+            log.exception("runs_not_advanced", extra={"runs": [str(one) for one in part]})
+            if len(part) > 1:
+                # One of them is to blame: each alone, so that it keeps back no other.
+                most, ahead = 1, [*part, *ahead]
+            continue
         for one in runs:
             if owed := one.owed:
                 found.setdefault(one.row.id, set()).update(owed)
