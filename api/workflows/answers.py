@@ -54,7 +54,7 @@ def for_workflows(
 
         own.__doc__ = text
         # Where extend_schema notes what it is told: not in that of the task's handler.
-        own.kwargs = dict(handler.kwargs)  # type: ignore[attr-defined]
+        own.kwargs = dict(handler.kwargs)  # type: ignore[attr-defined]  # of drf-spectacular
         setattr(view, method, extend_schema(operation_id=operation_id, **schema)(own))
         return view
 
