@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import jsonschema_rs
 import pytest
 
@@ -13,7 +15,7 @@ from tests.tasks.bodies import LIMITS, NOW
 
 HOOK = {"url": "https://api.example.com/x"}
 POLICY = {"max_attempts": 2}
-STEPS = {
+STEPS: dict[str, dict[str, Any]] = {
     "target": {"key": "a", "target": HOOK, "payload": {"n": 1}, "retry_policy": POLICY},
     "fan-out": {"key": "a", "target": HOOK, "for_each": [1, 2], "max_parallel": 2},
     "compensated": {"key": "a", "target": HOOK, "compensate": {"target": HOOK}},
@@ -28,7 +30,7 @@ STEPS = {
     "approval": {"key": "a", "kind": "approval", "timeout_seconds": 60},
     "deadline": {"key": "a", "kind": "approval", "deadline_at": "06:00"},
 }
-FLOWS = {
+FLOWS: dict[str, dict[str, Any]] = {
     "short": {"name": "Flow", "steps": [STEPS["target"]]},
     "with a schedule": {"name": "Flow", "steps": [STEPS["target"]], "schedule": {"every": "PT1H"}},
     "once": {"name": "Flow", "steps": [STEPS["target"]], "schedule": {"delay_seconds": 5}},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from executions.models import BulkJob
@@ -12,7 +14,7 @@ from workflows.plan import plan_of
 
 VERBS = ("pause", "resume", "cancel", "rollback", "backfill")
 READS = ("revisions", "occurrences", "explain")
-BODIES = {
+BODIES: dict[str, dict[str, Any]] = {
     "rollback": {"version": 1},
     "backfill": {"start": "2026-01-01T00:00:00Z", "end": "2026-01-01T02:00:00Z"},
 }
