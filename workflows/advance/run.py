@@ -101,18 +101,20 @@ class Run:
         return StepState.FAILED if late else ended
 
     @property
-    def owed(self) -> set[int]:
-        """The steps whose open executions are to be taken back once this has been committed."""
-        if self.phase == RunPhase.CANCELLING:
-            unwanted = set(self.plan.steps)
-        elif self.phase == RunPhase.FAILING:
-            unwanted = set(self.plan.steps) - self.plan.graph.for_failures
-        else:
-            unwanted = set()
-        under_way = (StepState.OPEN, StepState.COMPENSATING)
-        open_ = {number for number in unwanted if self.states[number] in under_way} | set(self.fans)
-        executed = {n for n in open_ & unwanted if self.plan.steps[n]["kind"] in _EXECUTED}
-        return self.changes.take_back | executed
+    def to_take_back(self) -> set[int]:
+        """Steps whose open executions are to be taken back when this has been committed.
+
+        Each advance names them again, for a process that died before it did so.
+        """
+        found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
+        found.update(self.changes.take_back, (n for n in self.waits if self._is_late(n)))
+        unwanted = set(self.plan.steps)
+        if self.phase == RunPhase.FAILING:
+            unwanted -= self.plan.graph.for_failures
+        if self.phase in (RunPhase.FAILING, RunPhase.CANCELLING):
+            under_way = (StepState.OPEN, StepState.COMPENSATING)
+            found.update(n for n in unwanted if self.states[n] in under_way and self._executes(n))
+        return found
 
     def result(self) -> bytes | None:
         """Return the sealed result of a run that a step began: the outputs of its last steps."""
