@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -9,7 +11,7 @@ from executions.models import Execution
 from executions.triggering.triggers import run_task
 from insight import workflow_runs
 from shared.exceptions import NotFound
-from tests.factories import ACTOR, make_tenant
+from tests.factories import ACTOR, executions_of, make_tenant, prepare
 from tests.support.workflows import EVERYWHERE, begin_run, calls, go_on, make_workflow, work
 from workflows.begin import begin_due
 from workflows.retrying import Retry, retry_run
@@ -102,6 +104,20 @@ def test_the_latest_run_is_the_one_whose_time_came_last(tenant, task):
 
     assert found is not None
     assert found.id == last
+
+
+def test_runs_ahead_of_their_time_come_behind_those_whose_time_has_come(tenant):
+    task = make_workflow(tenant, [calls("a")], schedule={"cron_expression": "* * * * * *"})
+    prepare()
+    first, second, third, *_ = executions_of(task)
+
+    def latest(now):
+        found = workflow_runs.latest_run(tenant.id, task.id, now)
+        return found and found.id
+
+    assert latest(second.scheduled_for) == second.id
+    assert latest(third.scheduled_for - timedelta(milliseconds=2)) == second.id
+    assert latest(first.scheduled_for - timedelta(minutes=1)) == first.id
 
 
 def test_a_page_of_runs_costs_as_many_queries_as_one(tenant, task):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from tests.factories import executions_of, prepare
 from tests.support.runs_api import problem, shown
 from tests.support.workflows import begin_run, calls, make_workflow, work
 
@@ -14,17 +13,6 @@ def test_the_latest_run_is_shown_with_its_steps(client, alpha):
 
     assert answer.status_code == 200
     assert answer.json() == shown(client, latest)
-
-
-def test_a_run_whose_time_has_come_goes_before_those_ahead(client, alpha):
-    task = make_workflow(alpha, [calls("a")], schedule={"cron_expression": "* * * * * *"})
-    run = begin_run(task)
-    prepare()
-
-    status = client.get(f"/v1/workflows/{task.id}/status").json()
-
-    assert len(executions_of(task)) > 2
-    assert status["id"] == str(run)
 
 
 def test_without_a_run_it_is_404(client, stranger, alpha):
