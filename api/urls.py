@@ -7,6 +7,7 @@ from django.urls import include, path
 _FOLDERS = (
     "tenants",
     "tasks",
+    "workflows",
     "executions",
     "bulk_jobs",
     "calendars",

@@ -35,6 +35,8 @@ class Shape:
     policy: Mapping[str, Any] = field(repr=False)
     #: Whether the URL holds templates.
     template: bool
+    #: Whether the execution carries URL and headers, because the run of a workflow has made them.
+    rendered: bool
     raw: bool
     terms: Terms
     allow: AllowList
@@ -62,7 +64,7 @@ class Plan:
     shape: Shape
     #: As the definition has it.
     written_url: str
-    #: What is called; None where the URL holds templates.
+    #: What is called; None where the URL holds templates, or the execution carries it.
     url: TargetUrl | None
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     #: None where there are templates: then the body is made per attempt.
@@ -106,16 +108,17 @@ def read_shape(target: Mapping[str, Any], policy: Mapping[str, Any], *, allow: A
 
     ValueError for what validation would have refused.
     """
-    template = target.get("template", False)
+    template, rendered = target.get("template", False), target.get("rendered", False)
     terms = read_terms(target, policy)
     return Shape(
         target=target,
         policy=policy,
         template=template,
+        rendered=rendered,
         raw=target.get("body_format", "json") == "raw",
         terms=terms,
         allow=allow,
-        plain=not (template or terms.callback or target.get("follow_redirects", False)),
+        plain=not (template or rendered or terms.callback or target.get("follow_redirects", False)),
     )
 
 
@@ -141,7 +144,7 @@ def plan_of(
     refused.
     """
     ports = conf().webhook_allowed_ports
-    template = shape.template
+    template = shape.template or shape.rendered
     return Plan(
         shape=shape,
         written_url=url,
@@ -184,6 +187,11 @@ def compose(plan: Plan, moment: Moment) -> Request:
 
     UrlError or ValueError when what templates made of it cannot be sent.
     """
+    if plan.shape.rendered:
+        [own] = moment.own_payload
+        called = parse_target_url(own["url"], plan.shape.allow, conf().webhook_allowed_ports)
+        facts = replace(moment.facts, user_headers=list(own["headers"].items()))
+        return _request(plan, moment, facts, called, plan.body_of(own["payload"]))
     url, facts = plan.url, moment.facts
     if plan.body is not None and not moment.own_payload:
         body = plan.body
@@ -195,6 +203,12 @@ def compose(plan: Plan, moment: Moment) -> Request:
         url = parse_target_url(rendered, plan.shape.allow, conf().webhook_allowed_ports)
         headers = [(name, render_header(text, moment.values)) for name, text in facts.user_headers]
         facts = replace(facts, user_headers=headers)
+    return _request(plan, moment, facts, url, body)
+
+
+def _request(
+    plan: Plan, moment: Moment, facts: AttemptFacts, url: TargetUrl, body: bytes
+) -> Request:
     return Request(
         method=plan.target["method"],
         url=url,

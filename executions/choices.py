@@ -52,6 +52,12 @@ class RunPhase(models.TextChoices):
     #: A step has failed, and only steps for failures begin.
     FAILING = "failing"
     CANCELLING = "cancelling"
+    #: It has failed, and what has succeeded is undone, the last first.
+    COMPENSATING = "compensating"
+
+
+#: The number of the item that stands for what undoes a step of a workflow.
+COMPENSATION = -2
 
 
 class JobStatus(models.TextChoices):

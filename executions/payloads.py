@@ -21,6 +21,7 @@ from shared.sealing_contexts import (
 )
 from tasks.models import TaskRevision
 from tasks.revisions import open_payload
+from tasks.versions import is_of_step
 
 
 class Readable(NamedTuple):
@@ -62,8 +63,21 @@ def read_sealed_payload(sealed: bytes | memoryview, execution_id: UUID) -> Reada
 def payload_of(execution: Execution) -> Any:
     """Return the payload of the execution: its own, or the one of its task's version."""
     if execution.sealed_payload is not None:
-        return open_sealed_payload(execution.sealed_payload, execution.id)
+        own = open_sealed_payload(execution.sealed_payload, execution.id)
+        return own["payload"] if _is_rendered(execution) else own
     return open_payload(execution.task_id, execution.revision)
+
+
+def _is_rendered(execution: Execution) -> bool:
+    """Return whether the execution carries more than its payload: what a run has rendered."""
+    return (
+        is_of_step(execution.revision)
+        and TaskRevision.objects.filter(
+            task_id=execution.task_id,
+            version=execution.revision,
+            definition__target__rendered=True,
+        ).exists()
+    )
 
 
 def progress_of(execution: Execution) -> Any:

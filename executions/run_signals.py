@@ -1,7 +1,7 @@
 """Tells the room of workflows that steps have ended, when the transaction that ended them commits.
 
-The ledger does not know workflows: they listen. Where nobody hears it, the rows of the inbox stay,
-and a scheduler advances their runs a second later.
+The ledger does not know workflows: they listen. Where that fails, the rows of the inbox stay, and
+a scheduler advances their runs a second later.
 """
 
 from __future__ import annotations

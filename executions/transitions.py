@@ -23,7 +23,7 @@ from shared.conf import conf
 from shared.ids import attempt_id, new_id
 from shared.sql import rows, run
 from shared.sql_arrays import of_blobs, of_floats, of_integers, of_moments, of_texts, of_uuids
-from tasks.versions import is_of_step
+from tasks.versions import is_of_compensation, is_of_step
 from wire.messages import Claimed
 
 _CANCEL_AT_ONCE = 5000
@@ -205,8 +205,9 @@ def _settle(moved: Sequence[Moved], finishes: Sequence[Finish]) -> None:
     failed = [
         row.id
         for row in moved
-        # The run of a workflow has the letter of a step.
-        if row.status == Status.FAILED and not is_of_step(row.revision)
+        # The run of a workflow has the letter of a step, but not of what should have undone it.
+        if row.status == Status.FAILED
+        and (not is_of_step(row.revision) or is_of_compensation(row.revision))
     ]
     if failed:
         by_id = {entry.execution_id: entry for entry in finishes}

@@ -32,6 +32,7 @@ from tasks.limits import (
     jitter_of,
     keys_of,
     tasks_of,
+    workflows_of,
 )
 from tasks.models import Calendar, Task
 from tasks.pools import pools_of
@@ -129,6 +130,7 @@ def limits_of(tenant_id: UUID) -> Limits:
         pools=pools_of(tenant_id),
         key_names=keys_of(tenant_id),
         tasks=tasks_of(tenant_id),
+        workflows=workflows_of(tenant_id),
     )
 
 

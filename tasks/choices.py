@@ -73,8 +73,9 @@ COMPENSATED_ENDS = ("SUCCEEDED", "TIMED_OUT", "WORKER_LOST")
 TARGET_KINDS = ("webhook", "pool", "handler", "command")
 #: The kind of the target of a task that is a workflow; only workflows' calls write it.
 WORKFLOW = "workflow"
-#: What a failed step does to its run: cancel what is open, or let independent branches go on.
-ON_FAILURE = ("fail_fast", "continue")
+#: What a failed step does to its run: cancel what is open; let independent branches go on; or
+#: cancel what is open, and then undo what has succeeded.
+ON_FAILURE = ("fail_fast", "continue", "compensate")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 COMPLETIONS = ("response", "callback")
 #: How the payload becomes the body: as JSON, or a text as it is.

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from shared.addresses import AllowList
 from shared.conf import conf
+from tasks.definition import WORKFLOW_POOL
 from tasks.models import Task
 from tasks.schedules.calendars import CalendarDays
 from tenants.models import ApiKey, Tenant
@@ -94,6 +95,21 @@ def tasks_of(tenant_id: UUID) -> Callable[[Sequence[str]], Mapping[str, str]]:
     return find
 
 
+def no_workflows(ids: Sequence[str]) -> frozenset[str]:
+    """Return no workflows, where no tenant is known."""
+    return frozenset()
+
+
+def workflows_of(tenant_id: UUID) -> Callable[[Sequence[str]], frozenset[str]]:
+    """Return the function that finds which ids are the tenant's workflows."""
+
+    def find(ids: Sequence[str]) -> frozenset[str]:
+        found = Task.objects.for_tenant(tenant_id).filter(pk__in=set(ids), pool=WORKFLOW_POOL)
+        return frozenset(str(one) for one in found.values_list("pk", flat=True))
+
+    return find
+
+
 def no_jitter() -> float:
     """Return the jitter of tasks that give none, where no tenant has set one."""
     return 0
@@ -115,10 +131,10 @@ class Limits:
     """The bounds that differ between deployments and tenants.
 
     ``calendars`` finds the tenant's calendars, ``pools`` reads the names of its pools,
-    ``key_names`` the names of its API keys, ``tasks`` the types of its tasks, and
-    ``default_jitter`` the jitter in seconds of new recurring tasks that give none. ``commands`` are
-    the names that a command target may give; without any, commands are off. ``variables`` has the
-    variables of each command by its name.
+    ``key_names`` the names of its API keys, ``tasks`` the types of its tasks, ``workflows`` which
+    ids are workflows, and ``default_jitter`` the jitter in seconds of new recurring tasks that give
+    none. ``commands`` are the names that a command target may give; without any, commands are off.
+    ``variables`` has the variables of each command by its name.
     """
 
     payload_bytes: int
@@ -129,6 +145,7 @@ class Limits:
     pools: Callable[[], frozenset[str]] = no_pools
     key_names: Callable[[], frozenset[str]] = no_keys
     tasks: Callable[[Sequence[str]], Mapping[str, str]] = no_tasks
+    workflows: Callable[[Sequence[str]], frozenset[str]] = no_workflows
     commands: frozenset[str] = frozenset()
     variables: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow_unverified_tls: bool = False

@@ -82,6 +82,24 @@ def covered(tasks: TaskQuerySet, scope: str, value: str) -> TaskQuerySet:
     return tasks
 
 
+def covers_place(scope: str, value: str, pool: str, destination: str) -> bool:
+    """Return whether a pause keeps work from a pool, or from a destination ('' for none).
+
+    A pause of a label, which is about tasks, covers no place.
+    """
+    if scope == PauseScope.POOL:
+        return pool in pools_called(value)
+    if scope != PauseScope.DESTINATION:
+        return scope in (PauseScope.TENANT, SUSPENSION)
+    try:
+        host, port = read_host_and_port(value)
+    except HostError:
+        return destination == value
+    name = destination_name(host, port)
+    anywhere = port is None and destination.startswith(f"{name}:")
+    return destination == name or anywhere
+
+
 def _calling(tasks: TaskQuerySet, value: str) -> TaskQuerySet:
     try:
         host, port = read_host_and_port(value)

@@ -30,6 +30,11 @@ def is_of_step(version: int) -> bool:
     return version >= FIRST_OF_STEPS
 
 
+def is_of_compensation(version: int) -> bool:
+    """Return whether a version is the definition of what undoes a step."""
+    return is_of_step(version) and version % _OF_A_VERSION >= MOST_STEPS_EVER
+
+
 def step_version(version: int, step: int, *, compensates: bool = False) -> int:
     """Return the number of a step's definition in a version of its workflow.
 

@@ -20,6 +20,8 @@ class Opened:
     payload: Any
     last_progress: Any
     target: dict[str, Any]
+    #: Of a command whose arguments the run of a workflow has made; else None.
+    arguments: list[str] | None = None
 
 
 def open_entry(entry: Entry) -> Opened:
@@ -30,6 +32,10 @@ def open_entry(entry: Entry) -> Opened:
     if (sealed := entry.get("payload")) is not None:
         own = payload_context(entry["id"])
         payload = orjson.loads(open_sealed(base64.b64decode(sealed), own))
+    arguments = None
+    if entry["target"].get("rendered"):
+        arguments, target["environment"] = payload["arguments"], payload["environment"]
+        payload = payload["payload"]
     progress = entry.get("progress")
     return Opened(
         payload=payload,
@@ -37,4 +43,5 @@ def open_entry(entry: Entry) -> Opened:
         if progress is None
         else open_json(base64.b64decode(progress), progress_context(entry["id"])),
         target=target,
+        arguments=arguments,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,8 +15,10 @@ from shared.encryption import DecryptionFailed
 from shared.sql import run
 from tasks.workflow.step_states import StepState
 from workflows import transitions
-from workflows.plan import RUN_SECONDS, Plan, plan_of
+from workflows.deadlines import deadline_of_run
+from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
+from workflows.transitions import RunEnd
 
 log = logging.getLogger("workflows.begin")
 
@@ -64,7 +66,7 @@ def begin_due(partitions: Sequence[int], limit: int) -> list[UUID]:
 def _without_unreadable(begun: Sequence[_Begun]) -> list[_Begun]:
     """Return the runs whose definition and input can be opened; end the others as failed."""
     readable: list[_Begun] = []
-    unreadable: list[tuple[_Unreadable, str, str]] = []
+    unreadable: list[RunEnd] = []
     for one in begun:
         try:
             plan_of(one.task_id, one.version)
@@ -73,7 +75,7 @@ def _without_unreadable(begun: Sequence[_Begun]) -> list[_Begun]:
             log.error("run_unreadable", extra={"run_id": one.id, "reason": wrong.message})
             again = one.run_id is not None and one.step is None
             run_id = one.run_id if again and one.run_id else one.id
-            unreadable.append((_Unreadable(run_id, one.id), "FAILED", "decryption_failed"))
+            unreadable.append(RunEnd(_Unreadable(run_id, one.id), "FAILED", "decryption_failed"))
         else:
             readable.append(one)
     if unreadable:
@@ -113,8 +115,6 @@ def _insert(begun: Sequence[_Begun]) -> None:
             "scheduled_for": [one.scheduled_for for one in begun],
             "began_at": [one.began_at for one in begun],
             "deadlines": [_deadline(one, plan) for one, plan in zip(begun, plans, strict=True)],
-            "roots": [one.id for one in begun],
-            "depths": [0 for _ in begun],
             "parents": [one.run_id for one in begun],
             "parent_steps": [one.step for one in begun],
             "parent_items": [one.item for one in begun],
@@ -128,8 +128,7 @@ def _blank(plan: Plan) -> bytes:
 
 
 def _deadline(one: _Begun, plan: Plan) -> datetime:
-    seconds = plan.definition.target["deadline_seconds"]
-    return one.began_at + timedelta(seconds=RUN_SECONDS if seconds is None else seconds)
+    return deadline_of_run(plan.definition, one.scheduled_for, one.began_at)
 
 
 def _input(one: _Begun) -> bytes | None:

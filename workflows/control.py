@@ -1,13 +1,14 @@
 """What people do to runs: cancel, pause, resume, retry, and decide about steps.
 
-Each call locks the run, refuses what its state does not allow, and answers when it has taken
-effect: what is open is taken back before the call returns.
+Each call locks the run, refuses what its state does not allow, and commits; then what is open is
+taken back, before the commit returns to its caller. Where that fails, the repair pass finishes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -45,6 +46,8 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
     def change(run: Run) -> None:
         if scope.name == "all":
             run.cancel(CANCELLED)
+        elif run.phase == RunPhase.COMPENSATING:
+            raise Conflict("The run is compensating; only all of it can be cancelled.")
         elif scope.name == "not_started":
             run.cancel_steps({n for n in run.plan.steps if run.states[n] == StepState.PENDING})
         else:
@@ -55,10 +58,10 @@ def cancel_run(tenant_id: UUID, run_id: UUID, scope: Scope, *, actor: Actor) -> 
 
 
 def pause_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
-    """Let a run begin no more steps until it is resumed; what runs goes on, and so do deadlines."""
+    """Let a run begin no step until it is resumed; what runs goes on, and so do deadlines."""
 
     def change(run: Run) -> None:
-        if run.phase in (RunPhase.CANCELLING, RunPhase.FAILING):
+        if run.phase not in (RunPhase.RUNNING, RunPhase.PAUSED):
             raise Conflict(f"The run is {run.phase}; it cannot be paused.")
         run.phase = RunPhase.PAUSED
 
@@ -70,7 +73,7 @@ def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
 
     def change(run: Run) -> None:
         if run.phase == RunPhase.PAUSED:
-            run.phase = RunPhase.RUNNING
+            run.phase, run.reason = RunPhase.RUNNING, ""
             run.begin()
 
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
@@ -154,8 +157,9 @@ def _change(
         write([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])
-    if run.changes.take_back:
-        take_back({run_id: run.changes.take_back})
+        if left := run.to_take_back:
+            # After the commit, of a caller's transaction too: until then the run's lock is held.
+            transaction.on_commit(partial(take_back, {run_id: left}), robust=True)
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:

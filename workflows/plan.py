@@ -19,8 +19,6 @@ from tasks.workflow.graph import Graph
 from tasks.workflow.references import Reference, names_in, parse_reference
 
 _KEPT = 256
-#: A week; the longest that is allowed is a limit of validation.
-RUN_SECONDS = 7 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +46,20 @@ class Plan:
     steps: Mapping[int, Mapping[str, Any]]
     calls: Mapping[int, Call]
     named: frozenset[int]
+    #: The steps that no other depends on.
+    last: frozenset[int]
+    #: How what undoes a step is called.
+    undoing: Mapping[int, Call]
 
     @property
     def fail_fast(self) -> bool:
         """Whether the first failure cancels what is open."""
-        return bool(self.definition.target["on_failure"] == "fail_fast")
+        return bool(self.definition.target["on_failure"] != "continue")
+
+    @property
+    def compensates(self) -> bool:
+        """Whether a run that has failed undoes what has succeeded."""
+        return bool(self.definition.target["on_failure"] == "compensate")
 
     @property
     def size(self) -> int:
@@ -79,19 +86,25 @@ def made_of(version: int, definition: Definition) -> Plan:
     """Return the plan of a definition."""
     numbers = definition.target["numbers"]
     steps = {numbers[step["key"]]: step for step in definition.target["steps"]}
-    calls = {}
-    of_steps = dict(step_definitions(version, definition))
-    for number, step in steps.items():
-        called = of_steps.get(step_version(version, number)) if step["kind"] == "target" else None
-        if called is not None:
-            calls[number] = _call(step_version(version, number), called)
+    called = {number: _call(number, call) for number, call in step_definitions(version, definition)}
+    calls, undoing = (
+        {
+            number: called[own]
+            for number in steps
+            if (own := step_version(version, number, compensates=undoes)) in called
+        }
+        for undoes in (False, True)
+    )
+    graph = graph_of(definition.target["steps"], numbers)
     return Plan(
         version,
         definition,
-        graph_of(definition.target["steps"], numbers),
+        graph,
         steps,
         calls,
         frozenset(numbers[key] for key in _named(definition) if key in numbers),
+        frozenset(number for number in steps if not graph.dependents[number]),
+        undoing,
     )
 
 

@@ -26,7 +26,14 @@ from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
 MOST_TAKES = 255
-_UNDONE = (StepState.FAILED, StepState.BLOCKED, StepState.CANCELLED)
+#: A step that was undone counts as not run, and so does one of which that is not known.
+_UNDONE = (
+    StepState.FAILED,
+    StepState.BLOCKED,
+    StepState.CANCELLED,
+    StepState.COMPENSATED,
+    StepState.NOT_COMPENSATED,
+)
 
 
 @dataclass(frozen=True, slots=True)

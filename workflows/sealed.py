@@ -39,6 +39,20 @@ def open_items(sealed: bytes | memoryview, run_id: UUID, step: int) -> list[Any]
     return found
 
 
+def seal_signal(payload: Any, signal_id: UUID) -> bytes:
+    """Return what a signal brings, encrypted and bound to it."""
+    return seal_json(payload, _signal_context(signal_id))
+
+
+def open_signal(sealed: bytes | memoryview | None, signal_id: UUID) -> Any:
+    """Return what a signal brought, null without it; raise DecryptionFailed as above."""
+    return None if sealed is None else open_json(bytes(sealed), _signal_context(signal_id))
+
+
+def _signal_context(signal_id: UUID) -> bytes:
+    return f"signal:{signal_id}".encode()
+
+
 def _output_context(run_id: UUID, step: int, item: int, take: int) -> bytes:
     return f"output:{run_id}:{step}:{item}:{take}".encode()
 

@@ -13,13 +13,13 @@ from uuid import UUID
 
 from django.db import Error
 
-from executions.choices import RunPhase
 from executions.ownership.partitions import Partitions
 from shared.conf import conf
 from shared.loop import Stage
 from shared.sql import rows
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
+from workflows.signals import forget_old
 from workflows.taking_back import take_back
 
 log = logging.getLogger("workflows.stages")
@@ -27,6 +27,7 @@ log = logging.getLogger("workflows.stages")
 #: Runs that begin, and timers that fire, in one transaction.
 _AT_ONCE = 200
 _REPAIR_SECONDS = 1.0
+_FORGET_SECONDS = 600.0
 #: Next look without anything ahead.
 _LOOK_SECONDS = 30.0
 
@@ -44,6 +45,7 @@ def stages_of(partitions: Partitions, **_: object) -> list[Stage]:
     return [
         Stage("workflows", partial(begin_and_fire, partitions)),
         Stage("workflow_repair", partial(repair, partitions)),
+        Stage("workflow_signals", partial(forget, partitions)),
     ]
 
 
@@ -73,11 +75,16 @@ def fire(partitions: Sequence[int]) -> list[UUID]:
 
 
 def repair(partitions: Partitions) -> float:
-    """Advance runs that wait to be advanced, and finish taking steps back."""
+    """Advance runs that wait to be advanced, or whose steps are to be taken back."""
     ready = partitions.ready
     if ready:
         wanted = {"partitions": ready, "limit": _AT_ONCE}
-        found = rows("workflow_ends/left_behind", wanted)
-        advance_told([row[0] for row in found])
-        take_back({row[0]: None for row in found if row[1] == RunPhase.CANCELLING})
+        advance_told([row[0] for row in rows("workflow_ends/left_behind", wanted)])
     return _REPAIR_SECONDS
+
+
+def forget(partitions: Partitions) -> float:
+    """Delete signals of more than a day ago."""
+    if partitions.ready:
+        forget_old()
+    return _FORGET_SECONDS

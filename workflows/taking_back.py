@@ -19,8 +19,8 @@ log = logging.getLogger("workflows.taking_back")
 _AT_ONCE = 1000
 
 
-def take_back(found: Mapping[UUID, Collection[int] | None]) -> None:
-    """Cancel the open executions of these steps of runs; None: of all steps.
+def take_back(found: Mapping[UUID, Collection[int]]) -> None:
+    """Cancel the open executions of these steps of runs.
 
     What runs is asked to end. Where Redis cannot be asked, they stay: the repair pass tries again.
     """
@@ -32,10 +32,10 @@ def take_back(found: Mapping[UUID, Collection[int] | None]) -> None:
             log.warning("steps_not_taken_back", extra={"run_id": run_id, "reason": error.message})
 
 
-def _take_back(run_id: UUID, steps: Collection[int] | None) -> int:
+def _take_back(run_id: UUID, steps: Collection[int]) -> int:
     wanted = {
         "run": run_id,
-        "steps": None if steps is None else sorted(steps),
+        "steps": sorted(steps),
         "limit": _AT_ONCE,
     }
     ids = [row[0] for row in rows("workflow_ends/open_steps", wanted)]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from executions import run_signals
+from executions.changes.paused_places import PLACE_PAUSED, held_places
 from executions.ledger import final_log, settling
 from executions.ledger.days import ensure_days_of
 from executions.ledger.final_log import Final
@@ -14,8 +15,10 @@ from executions.ledger.settling import Settled
 from executions.transitions import Finish, insert_letters
 from shared.sql import rows, run
 from tasks import standing_pauses
+from tasks.choices import TENANT_SUSPENDED
+from tenants.models import Tenant
 from workflows.advance.records import RunRow, StepBegin
-from workflows.plan import Plan
+from workflows.plan import Call, Plan
 
 _TASK_OF_END = 3
 
@@ -31,17 +34,69 @@ def begin_runs(partitions: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
 def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
     """Insert PENDING executions of steps, due now; those of a suspended tenant are on hold."""
     made = [(row, plan, begin) for row, plan, begins in begun for begin in begins]
-    if not made:
-        return
     for tenant_id in sorted({row.tenant_id for row, _, _ in made}):
         # The race: a suspension that begins now would not see them.
         standing_pauses.share(tenant_id)
-    calls = [plan.calls[begin.step] for _, plan, begin in made]
+    _begin_children([one for one in made if one[2].child is not None])
+    _begin_calls([one for one in made if one[2].child is None])
+
+
+def _begin_children(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
+    if made:
+        run(
+            "workflow_takes/insert_children",
+            {
+                "tasks": [begin.child for _, _, begin in made],
+                "priorities": [plan.definition.priority for _, plan, _ in made],
+                **_of_steps(made),
+            },
+        )
+
+
+def _call_of(plan: Plan, begin: StepBegin) -> Call:
+    return (plan.undoing if begin.undoes else plan.calls)[begin.step]
+
+
+def _held_for(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> list[str]:
+    """Return why each step is on hold from its begin, '' where it is not."""
+    suspended = set(
+        Tenant.objects.filter(
+            pk__in={row.tenant_id for row, _, _ in made}, suspended_at__isnull=False
+        ).values_list("pk", flat=True)
+    )
+    places = {row.tenant_id: held_places(row.tenant_id) for row, _, _ in made}
+    found = []
+    for row, plan, begin in made:
+        call = _call_of(plan, begin)
+        if row.tenant_id in suspended:
+            found.append(TENANT_SUSPENDED)
+        else:
+            is_paused = places[row.tenant_id](call.pool, call.destination)
+            found.append(PLACE_PAUSED if is_paused else "")
+    return found
+
+
+def _of_steps(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> dict[str, object]:
+    return {
+        "ids": [begin.execution_id for _, _, begin in made],
+        "tenants": [row.tenant_id for row, _, _ in made],
+        "payloads": [begin.payload for _, _, begin in made],
+        "parents": [row.execution_id for row, _, _ in made],
+        "runs": [row.id for row, _, _ in made],
+        "steps": [begin.step for _, _, begin in made],
+        "items": [begin.item for _, _, begin in made],
+        "takes": [row.take for row, _, _ in made],
+    }
+
+
+def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
+    if not made:
+        return
+    calls = [_call_of(plan, begin) for _, plan, begin in made]
     run(
         "workflow_runs/insert_steps",
         {
-            "ids": [begin.execution_id for _, _, begin in made],
-            "tenants": [row.tenant_id for row, _, _ in made],
+            **_of_steps(made),
             "tasks": [row.task_id for row, _, _ in made],
             "partitions": [row.partition for row, _, _ in made],
             "priorities": [call.priority for call in calls],
@@ -50,12 +105,7 @@ def begin_steps(begun: Sequence[tuple[RunRow, Plan, list[StepBegin]]]) -> None:
             "revisions": [call.revision for call in calls],
             "max_attempts": [call.max_attempts for call in calls],
             "timeouts": [call.timeout_seconds for call in calls],
-            "payloads": [begin.payload for _, _, begin in made],
-            "parents": [row.execution_id for row, _, _ in made],
-            "runs": [row.id for row, _, _ in made],
-            "steps": [begin.step for _, _, begin in made],
-            "items": [begin.item for _, _, begin in made],
-            "takes": [row.take for row, _, _ in made],
+            "held_for": _held_for(made),
         },
     )
 
@@ -72,11 +122,21 @@ class Ending(Protocol):
         """The execution of the take that ends."""
 
 
-def end_runs(ended: Sequence[tuple[Ending, str, str]]) -> None:
-    """Move RUNNING runs to their end, with event and dead letter: (run, status, reason) of each.
+class RunEnd(NamedTuple):
+    """The end of a run: its status, why, and the sealed result of one that a step began."""
+
+    row: Ending
+    status: str
+    reason: str
+    result: bytes | None = None
+
+
+def end_runs(ends: Sequence[RunEnd]) -> None:
+    """Move RUNNING runs to their end, with event and dead letter.
 
     The error of a failed one is that of its first failed step. Settles the tasks.
     """
+    ended = [(one.row, one.status, one.reason) for one in ends]
     ids = [row.execution_id for row, _, _ in ended]
     ensure_days_of([*ids, *(row.id for row, _, _ in ended)])
     causes = _causes([row for row, status, _ in ended if status == "FAILED"])
@@ -90,6 +150,7 @@ def end_runs(ended: Sequence[tuple[Ending, str, str]]) -> None:
             "reasons": reasons,
             "error_codes": [fact[1] for fact in facts],
             "error_messages": [fact[2] for fact in facts],
+            "results": [one.result for one in ends],
         },
     )
     run(

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from api.explain.serializers import ExplanationSerializer
 from api.protocol.query import instant
 from api.protocol.views import PunctualView
+from api.tasks.answers import OneTaskView
 from executions.loop.clocks import database_now
 from executions.models import Execution
 from insight.explain.answer import present_explanation
@@ -28,7 +29,7 @@ class ExplainExecutionView(PunctualView):
         return Response(present_explanation(explain_execution(execution, database_now())))
 
 
-class ExplainTaskView(PunctualView):
+class ExplainTaskView(OneTaskView):
     """Why an instant of a task ran, did not run, or what it waits for."""
 
     query_parameters = {
@@ -46,6 +47,7 @@ class ExplainTaskView(PunctualView):
 
         Works for instants that ran, that wait, that lie ahead, and that were never expected.
         """
+        self.require(task_id)
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
         found = explain_task(task, self.query["at"], database_now())
         return Response(present_explanation(found))

@@ -74,6 +74,33 @@ def paginate(
     return {key: [serialize(row) for row in shown], "pagination": pagination}
 
 
+def paginate_numbers(
+    total: int,
+    query: Mapping[str, Any],
+    *,
+    key: str,
+    read: Callable[[int, int], Sequence[Any]],
+) -> dict[str, Any]:
+    """Return the same for things that are numbered from 0 up to ``total``, in their order.
+
+    ``read`` returns those from the first number to before the second one.
+    """
+    limit = query["limit"] or DEFAULT_LIMIT
+    page, cursor = query["page"], query["cursor"]
+    if page is not None and cursor is not None:
+        _refuse("?cursor", "Give either page or cursor.")
+    pagination: dict[str, Any] = {"limit": limit}
+    order = (key,)
+    if cursor is not None:
+        start = int(_read_cursor(cursor, order)[0])
+    else:
+        start = ((page or 1) - 1) * limit
+        pagination |= {"page": page or 1, **_exact(total)}
+    end = min(start + limit, total)
+    pagination["next_cursor"] = _signed([end], order) if end < total and end > start else None
+    return {key: list(read(start, end)) if end > start else [], "pagination": pagination}
+
+
 def _slice(
     ordered: Sequence[QuerySet[Any]], order: Sequence[str], start: int, stop: int
 ) -> list[Any]:
@@ -132,7 +159,10 @@ def _signer(order: Sequence[str]) -> Signer:
 
 
 def _make_cursor(row: Any, order: Sequence[str]) -> str:
-    values = [getattr(row, name.lstrip("-")) for name in order]
+    return _signed([getattr(row, name.lstrip("-")) for name in order], order)
+
+
+def _signed(values: Sequence[Any], order: Sequence[str]) -> str:
     return _signer(order).sign(urlsafe_base64_encode(orjson.dumps(values)))
 
 

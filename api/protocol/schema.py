@@ -177,9 +177,12 @@ class ClosedObject(OpenApiSerializerExtension):
         return {**schema, "additionalProperties": False}
 
 
-def list_answer(key: str, serializer: type[BaseSerializer[Any]]) -> Any:
-    """Return the documented answer of a list: its rows under ``key``, and where to go on."""
-    name = f"{key.title().replace('_', '')}Page"
+def list_answer(key: str, serializer: type[BaseSerializer[Any]], *, name: str = "") -> Any:
+    """Return the documented answer of a list: its rows under ``key``, and where to go on.
+
+    ``name`` is for a list whose key another one has, too.
+    """
+    name = f"{name or key.title().replace('_', '')}Page"
     return inline_serializer(name, {key: serializer(many=True), "pagination": Pagination()})
 
 

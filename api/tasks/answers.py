@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from rest_framework.response import Response
 
+from api.protocol.views import PunctualView
 from insight.presentation.tasks import (
     next_execution,
     paused_by,
@@ -19,7 +21,18 @@ from tasks.models import Task
 from tasks.presentation import present_missing, present_task
 from tasks.revisions import read_readable
 
-__all__ = ["present_latest", "present_tasks", "task_answer"]
+__all__ = ["OneTaskView", "present_latest", "present_tasks", "task_answer"]
+
+
+class OneTaskView(PunctualView):
+    """A view of one task; the view of one workflow of the same verb says otherwise."""
+
+    def require(self, task_id: UUID) -> None:
+        """Raise NotFound where the verb is not for this task."""
+
+    def answer(self, task: Task) -> Response:
+        """Return the answer that shows the task."""
+        return task_answer(task)
 
 
 def task_answer(

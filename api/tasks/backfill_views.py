@@ -11,13 +11,13 @@ from rest_framework.response import Response
 from api.bulk_jobs.serializers import BulkJobSerializer
 from api.bulk_jobs.views import JOB_RECEIPT, job_answer
 from api.idempotency import idempotent
-from api.protocol.views import PunctualView
+from api.tasks.answers import OneTaskView
 from api.tasks.backfill_serializers import BackfillBody, BackfillPlan
 from executions.bulk.backfill import Wanted, create_backfill, plan_backfill
 from insight.presentation.bulk_jobs import present_backfill_plan
 
 
-class BackfillView(PunctualView):
+class BackfillView(OneTaskView):
     """Run past instants of a task again."""
 
     scopes = {"POST": "operate"}
@@ -38,6 +38,7 @@ class BackfillView(PunctualView):
         `task_paused` while a standing pause holds the task.
         """
         body = self.read_body(BackfillBody)
+        self.require(task_id)
         wanted = Wanted(
             body["start"], body["end"], body.get("max_parallel"), body.get("overlap_policy")
         )

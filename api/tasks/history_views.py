@@ -15,8 +15,9 @@ from api.idempotency import idempotent
 from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from api.tasks.answers import task_answer
+from api.tasks.answers import OneTaskView, task_answer
 from api.tasks.definition_serializers import TaskCloneSerializer, TaskSerializer
+from api.tasks.of_workflows import refuse_workflow
 from api.tasks.serializers import RevisionSerializer, RollbackBody, TaskExecutionsPage
 from executions.changes import changing
 from executions.loop.clocks import database_now
@@ -27,7 +28,7 @@ from tasks.definition import Definition, to_long
 from tasks.models import Task, TaskRevision
 from tasks.revisions import definition_of, own_revisions, read_definition
 from tasks.validation.bodies import StatusChange
-from tasks.versions import is_redirected
+from tasks.versions import FIRST_REDIRECTED
 
 
 class TaskExecutionsView(PunctualView):
@@ -37,13 +38,13 @@ class TaskExecutionsView(PunctualView):
 
     @extend_schema(operation_id="list_task_executions", responses=TaskExecutionsPage)
     def get(self, request: Request, task_id: UUID) -> Response:
-        """List a task's executions, newest first."""
+        """List a task's executions, newest first: of a workflow its runs, without their steps."""
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
-        rows = Execution.objects.for_tenant(self.tenant_id).filter(task_id=task.id)
+        rows = Execution.objects.for_tenant(self.tenant_id).of_task(task.id)
         return Response(list_executions(self.tenant_id, rows, self.query))
 
 
-class TaskRevisionsView(PunctualView):
+class TaskRevisionsView(OneTaskView):
     """A task's versions."""
 
     query_parameters = {"GET": LIST_PARAMETERS}
@@ -53,19 +54,29 @@ class TaskRevisionsView(PunctualView):
     )
     def get(self, request: Request, task_id: UUID) -> Response:
         """List a task's versions, newest first, each with who made it and its definition."""
+        self.require(task_id)
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
         return Response(
             paginate(
                 own_revisions(task),
                 self.query,
                 key="revisions",
-                serialize=_revision,
+                serialize=self.present,
                 order=("-version",),
             )
         )
 
+    def present(self, revision: TaskRevision) -> dict[str, Any]:
+        """Return a version as answers show it."""
+        return {
+            "version": revision.version,
+            "changed_by": revision.changed_by,
+            "created_at": revision.created_at,
+            "definition": to_long(definition_of(revision)),
+        }
 
-class RollbackTaskView(PunctualView):
+
+class RollbackTaskView(OneTaskView):
     """Bring an earlier version back."""
 
     versioned = frozenset({"POST"})
@@ -75,12 +86,13 @@ class RollbackTaskView(PunctualView):
     def post(self, request: Request, task_id: UUID) -> Response:
         """Give a task the definition of an earlier version again, as a new version."""
         version: int = self.read_body(RollbackBody)["version"]
+        self.require(task_id)
         task: Task = Task.objects.get_for_tenant(self.tenant_id, task_id)
 
         def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
             return _definition_at(task, version), None
 
-        return task_answer(
+        return self.answer(
             changing.edit_task(
                 self.tenant_id,
                 task_id,
@@ -104,8 +116,10 @@ class CloneTaskView(PunctualView):
         The clone keeps secrets as an edit does: 400 `secret_required` where the target moves and
         a secret is not written anew. It has no history, fires on its own from now on, and is not
         paused unless a standing pause covers it. The clone of a one-time task whose time has
-        passed needs `run_at` or `delay_seconds` (400 `in_the_past`).
+        passed needs `run_at` or `delay_seconds` (400 `in_the_past`). 409 `is_workflow` for a
+        workflow.
         """
+        refuse_workflow(self.tenant_id, task_id)
         task, definition = clone_task(
             self.tenant_id, task_id, request.data, actor=self.actor, now=database_now()
         )
@@ -114,18 +128,10 @@ class CloneTaskView(PunctualView):
 
 def _definition_at(task: Task, version: int) -> Definition:
     try:
-        if is_redirected(version):
+        if version >= FIRST_REDIRECTED:
+            # Not the task's own: of a replay into another place, or of a workflow's step.
             raise NotFound
         return read_definition(task, version)
     except NotFound as unknown:
         message = f"The task has no version {version}."
         raise InvalidInput([FieldError("#/version", "unknown_version", message)]) from unknown
-
-
-def _revision(revision: TaskRevision) -> dict[str, Any]:
-    return {
-        "version": revision.version,
-        "changed_by": revision.changed_by,
-        "created_at": revision.created_at,
-        "definition": to_long(definition_of(revision)),
-    }

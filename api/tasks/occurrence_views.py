@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from api.protocol.pagination import DEFAULT_LIMIT, LIST_PARAMETERS
 from api.protocol.query import instant
 from api.protocol.serializers import StrictDateTimeField
-from api.protocol.views import PunctualView
+from api.tasks.answers import OneTaskView
 from executions.loop.clocks import database_now
 from insight.occurrences import MOST_DAYS, STATUSES, place_of, read_occurrences
 from insight.presentation.occurrences import present_occurrences
@@ -50,7 +50,7 @@ class OccurrencesAnswer(Answer):
     pagination = OccurrencesPagination()
 
 
-class OccurrencesView(PunctualView):
+class OccurrencesView(OneTaskView):
     """Every expected instant of a task in a range."""
 
     query_parameters = {
@@ -69,6 +69,7 @@ class OccurrencesView(PunctualView):
         An instant without a row yet is EXPECTED. A cursor continues its own range and ignores
         `from` and `to`.
         """
+        self.require(task_id)
         task = Task.objects.get_for_tenant(self.tenant_id, task_id)
         query, now = self.query, database_now()
         place = place_of(

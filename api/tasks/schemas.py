@@ -38,6 +38,9 @@ from tasks.limits import (
 )
 from tasks.preview import DEFAULT_COUNT, MAX_COUNT
 
+#: The types of plain tasks: only a workflow runs when asked and never else.
+_TYPES = tuple(dict.fromkeys(str(kind.value) for kind in choices.TIMING_FIELDS.values()))
+
 # --- schedule ------------------------------------------------------------------------------
 
 _WHEN: Schema = {
@@ -59,7 +62,7 @@ _WHEN: Schema = {
         "description": "An ISO 8601 duration from PT1S, without months and years.",
     },
 }
-_COMMON: Schema = with_defaults(
+COMMON_SCHEDULE: Schema = with_defaults(
     {
         "timezone": {
             "type": "string",
@@ -122,17 +125,23 @@ def _timing(key: str) -> Schema:
     """Return the properties of a schedule that this field defines."""
     recurring = choices.TIMING_FIELDS[key] == TaskType.RECURRING
     unused: Schema = {other: NULL for other in _WHEN if other != key}
-    return {key: _WHEN[key]} | unused | (_RECURRING if recurring else _RECURRING_UNUSED) | _COMMON
+    return (
+        {key: _WHEN[key]}
+        | unused
+        | (_RECURRING if recurring else _RECURRING_UNUSED)
+        | COMMON_SCHEDULE
+    )
 
 
-def _schedules(task_type: str) -> Schema:
+def schedules(task_type: str) -> Schema:
+    """Return the schedules of the type, one for each field that says when."""
     keys = [key for key, kind in choices.TIMING_FIELDS.items() if kind == task_type]
     return {"anyOf": [closed(_timing(key), key) for key in keys]}
 
 
 # --- the other parts -----------------------------------------------------------------------
 
-_COMMON_PARTS: Schema = {
+COMMON_PARTS: Schema = {
     "name": {"type": "string", "minLength": 1, "maxLength": NAME_LENGTH},
     "priority": {"type": "integer", "minimum": 0, "maximum": 9, "default": 5},
     "retry_policy": closed(RETRY),
@@ -180,13 +189,13 @@ _SHORT_PAYLOAD: Schema = closed({"webhook_url": URL, **WEBHOOK_OPTIONS, "body": 
 
 def _common_parts(task_type: str) -> Schema:
     recurring = task_type == TaskType.RECURRING
-    return _COMMON_PARTS | (_WAITS_FOR_NONE if recurring else {})
+    return COMMON_PARTS | (_WAITS_FOR_NONE if recurring else {})
 
 
 def _long(task_type: str) -> Schema:
     parts = {
         "type": words(task_type),
-        "schedule": _schedules(task_type),
+        "schedule": schedules(task_type),
         "target": TARGET,
         "payload": ANY,
     }
@@ -202,12 +211,12 @@ def _short(key: str) -> Schema:
 
 TASK_CREATE: Schema = {
     "description": "A task in the long form (schedule, target) or the short form.",
-    "anyOf": [*(_long(str(kind)) for kind in TaskType.values), *(_short(key) for key in _WHEN)],
+    "anyOf": [*(_long(str(kind)) for kind in _TYPES), *(_short(key) for key in _WHEN)],
 }
-_SCHEDULE_EDIT: Schema = _WHEN | _RECURRING | _COMMON
+_SCHEDULE_EDIT: Schema = _WHEN | _RECURRING | COMMON_SCHEDULE
 _TOP_EDIT: Schema = {
-    **nullable(_COMMON_PARTS | _SCHEDULE_EDIT | _SHORT_NAMES),
-    "type": words(*TaskType.values),
+    **nullable(COMMON_PARTS | _SCHEDULE_EDIT | _SHORT_NAMES),
+    "type": words(*_TYPES),
     "status": words(TaskStatus.PAUSED.value, TaskStatus.SCHEDULED.value),
     "schedule": merged_in(closed(_SCHEDULE_EDIT)),
     "target": TARGET_EDIT,
@@ -248,7 +257,7 @@ _PAUSED_BY: Schema = {
     "type": ["object", "null"],
     "description": "The standing pause that holds the task.",
 }
-_PLACE: Schema = {
+PLACE: Schema = {
     "id": ID,
     "status": words(*TaskStatus.values),
     "version": {"type": "integer", "minimum": 1},
@@ -265,22 +274,25 @@ _PLACE: Schema = {
     "paused_by": _PAUSED_BY,
 }
 _ANSWERED: Schema = {
-    **_COMMON_PARTS,
+    **COMMON_PARTS,
     "type": words(*TaskType.values),
-    "schedule": {"anyOf": [_schedules(str(kind)) for kind in TaskType.values]},
+    "schedule": {
+        "anyOf": [*(schedules(str(kind)) for kind in _TYPES), closed(COMMON_SCHEDULE)],
+        "description": "That of a MANUAL workflow has no time.",
+    },
     "target": TARGET_ANSWER,
     "payload": ANY,
     "retry_policy": closed(RETRY, *(key for key in RETRY if key != "delays_seconds")),
-    **_PLACE,
+    **PLACE,
 }
-_MISSING: Schema = {
+MISSING: Schema = {
     "type": "string",
     "description": "Only where a sealed value cannot be opened: why.",
 }
 #: Only answers about tasks that wait for others have it.
 _OPTIONAL = ("on_dependency_failure",)
 TASK: Schema = closed(
-    _ANSWERED | {"missing": _MISSING}, *(key for key in _ANSWERED if key not in _OPTIONAL)
+    _ANSWERED | {"missing": MISSING}, *(key for key in _ANSWERED if key not in _OPTIONAL)
 ) | {
     "description": "A task: its definition in the long form and its state.",
     # Single views and bulk answers add fields of their own.
@@ -288,7 +300,7 @@ TASK: Schema = closed(
 }
 
 _RANGE: Schema = {
-    "type": words(*TaskType.values),
+    "type": words(*_TYPES),
     "from": INSTANT | {"description": "Instants strictly after it; now unless given."},
     "count": {"type": "integer", "minimum": 1, "maximum": MAX_COUNT, "default": DEFAULT_COUNT},
 }
@@ -296,9 +308,9 @@ PREVIEW_REQUEST: Schema = {
     "anyOf": [
         *(
             closed(
-                _RANGE | {"type": words(str(kind)), "schedule": _schedules(str(kind))}, "schedule"
+                _RANGE | {"type": words(str(kind)), "schedule": schedules(str(kind))}, "schedule"
             )
-            for kind in TaskType.values
+            for kind in _TYPES
         ),
         *(
             closed(

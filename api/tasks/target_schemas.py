@@ -251,6 +251,26 @@ def _edited(fields: Schema) -> Schema:
 
 #: An edit without a kind has the task's own kind, so several schemas may fit.
 TARGET_EDIT: Schema = {"anyOf": [*(_edited(fields) for fields in _KINDS), NULL]}
+#: Lists of tasks have workflows as well; the calls of workflows show their steps.
+WORKFLOW_OPTIONS: Schema = {
+    "on_failure": words(*choices.ON_FAILURE)
+    | {
+        "default": choices.ON_FAILURE[0],
+        "description": "What a failed step does to its run: cancel what is open, or let "
+        "independent branches go on.",
+    },
+    "input_schema": {
+        "type": ["object", "null"],
+        "description": "JSON Schema 2020-12 of the input, without references and patterns.",
+    },
+    "deadline_seconds": or_null(number(1, limits.RUNTIME_SECONDS)),
+    "deadline_at": or_null(
+        text(5, "A time of day; not with deadline_seconds.")
+        | {"pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
+    ),
+    "deadline_timezone": or_null(text(255, "The zone of deadline_at.")),
+}
+_WORKFLOW: Schema = {"kind": words(choices.WORKFLOW), **WORKFLOW_OPTIONS}
 TARGET_ANSWER: Schema = _one_of(
-    [closed(fields, *fields) for fields in (_webhook(answered=True), *_KINDS[1:])]
+    [closed(fields, *fields) for fields in (_webhook(answered=True), *_KINDS[1:], _WORKFLOW)]
 )

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from api.executions.serializers import EmptyBody, ExecutionSerializer
 from api.executions.views import accepted, override_of
 from api.idempotency import idempotent, require_key
-from api.protocol.views import PunctualView
-from api.tasks.answers import task_answer
+from api.tasks.answers import OneTaskView
 from api.tasks.definition_serializers import TaskSerializer
+from api.tasks.of_workflows import refuse_workflow
 from api.tasks.serializers import PauseBody, RunBody
 from executions.changes import changing
 from executions.loop.clocks import database_now
@@ -25,7 +25,7 @@ from tasks.models import Task
 from tasks.transitions import Pause
 
 
-class PauseTaskView(PunctualView):
+class PauseTaskView(OneTaskView):
     """Pause a task."""
 
     scopes = {"POST": "operate"}
@@ -38,11 +38,12 @@ class PauseTaskView(PunctualView):
         409 when the task has ended.
         """
         pause = Pause(**self.read_body(PauseBody))
+        self.require(task_id)
         _refuse_past(pause.until)
-        return task_answer(changing.pause_task(self.tenant_id, task_id, pause, actor=self.actor))
+        return self.answer(changing.pause_task(self.tenant_id, task_id, pause, actor=self.actor))
 
 
-class ResumeTaskView(PunctualView):
+class ResumeTaskView(OneTaskView):
     """Resume a task."""
 
     scopes = {"POST": "operate"}
@@ -55,11 +56,12 @@ class ResumeTaskView(PunctualView):
         `Idempotency-Key` is required where that is `run_once` or `replay`: both make executions.
         """
         self.read_body(EmptyBody)
+        self.require(task_id)
         require_key_to_resume(request, Task.objects.get_for_tenant(self.tenant_id, task_id))
-        return task_answer(changing.resume_task(self.tenant_id, task_id, actor=self.actor))
+        return self.answer(changing.resume_task(self.tenant_id, task_id, actor=self.actor))
 
 
-class CancelTaskView(PunctualView):
+class CancelTaskView(OneTaskView):
     """Cancel a task."""
 
     scopes = {"POST": "operate"}
@@ -72,10 +74,11 @@ class CancelTaskView(PunctualView):
         409 when the task has ended by itself.
         """
         self.read_body(EmptyBody)
-        return task_answer(changing.cancel_task(self.tenant_id, task_id, actor=self.actor))
+        self.require(task_id)
+        return self.answer(changing.cancel_task(self.tenant_id, task_id, actor=self.actor))
 
 
-class RunTaskView(PunctualView):
+class RunTaskView(OneTaskView):
     """Run a task now."""
 
     scopes = {"POST": "operate"}
@@ -83,8 +86,13 @@ class RunTaskView(PunctualView):
     @extend_schema(operation_id="run_task", request=RunBody, responses={202: ExecutionSerializer})
     @idempotent(required=True)
     def post(self, request: Request, task_id: UUID) -> Response:
-        """Run a task now, beside its schedule, also while it is paused."""
+        """Run a task now, beside its schedule, also while it is paused.
+
+        409 `is_workflow` for a workflow with a payload: its runs take an input.
+        """
         override = override_of(self.read_body(RunBody))
+        if override is not None:
+            refuse_workflow(self.tenant_id, task_id, "/runs")
         return accepted(run_task(self.tenant_id, task_id, override, actor=self.actor))
 
 

@@ -19,12 +19,13 @@ from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.query import boolean, choice, choices, text
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
-from api.tasks.answers import present_latest, present_tasks, task_answer
+from api.tasks.answers import OneTaskView, present_latest, present_tasks, task_answer
 from api.tasks.definition_serializers import (
     TaskCreateSerializer,
     TaskEditSerializer,
     TaskSerializer,
 )
+from api.tasks.of_workflows import refuse_definition
 from api.tasks.serializers import TaskDetailSerializer
 from api.tasks.verb_views import require_key_to_resume
 from executions.changes import changing
@@ -43,7 +44,7 @@ from tasks.limits import (
 from tasks.models import Task
 from tasks.validation.bodies import StatusChange, parse_patch, parse_replace
 
-_ORDERS = {
+TASK_ORDERS = {
     "-created_at": ("-created_at", "-id"),
     "created_at": ("created_at", "id"),
     "-updated_at": ("-updated_at", "-id"),
@@ -52,6 +53,23 @@ _ORDERS = {
     "name": ("name", "id"),
     "-priority": ("-priority", "-id"),
     "priority": ("priority", "id"),
+}
+
+#: The filters of lists of tasks.
+TASK_FILTERS = {
+    "status": choices(*TaskStatus.values, description="One or more states."),
+    "type": choice(*TaskType.values, description="Of this type."),
+    "label": text(
+        "`key:value`, or a key that must be there.",
+        max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
+    ),
+    "owner": text("Of exactly this owner.", max_length=OWNER_LENGTH),
+    "destination": text(
+        "Whose webhook calls this host, `host` or `host:port` in any spelling.",
+        max_length=DESTINATION_LENGTH,
+    ),
+    "q": text("In the name or the labels."),
+    "ordering": choice(*TASK_ORDERS, description="By which column.", default="-created_at"),
 }
 
 
@@ -84,24 +102,7 @@ _CREATION = Together(_ask, _create)
 class TasksView(PunctualView):
     """The tenant's tasks."""
 
-    query_parameters = {
-        "GET": {
-            **LIST_PARAMETERS,
-            "status": choices(*TaskStatus.values, description="One or more states."),
-            "type": choice(*TaskType.values, description="Of this type."),
-            "label": text(
-                "`key:value`, or a key that must be there.",
-                max_length=LABEL_KEY_LENGTH + 1 + LABEL_VALUE_LENGTH,
-            ),
-            "owner": text("Of exactly this owner.", max_length=OWNER_LENGTH),
-            "destination": text(
-                "Whose webhook calls this host, `host` or `host:port` in any spelling.",
-                max_length=DESTINATION_LENGTH,
-            ),
-            "q": text("In the name or the labels."),
-            "ordering": choice(*_ORDERS, description="By which column.", default="-created_at"),
-        }
-    }
+    query_parameters = {"GET": {**LIST_PARAMETERS, **TASK_FILTERS}}
 
     @extend_schema(operation_id="list_tasks", responses=list_answer("tasks", TaskSerializer))
     def get(self, request: Request) -> Response:
@@ -112,7 +113,7 @@ class TasksView(PunctualView):
             query,
             key="tasks",
             serialize=lambda row: row,
-            order=_ORDERS[query["ordering"]],
+            order=TASK_ORDERS[query["ordering"]],
         )
         return Response({**page, "tasks": present_tasks(page["tasks"])})
 
@@ -125,7 +126,7 @@ class TasksView(PunctualView):
         return _CREATION.run_alone(self)
 
 
-class TaskView(PunctualView):
+class TaskView(OneTaskView):
     """One task."""
 
     versioned = frozenset({"DELETE", "PATCH", "PUT"})
@@ -146,30 +147,27 @@ class TaskView(PunctualView):
 
         From the answer on no occurrence of the old definition starts. `status` also needs the scope
         `operate`. To resume a pause with `on_resume` `run_once` or `replay`, send an
-        `Idempotency-Key`.
+        `Idempotency-Key`. 409 `is_workflow` for a workflow, of which only `status` changes here.
         """
+        self.require(task_id)
         if isinstance(request.data, dict) and "status" in request.data:
             self.require_scope("operate", "Pausing and resuming a task")
             if request.data["status"] == StatusChange.RESUME:
                 require_key_to_resume(request, Task.objects.get_for_tenant(self.tenant_id, task_id))
 
-        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-            return parse_patch(current, request.data, now=now, limits=limits_of(self.tenant_id))
-
-        return self._edited(task_id, edit)
+        return self._edited(task_id, self.merged)
 
     @extend_schema(
         operation_id="replace_task", request=TaskCreateSerializer, responses=TaskSerializer
     )
     @idempotent(required=False)
     def put(self, request: Request, task_id: UUID) -> Response:
-        """Replace a task's definition; what is left out takes its default."""
+        """Replace a task's definition; what is left out takes its default.
 
-        def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
-            limits = limits_of(self.tenant_id)
-            return parse_replace(request.data, now=now, limits=limits, current=current), None
-
-        return self._edited(task_id, edit)
+        409 `is_workflow` for a workflow.
+        """
+        self.require(task_id)
+        return self._edited(task_id, self.replaced)
 
     @extend_schema(operation_id="delete_task", request=None, responses={204: None})
     @idempotent(required=False)
@@ -178,6 +176,7 @@ class TaskView(PunctualView):
 
         `cancel_running` also needs the scope `operate`.
         """
+        self.require(task_id)
         if self.query["cancel_running"]:
             self.require_scope("operate", "Cancelling what runs")
         changing.delete_task(
@@ -189,6 +188,21 @@ class TaskView(PunctualView):
         )
         return Response(status=204)
 
+    def merged(self, current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+        """Return the definition with the body merged in, and whether to pause or resume."""
+        body, limits = self.request.data, limits_of(self.tenant_id)
+        if not isinstance(body, dict) or body.keys() - {"status"}:
+            refuse_definition(current, self.kwargs["task_id"])
+        return parse_patch(current, body, now=now, limits=limits)
+
+    def replaced(
+        self, current: Definition, now: datetime
+    ) -> tuple[Definition, StatusChange | None]:
+        """Return the definition that the body puts in place of the current one."""
+        refuse_definition(current, self.kwargs["task_id"])
+        body, limits = self.request.data, limits_of(self.tenant_id)
+        return parse_replace(body, now=now, limits=limits, current=current), None
+
     def _edited(self, task_id: UUID, edit: changing.Edit) -> Response:
         task = changing.edit_task(
             self.tenant_id,
@@ -197,4 +211,4 @@ class TaskView(PunctualView):
             actor=self.actor,
             expected_version=self.expected_version,
         )
-        return task_answer(task)
+        return self.answer(task)

@@ -16,7 +16,7 @@ from django.db import transaction
 
 from events import audit, outbox
 from executions import transitions
-from executions.changes import withdrawal
+from executions.changes import paused_places, withdrawal
 from executions.loop.clocks import database_now
 from executions.ownership.partitions import Partitions
 from shared.actor import SYSTEM, Actor
@@ -82,9 +82,15 @@ def resume(task_ids: Sequence[UUID], now: datetime) -> list[audit.Change]:
 
 
 def end(pause: Pause, *, actor: Actor, now: datetime) -> bool:
-    """Mark a pause as ended; return False when it had ended already. It still holds its tasks."""
+    """Mark a pause as ended; return False when it had ended already. It still holds its tasks.
+
+    Steps of workflows that it held are free. The caller shares or owns the tenant's pauses.
+    """
     still_open = Pause.objects.open().filter(pk=pause.pk)
-    return bool(still_open.update(ended_at=now, ended_by=actor.name[:200]))
+    if not still_open.update(ended_at=now, ended_by=actor.name[:200]):
+        return False
+    paused_places.free_steps(pause.tenant_id)
+    return True
 
 
 def record_end(pause: Pause, count: int, actor: Actor) -> None:
@@ -119,6 +125,7 @@ def end_due(partitions: Partitions) -> tuple[int, bool]:
     to_end, to_let_go = together(("pausing/to_end", limit), ("pausing/to_let_go", limit))
     for pause in _mine(to_end.rows, partitions):
         with transaction.atomic():
+            standing_pauses.share(pause.tenant_id)
             if end(pause, actor=SYSTEM, now=database_now()):
                 held = Task.objects.filter(pause_id=pause.id).count()
                 record_end(pause, held, SYSTEM)

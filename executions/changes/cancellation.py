@@ -13,6 +13,7 @@ from executions.choices import FINAL, Status
 from executions.loop.clocks import database_now
 from executions.loop.control import abort_on_commit
 from executions.models import Execution
+from executions.parts_of_runs import refuse_step
 from shared.actor import Actor
 from shared.exceptions import Conflict
 from wire import start_guard
@@ -22,10 +23,11 @@ from wire import start_guard
 def cancel_execution(tenant_id: UUID, execution_id: UUID, *, actor: Actor) -> Execution:
     """Cancel an execution: an unstarted one never starts, a running one is aborted.
 
-    Raise NotFound, Conflict when it is final, Unavailable when Redis cannot be asked about
-    released work.
+    Raise NotFound, Conflict when it is final or a step of a run, Unavailable when Redis cannot be
+    asked about released work.
     """
     execution: Execution = Execution.objects.get_for_tenant(tenant_id, execution_id, lock=True)
+    refuse_step(execution)
     require_open(execution)
     cancel_locked([execution])
     audit.record_many(tenant_id, actor, [cancelled(execution.id)])

@@ -28,6 +28,7 @@ from tasks.choices import TaskStatus
 from tasks.definition import Definition, waits_otherwise
 from tasks.models import Task
 from tasks.revisions import read_definition
+from tasks.step_definitions import with_numbers_of
 from tasks.transitions import Pause
 from tasks.validation.bodies import StatusChange
 
@@ -54,7 +55,7 @@ def edit_task(
     standing_pauses.share_active(tenant_id)
     seen = _read(tenant_id, task_id, expected_version)
     current = read_definition(seen)
-    definition, change = edit(current, database_now())
+    definition, change = _edited(edit, current, database_now())
     if definition == current and change is None:
         return seen
     _refuse_early(seen, change, unchanged=definition == current)
@@ -63,7 +64,7 @@ def edit_task(
         # Another edit came in between: apply this one to the current definition.
         _require_version(task, expected_version)
         current = read_definition(task)
-        definition, change = edit(current, now)
+        definition, change = _edited(edit, current, now)
     if definition != current:
         _revise(task, (current, definition), found, actor, now)
     if change is StatusChange.PAUSE and not _paused_by_itself(task):
@@ -151,6 +152,13 @@ def resume_locked(task: Task, *, actor: Actor, now: datetime) -> None:
         changes = task_transitions.pause([task.id], Pause.under(standing), now)
     audit.record_many(task.tenant_id, actor, changes)
     task.refresh_from_db()
+
+
+def _edited(
+    edit: Edit, current: Definition, now: datetime
+) -> tuple[Definition, StatusChange | None]:
+    definition, change = edit(current, now)
+    return with_numbers_of(current, definition), change
 
 
 def _read(tenant_id: UUID, task_id: UUID, expected_version: int | None = None) -> Task:

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from events import audit
-from executions.changes import bulk_pause
+from executions.changes import bulk_pause, paused_places
 from executions.loop.clocks import database_now
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
@@ -103,6 +103,8 @@ def create_pause(tenant_id: UUID, wanted: Wanted, *, actor: Actor) -> tuple[Paus
     )
     pause.save(force_insert=True)
     matching = _matching(tenant_id, wanted.scope, value)
+    # Executions before tasks, as everywhere.
+    paused_places.hold_steps(pause, lambda steps: bulk_pause.withdraw_released(steps, now))
     count = bulk_pause.hold(pause, list(matching.values_list("id", flat=True)), now)
     facts = {
         "scope": pause.scope,

@@ -49,7 +49,8 @@ def retry_dead_letter(
 ) -> Execution:
     """Run a dead letter's work again and resolve it as ``retried``; an edited payload is kept.
 
-    Raise NotFound, or Conflict: ``already_resolved``, ``execution_not_kept``.
+    Raise NotFound, or Conflict: ``already_resolved``, ``execution_not_kept``, ``part_of_run`` for
+    the letter of a run, which is retried by its own call.
     """
     require_portable(override)
     standing_pauses.share_active(tenant_id)

@@ -19,7 +19,7 @@ from uuid import UUID
 from django.db import transaction
 
 from executions import transitions
-from executions.choices import Status
+from executions.choices import Status, Trigger
 from executions.gate.overlap import Decision, Place, Standing, decide
 from executions.loop.clocks import database_now
 from executions.loop.control import abort_on_commit
@@ -83,6 +83,12 @@ class _Row(NamedTuple):
 
     id: UUID
     due_at: datetime
+    #: Whether it waits for a place whatever the policy: a run of a workflow that was asked for.
+    patient: bool = False
+
+
+#: What was asked for by a person or by another run waits for its turn, and replaces no other.
+_PATIENT = (Trigger.MANUAL, Trigger.RETRY, Trigger.WORKFLOW)
 
 
 def run_once(partitions: Partitions, seen: Seen | None = None) -> Counts:
@@ -179,7 +185,7 @@ class _Look:
         with transaction.atomic():
             locked = self._lock(wanted)
             standings = _standings(list(locked))
-            decisions = {key: decide(standings[key], due) for key, due in locked.items()}
+            decisions = {key: _decided(standings[key], due) for key, due in locked.items()}
             freed = self._make_room(decisions.values())
             for key, decision in decisions.items():
                 self._carry_out(key, decision, sum(one.id in freed for one in decision.cancel))
@@ -199,8 +205,9 @@ class _Look:
             "now": self._now,
         }
         found: dict[Key, list[_Row]] = {}
-        for task, series, execution, due_at in rows("gate/lock_due", parameters):
-            found.setdefault((task, series), []).append(_Row(execution, due_at))
+        for task, series, execution, due_at, trigger in rows("gate/lock_due", parameters):
+            row = _Row(execution, due_at, trigger in _PATIENT)
+            found.setdefault((task, series), []).append(row)
         return found
 
     def _carry_out(self, key: Key, decision: Decision[_Row], freed: int) -> None:
@@ -246,6 +253,23 @@ class _Look:
         abort_on_commit([row[2] for row in running if row[0] in asked])
         waiting = [(row[0], row[2]) for row in found if row not in running]
         return set(transitions.cancel(waiting, CANCELLED))
+
+
+def _decided(standing: Standing, due: Sequence[_Row]) -> Decision[_Row]:
+    """Return the decision on due work; patient work takes the places that the rest leaves."""
+    patient = [row for row in due if row.patient]
+    if not patient:
+        return decide(standing, due)
+    found = decide(standing, [row for row in due if not row.patient])
+    taken = len(found.admit) + len(found.wait)
+    room = 0 if standing.paused else max(0, standing.room(taken + len(patient)) - taken)
+    return Decision(
+        admit=[*found.admit, *patient[:room]],
+        skip=found.skip,
+        # First the one that frees places: it has asked for them.
+        wait=[*found.wait, *patient[room:]],
+        cancel=found.cancel,
+    )
 
 
 def _most(standing: Standing, due: int) -> int:

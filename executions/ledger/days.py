@@ -18,10 +18,14 @@ from shared.ids import first_id_at, moment_of
 from shared.sql import rows, run, statement
 from shared.statistics_kept import ANALYZE_SHARE
 
-DAILY_TABLES = ("executions", "attempts", "events", "ended_workflow_runs", "workflow_steps")
+DAILY_TABLES = ("executions", "attempts", "events", "runs", "steps")
 DAY = timedelta(days=1)
-#: The parent of the day tables of executions; the other tables are their own parents.
-_PARENTS = {"executions": "ended_executions"}
+#: The parents of day tables that are called otherwise; the other tables are their own parents.
+_PARENTS = {
+    "executions": "ended_executions",
+    "runs": "ended_workflow_runs",
+    "steps": "workflow_steps",
+}
 #: Ids younger than this lie in a day that housekeeping has made and that no retention drops.
 _SURELY_THERE = timedelta(hours=20)
 #: executions_late_ends_idx finds executions that ended within an hour and began longer ago.

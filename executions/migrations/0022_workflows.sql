@@ -36,6 +36,8 @@ CREATE TABLE workflow_runs (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE INDEX workflow_runs_of_execution_idx ON workflow_runs (execution_id);
 CREATE INDEX workflow_runs_of_task_idx ON workflow_runs (task_id, id DESC);
+CREATE INDEX workflow_runs_taking_back_idx ON workflow_runs (partition)
+    WHERE phase IN ('cancelling', 'failing');
 
 -- The same row for each take that has ended, by the day of the run.
 CREATE TABLE ended_workflow_runs (
@@ -113,8 +115,17 @@ CREATE TABLE workflow_inbox (
     take smallint,
     execution_id uuid,
     status varchar(9),
-    data jsonb,
-    sealed bytea,
     at timestamptz NOT NULL DEFAULT now()
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000);
 CREATE INDEX workflow_inbox_of_run_idx ON workflow_inbox (run_id, id);
+
+-- Signals of the last day: for the steps that wait for them, and for those that will.
+CREATE TABLE workflow_signals (
+    id uuid NOT NULL PRIMARY KEY,
+    tenant_id uuid NOT NULL,
+    name varchar(200) NOT NULL,
+    correlation varchar(200) NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    sealed_payload bytea
+);
+CREATE INDEX workflow_signals_named_idx ON workflow_signals (tenant_id, name, correlation, at);

@@ -97,8 +97,8 @@ WITH taken AS MATERIALIZED (
       AND pg_try_advisory_xact_lock(
         hashtextextended(g.task_id::text || coalesce(g.series_id::text, ''), 727302))
 ), of_schedules AS (
-    SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
-        SELECT e.id, e.due_at FROM open_executions e
+    SELECT d.id, d.due_at, d.trigger, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
+        SELECT e.id, e.due_at, e.trigger FROM open_executions e
         WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = g.task_id AND e.series_id IS NULL AND e.due_at <= %(now)s
         ORDER BY e.due_at, e.id LIMIT g.most
@@ -106,8 +106,8 @@ WITH taken AS MATERIALIZED (
     ) AS d
     WHERE g.series_id IS NULL
 ), of_series AS (
-    SELECT d.id, d.due_at, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
-        SELECT e.id, e.due_at FROM open_executions e
+    SELECT d.id, d.due_at, d.trigger, g.task_id, g.series_id FROM taken g CROSS JOIN LATERAL (
+        SELECT e.id, e.due_at, e.trigger FROM open_executions e
         WHERE e.status = 'PENDING' AND e.gated
           AND e.task_id = g.task_id AND e.series_id = g.series_id AND e.due_at <= %(now)s
         ORDER BY e.due_at, e.id LIMIT g.most
@@ -115,7 +115,7 @@ WITH taken AS MATERIALIZED (
     ) AS d
     WHERE g.series_id IS NOT NULL
 )
-SELECT task_id, series_id, id, due_at
+SELECT task_id, series_id, id, due_at, trigger
 FROM (SELECT * FROM of_schedules UNION ALL SELECT * FROM of_series) AS d
 ORDER BY task_id, series_id, due_at, id
 

@@ -136,3 +136,21 @@ SET reason = '',
     gated = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted,
     held = e.series_id IS NOT NULL AND e.status = 'PENDING' AND NOT e.counted
 WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'tenant_suspended'
+
+-- name: lock_steps
+-- Locks open steps of a tenant's workflows in order of ids, with what they call: they belong to
+-- their run, which no pause of a task holds. Index open_executions_of_tenant_idx.
+SELECT e.id, e.status, e.fencing_token, e.pool, e.destination, e.reason FROM open_executions e
+WHERE e.tenant_id = %(tenant)s AND e.revision >= 1610612736
+ORDER BY e.id FOR NO KEY UPDATE
+
+-- name: hold_steps
+-- Puts locked steps on hold, because their pool or destination is paused. Running ones continue;
+-- their mark holds a retry that may follow.
+UPDATE open_executions e SET held = true, parked = false, reason = 'place_paused'
+WHERE e.id = ANY(%(ids)s) AND NOT e.held
+
+-- name: free_steps
+-- Frees locked steps that only such a pause held.
+UPDATE open_executions e SET held = false, reason = ''
+WHERE e.id = ANY(%(ids)s) AND e.held AND e.reason = 'place_paused'

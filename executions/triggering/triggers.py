@@ -16,6 +16,7 @@ from executions import transitions
 from executions.choices import FINAL, Trigger
 from executions.loop.clocks import database_now
 from executions.models import Execution
+from executions.parts_of_runs import refuse_part
 from executions.payloads import as_readable, payload_of, seal_payload
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput
@@ -84,7 +85,8 @@ def retry_execution(
     """Run a finished execution's work again, as a new execution linked to it.
 
     The payload is the original's unless given; the target is the task's current one, so that the
-    retry uses a mended task. Raise Conflict while the original is unfinished.
+    retry uses a mended task. Raise Conflict while the original is unfinished, and ``part_of_run``
+    for a step or a take of a run.
     """
     require_portable(override)
     standing_pauses.share_active(tenant_id)
@@ -137,6 +139,7 @@ def begin_replay(
 
 
 def _payload_for(original: Execution, override: Override | None) -> Override:
+    refuse_part(original)
     if original.status not in FINAL:
         raise Conflict(f"The execution is {original.status}; only a finished one is retried.")
     return override or Override(as_readable(partial(payload_of, original)).whole())
@@ -155,8 +158,10 @@ def retry_of(
     """Insert the retry of an execution of a locked task; return its id. The caller wakes.
 
     An execution that was replayed into another place goes there again, never to the task's target.
-    Raise Conflict ``task_deleted``: a deleted task runs nothing.
+    Raise Conflict ``task_deleted``: a deleted task runs nothing; ``part_of_run``: a step or a take
+    is retried by its run.
     """
+    refuse_part(original)
     _require_there(task)
     route = None
     if is_redirected(original.revision):

@@ -90,14 +90,13 @@ def _explain(found: Situation, asked_at: datetime) -> Explanation:
 
 
 def _most_urgent(task: Task) -> Execution | None:
-    open_work = Execution.objects.filter(
-        task_id=task.pk, span_count__isnull=True, status__in=sorted(OPEN)
-    )
+    # Of a workflow its runs: a step is explained by its own call.
+    own = Execution.objects.of_task(task.pk).filter(span_count__isnull=True)
+    open_work = own.filter(status__in=sorted(OPEN))
     found = open_work.order_by("due_at", "id").first()
     if found is not None or task.next_run_at is not None:
         return found
-    past = Execution.objects.filter(task_id=task.pk, span_count__isnull=True)
-    return past.order_by("-id").first()
+    return own.order_by("-id").first()
 
 
 def _nearest(task: Task, at: datetime, now: datetime) -> datetime:

@@ -145,7 +145,7 @@ def present_latest(task: Task, now: datetime) -> list[dict[str, Any]]:
     Executions whose time has come are taken first, so that occurrences prepared ahead of their
     time do not crowd the history out.
     """
-    rows = Execution.objects.for_tenant(task.tenant_id).filter(task_id=task.id)
+    rows = Execution.objects.for_tenant(task.tenant_id).of_task(task.id)
     latest = list(rows.scheduled_between(None, now).order_by("-id")[:LATEST])
     room = LATEST - len(latest)
     ahead = list(rows.scheduled_between(now, None).order_by("id")[:room]) if room else []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from tasks.definition import WORKFLOW_POOL
 from tasks.field_reader import FieldReader, suggest
 from tasks.limits import NAME_LENGTH, POOL_NAME_LENGTH, Limits
 
 _POOL = re.compile(r"[a-z0-9]([a-z0-9_-]{0,48}[a-z0-9])?")
 _CALLABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,199}")
-#: The pools of webhooks and of the product's own work.
-_OWN_POOLS = ("default", "system")
+#: The pools of webhooks, of the product's own work, and of runs of workflows.
+_OWN_POOLS = ("default", "system", WORKFLOW_POOL)
 
 
 def is_pool_name(name: str) -> bool:

@@ -32,7 +32,8 @@ from tenants.models.tenant import MAX_JITTER_SECONDS
 #: A run_at further in the past counts as a mistake.
 PAST_TOLERANCE = timedelta(days=1)
 TIMING_HINT = "give exactly one of run_at, delay_seconds, cron_expression and every"
-_TYPES = tuple(TaskType.values)
+#: A task that runs only when asked has no schedule, and is a workflow.
+_TYPES = tuple(dict.fromkeys(str(kind) for kind in TIMING_FIELDS.values()))
 _MAX_OCCURRENCES = 1_000_000_000
 #: The most working days that a month can have.
 _WORKING_DAYS = 31

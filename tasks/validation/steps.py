@@ -172,6 +172,9 @@ def _depends_on(step: FieldReader) -> list[str]:
 def _target(step: FieldReader, limits: Limits, repeats: Repeats) -> dict[str, Any]:
     target = _called(step, "Say what the step calls.", limits, repeats, own=_OF_TARGET)
     policy = step.part("retry_policy")
+    if step.given("compensate") and step.given("for_each"):
+        message = "A fan-out is not undone as one: let its items be workflows that compensate."
+        step.error("compensate", "not_applicable", message)
     return {
         "target": target,
         "payload": _sent(step, target, limits),

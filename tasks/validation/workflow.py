@@ -145,6 +145,7 @@ def _parse(
     task_type, schedule = _schedule(reader, clock)
     owner = read_owner(reader)
     steps = read_steps(reader, limits)
+    _check_children(steps, errors, limits)
     before = stored.target["numbers"] if stored else {}
     numbers = numbered([step["key"] for step in steps if step], before)
     if max(numbers.values(), default=0) >= MOST_STEPS_EVER:
@@ -179,6 +180,20 @@ def _parse(
     errors.raise_if_any()
     graph_of(steps, definition.target["numbers"])
     return definition
+
+
+def _check_children(steps: Sequence[Mapping[str, Any]], errors: Errors, limits: Limits) -> None:
+    """Note each step that names no workflow of the tenant."""
+    named = {
+        place: step["workflow_id"]
+        for place, step in enumerate(steps)
+        if step.get("workflow_id") and not errors.below(f"#/steps/{place}/workflow_id")
+    }
+    known = limits.workflows(list(named.values())) if named else frozenset()
+    for place, workflow_id in named.items():
+        if workflow_id not in known:
+            message = "There is no such workflow."
+            errors.add(f"#/steps/{place}/workflow_id", "workflow_unknown", message)
 
 
 def _refuse_moved(

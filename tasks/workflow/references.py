@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,18 +147,23 @@ def render(value: Any, scope: Scope) -> Any:
     """Return a JSON value with its templates replaced; raise TemplateInvalid.
 
     What a template inserts is not read again, also where it looks like a template. Nothing is
-    encoded: a URL and a header need more.
+    encoded: a URL and a header need :func:`render_text`.
     """
     return templates.map_texts(value, lambda text: _render_text(text, scope))
+
+
+def render_text(text: str, scope: Scope, encode: Callable[[Any], str]) -> str:
+    """Return a text with each template replaced by its encoded value; raise TemplateInvalid."""
+    return templates.TEMPLATE.sub(
+        lambda found: encode(_value(templates.name_of(found), scope)), text
+    )
 
 
 def _render_text(text: str, scope: Scope) -> Any:
     alone = templates.TEMPLATE.fullmatch(text)
     if alone:
         return _value(templates.name_of(alone), scope)
-    return templates.TEMPLATE.sub(
-        lambda found: _as_text(_value(templates.name_of(found), scope)), text
-    )
+    return render_text(text, scope, as_text)
 
 
 def _value(name: str, scope: Scope) -> Any:
@@ -170,7 +175,8 @@ def _value(name: str, scope: Scope) -> Any:
     return scope.value_of(reference)
 
 
-def _as_text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return a value as a text: null is empty, and what is no text is JSON."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

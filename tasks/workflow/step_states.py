@@ -22,9 +22,15 @@ class StepState(IntEnum):
     BLOCKED = 5
     #: By a person, by the failure of the run, or because a prerequisite was cancelled.
     CANCELLED = 6
+    #: Had succeeded, and is being undone.
+    COMPENSATING = 7
+    #: Was undone: counts as not run when the run is retried.
+    COMPENSATED = 8
+    #: What should have undone it has failed.
+    NOT_COMPENSATED = 9
 
 
 #: States in which nothing more happens to a step.
-ENDED = frozenset(StepState) - {StepState.PENDING, StepState.OPEN}
+ENDED = frozenset(StepState) - {StepState.PENDING, StepState.OPEN, StepState.COMPENSATING}
 #: Ends that count as failures for what depends on the step.
 FAILING = frozenset({StepState.FAILED, StepState.BLOCKED})

@@ -72,6 +72,10 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "events 0006_fewer_statistics": {
         "RunSQL": "what statistics PostgreSQL keeps; no statement depends on them"
     },
+    "executions 0022_workflows": {
+        "RunSQL": "columns that may be empty, tables and partial indexes of what is new"
+    },
+    "tasks 0029_manual_tasks": {"RunSQL": "a check that allows one more type"},
     "tasks 0025_cursors_of_one_tenant": {
         "RemoveIndex taskcursor task_cursors_of_tenant_idx": "it comes back under its name",
         "AddIndex taskcursor task_cursors_of_tenant_idx": "UPGRADING says that changes wait",

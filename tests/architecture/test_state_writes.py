@@ -20,6 +20,8 @@ SQL_OWNERS = {
     "executions/transitions.py",
     "executions/materialize/instants.py",
     "executions/materialize/plain.py",
+    # Begin and end of runs, and the first state of their steps.
+    "workflows/transitions.py",
     # Rows of a past that never moved: they are made up in their last state.
     "operations/history_samples.py",
 }

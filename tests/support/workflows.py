@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from executions.changes import changing
+from executions.gate import stage as gate
 from executions.loop.clocks import database_now
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun, WorkflowStep
+from executions.ownership.partitions import Partitions
 from executions.payloads import payload_of
 from executions.triggering.triggers import Override, run_task
 from shared.encryption import seal_json
 from shared.sealing_contexts import result_context
 from tasks.calendars import limits_of
 from tasks.creation import create_task
+from tasks.definition import Definition
 from tasks.models import Task
-from tasks.validation.workflow import parse_workflow
+from tasks.validation.workflow import parse_workflow, parse_workflow_replace
 from tasks.workflow.step_states import StepState
 from tenants.models import Tenant
 from tests.factories import ACTOR, finish, release
+from wire.messages import Claimed
 from workflows.advance.stage import advance
 from workflows.begin import begin_due
 from workflows.plan import plan_of
@@ -46,9 +52,41 @@ def begin_run(task: Task, value: Any = None) -> UUID:
     """Run a workflow now, and begin its first steps; return the run."""
     override = None if value is None else Override(value)
     execution = run_task(task.tenant_id, task.id, override, actor=ACTOR)
+    admit()
     begin_due(EVERYWHERE, 1000)
     go_on(execution.id)
     return execution.id
+
+
+def admit() -> None:
+    """Let the gate decide on runs of workflows with a limit."""
+    partitions = Partitions()
+    partitions.run_once()
+    gate.run_once(partitions)
+    partitions.release_all()
+
+
+def begin_children() -> None:
+    """Begin the runs that steps have asked for."""
+    admit()
+    go_on(*begin_due(EVERYWHERE, 1000))
+
+
+def edit_workflow(task: Task, body: Mapping[str, Any]) -> Task:
+    """Replace a workflow's definition."""
+
+    def edit(current: Definition, now: datetime) -> tuple[Definition, None]:
+        limits = limits_of(task.tenant_id)
+        return parse_workflow_replace(body, now=now, limits=limits, current=current), None
+
+    return changing.edit_task(task.tenant_id, task.id, edit, actor=ACTOR)
+
+
+def begin_take(run_id: UUID) -> None:
+    """Begin the take of a run that a retry has asked for."""
+    admit()
+    begin_due(EVERYWHERE, 1000)
+    go_on(run_id)
 
 
 def go_on(*run_ids: UUID) -> None:
@@ -71,22 +109,36 @@ def succeed(key: str, item: int) -> Any:
     return "SUCCEEDED"
 
 
-def work(run_id: UUID, answer: Answer = succeed, *, rounds: int = 200) -> list[str]:
-    """Let workers end all that starts, until the run rests; return the keys in their order."""
+def work(
+    run_id: UUID, answer: Answer = succeed, *, rounds: int = 200, rests: bool = True
+) -> list[str]:
+    """Let workers end all that starts, until nothing does; return the keys in their order.
+
+    Steps of other runs end as well. Without ``rests``, stop after that many rounds.
+    """
     done: list[str] = []
     for _ in range(rounds):
-        claimed = [row for row in release() if step_of(row.id)[0] == run_id]
+        claimed = release()
         if not claimed:
             return done
+        touched = {run_id}
         for row in claimed:
-            _, key, item = step_of(row.id)
-            said = answer(key, item)
-            status, result = said if isinstance(said, tuple) else (said, None)
-            done.append(key if item < 0 else f"{key}[{item}]")
-            sealed = None if result is None else seal_json(result, result_context(row.id))
-            finish(row, status, sealed_result=sealed)
-        go_on(run_id)
-    raise AssertionError("the run does not rest")
+            touched.add(_end(row, answer, done))
+        go_on(*touched)
+    assert not rests, "the run does not rest"
+    return done
+
+
+def _end(row: Claimed, answer: Answer, done: list[str]) -> UUID:
+    """End an execution of a step as the answer says; return its run."""
+    run_id, key, item = step_of(row.id)
+    assert run_id is not None
+    said = answer(key, item)
+    status, result = said if isinstance(said, tuple) else (said, None)
+    done.append(key if item < 0 else f"{key}[{item}]")
+    sealed = None if result is None else seal_json(result, result_context(row.id))
+    finish(row, status, sealed_result=sealed)
+    return run_id
 
 
 def step_of(execution_id: UUID) -> tuple[UUID | None, str, int]:

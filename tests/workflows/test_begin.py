@@ -18,7 +18,7 @@ from tests.support.workflow_steps import run_step
 from tests.support.workflows import EVERYWHERE, begin_run, calls, go_on, make_workflow, states
 from workflows import plan
 from workflows.begin import begin_due
-from workflows.plan import RUN_SECONDS
+from workflows.deadlines import RUN_SECONDS
 from workflows.retrying import Retry, retry_run
 from workflows.sealed import open_input
 

@@ -15,7 +15,7 @@ from tests.support.workflows import begin_run, calls, go_on, make_workflow, stat
 from workflows.advance import reading
 from workflows.control import Scope, cancel_run
 from workflows.retrying import Retry, retry_run
-from workflows.transitions import end_runs
+from workflows.transitions import RunEnd, end_runs
 
 pytestmark = pytest.mark.django_db
 
@@ -59,7 +59,7 @@ def test_a_second_end_of_a_run_changes_nothing(tenant: Tenant):
     [row] = reading.lock([run_id])
     run_step(run_id, "a", "FAILED")
 
-    end_runs([(row, "SUCCEEDED", "")])
+    end_runs([RunEnd(row, "SUCCEEDED", "")])
 
     assert status_of(run_id) == "FAILED"
     assert EndedWorkflowRun.objects.filter(pk=run_id).count() == 1

@@ -96,9 +96,10 @@ def _refusal(entry: Entry, environment: Mapping[str, str]) -> str:
 
 def _invocation(entry: Entry, opened: Opened, account: Account | None) -> Invocation:
     target = entry["target"]
+    arguments = target["arguments"] if opened.arguments is None else opened.arguments
     scheduled_for = datetime.fromtimestamp(entry["scheduled_for"], UTC)
     return Invocation(
-        argv=(conf().allowed_commands[target["command"]], *target["arguments"]),
+        argv=(conf().allowed_commands[target["command"]], *arguments),
         environment={
             "PATH": _PATH,
             **opened.target.get("environment", {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import orjson
 
@@ -16,8 +17,11 @@ from tasks.workflow.expressions import parse_expression
 from tasks.workflow.fans import Fan
 from tasks.workflow.references import Scope, TemplateInvalid, render
 from tasks.workflow.step_states import StepState
-from workflows.advance.outputs import MOST_BYTES, MOST_BYTES_OF_FAN, OutputInvalid
+from workflows.advance import children
+from workflows.advance.outputs import MOST_BYTES_OF_FAN, OutputInvalid
 from workflows.advance.records import Failure, FanRow, NewWait, StepBegin, StepEnd
+from workflows.advance.rendering import bounded, own_of
+from workflows.deadlines import time_of_day
 from workflows.sealed import seal_items
 
 if TYPE_CHECKING:
@@ -44,6 +48,8 @@ class Beginnings:
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        #: Asked once for all items of a fan-out.
+        self._refusals: dict[UUID, Failure | None] = {}
 
     def prepare(self, number: int) -> Prepared:
         """Return what the step does; nothing changes yet.
@@ -51,14 +57,18 @@ class Beginnings:
         Raise TemplateInvalid or OutputInvalid where a template has no value that fits.
         """
         step = self._run.plan.steps[number]
+        if step["kind"] == "workflow":
+            # It raised, and with it every run of the same advance.
+            message = "A step cannot run another workflow yet."
+            return Prepared(StepState.FAILED, failure=Failure("not_supported", message))
         scope = self._run.known.scope()
         fans_out = step.get("for_each") is not None
         if not fans_out and not _holds(step["when"], scope):
             return Prepared(StepState.SKIPPED)
         if fans_out:
             return self._prepare_fan(step, scope)
-        if step["kind"] == "target":
-            return Prepared(StepState.OPEN, payload=_payload(step, scope))
+        if step["kind"] in ("target", "workflow"):
+            return Prepared(StepState.OPEN, payload=self._carried(step, scope))
         return Prepared(StepState.OPEN, waits=[_wait(number, step, scope)])
 
     def begin(self, number: int, prepared: Prepared) -> None:
@@ -66,8 +76,11 @@ class Beginnings:
         run = self._run
         step = run.plan.steps[number]
         run.changes.waits.extend(prepared.waits)
-        if step["deadline_seconds"] is not None:
-            run.changes.waits.append(NewWait(number, "deadline", seconds=step["deadline_seconds"]))
+        schedule = run.plan.definition.schedule
+        at = time_of_day(step, schedule, run.row.scheduled_for)
+        if step["deadline_seconds"] is not None or at is not None:
+            seconds = step["deadline_seconds"]
+            run.changes.waits.append(NewWait(number, "deadline", seconds=seconds, due_at=at))
         if prepared.items is not None:
             fan = Fan(
                 total=len(prepared.items),
@@ -78,7 +91,7 @@ class Beginnings:
             items = prepared.items
             run.fans[number] = FanRow(run.row.take, fan, lambda: items, sealed_items=sealed)
             run.changes.fans.add(number)
-        elif step["kind"] == "target":
+        elif step["kind"] in ("target", "workflow"):
             self._execute(number, -1, prepared.payload)
 
     def fill(self, number: int) -> None:
@@ -100,7 +113,7 @@ class Beginnings:
         """Return the output of a fan-out: its counts, and the outputs of its items if they fit."""
         fan = row.fan
         counts = {"succeeded": fan.succeeded, "failed": fan.failed, "skipped": fan.skipped}
-        if number not in self._run.plan.named:
+        if number not in self._run.named:
             return counts
         outputs = self._run.known.outputs_of_items(number, row, self._run.changes.ends)
         if len(orjson.dumps(outputs)) > MOST_BYTES_OF_FAN:
@@ -125,7 +138,7 @@ class Beginnings:
         try:
             scope = run.known.scope(row.items[item], item)
             if _holds(step["when"], scope):
-                self._execute(number, item, _payload(step, scope))
+                self._execute(number, item, self._carried(step, scope))
                 return
             row.fan.skipped += 1
             end = StepEnd(number, item, "SKIPPED", "when_not_met")
@@ -135,10 +148,27 @@ class Beginnings:
             end = StepEnd(number, item, "FAILED", failure.code, failure=failure)
         run.end_item_unstarted(end)
 
+    def _carried(self, step: Any, scope: Scope) -> Any:
+        if step["kind"] == "target":
+            return own_of(step, scope)
+        self._require_child(step)
+        return bounded(render(step["input"], scope))
+
+    def _require_child(self, step: Any) -> None:
+        """Raise OutputInvalid where the workflow of the step cannot run here."""
+        wanted = UUID(step["workflow_id"])
+        if wanted not in self._refusals:
+            self._refusals[wanted] = children.refusal(self._run.row, wanted)
+        failure = self._refusals[wanted]
+        if failure is not None:
+            raise OutputInvalid(failure)
+
     def _execute(self, number: int, item: int, payload: Any) -> None:
         execution_id = new_id()
         sealed = seal_payload(payload, execution_id)
-        self._run.changes.begins.append(StepBegin(execution_id, number, item, sealed))
+        child = self._run.plan.steps[number].get("workflow_id")
+        begin = StepBegin(execution_id, number, item, sealed, UUID(child) if child else None)
+        self._run.changes.begins.append(begin)
 
 
 def failure_of(wrong: TemplateInvalid | OutputInvalid | DecryptionFailed) -> Failure:
@@ -152,15 +182,6 @@ def failure_of(wrong: TemplateInvalid | OutputInvalid | DecryptionFailed) -> Fai
 
 def _holds(when: str | None, scope: Scope) -> bool:
     return when is None or parse_expression(when).holds(scope)
-
-
-def _payload(step: Any, scope: Scope) -> Any:
-    payload = render(step["payload"], scope)
-    size = len(orjson.dumps(payload))
-    if size > MOST_BYTES:
-        message = f"The payload has {size} bytes as compact JSON; at most {MOST_BYTES} are sent."
-        raise OutputInvalid(Failure("payload_too_large", message))
-    return payload
 
 
 def _wait(number: int, step: Any, scope: Scope) -> NewWait:
@@ -177,4 +198,5 @@ def _wait(number: int, step: Any, scope: Scope) -> NewWait:
         seconds=step["timeout_seconds"],
         name=step["event"],
         correlation=correlation or "",
+        earlier=step["accept_earlier_seconds"],
     )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
 
+from shared.encryption import DecryptionFailed
 from shared.ids import first_id_at, moment_of
 from shared.sql import rows
 from tasks.workflow.fans import Fan
 from workflows.advance.records import Ended, FanRow, RunRow, Told, Waiting
 from workflows.plan import Plan
-from workflows.sealed import open_items
+from workflows.sealed import open_items, open_signal
+
+log = logging.getLogger("workflows.advance")
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -35,12 +40,15 @@ def take_inbox(runs: Sequence[RunRow], limit: int) -> list[Told]:
     return [Told(*row) for row in rows("workflow_runs/take_inbox", parameters)]
 
 
-def ended(told: Iterable[Told], plans: Mapping[UUID, Plan]) -> dict[UUID, Ended]:
-    """Return the facts of the executions that have ended, by their ids."""
+def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[UUID, Ended]:
+    """Return the facts of the executions that have ended, by their ids.
+
+    ``named`` are the steps of each run whose output is kept.
+    """
     wanted = {
-        one.execution_id: one.step in plans[one.run_id].named
+        one.execution_id: one.step in named[one.run_id]
         for one in told
-        if one.kind == "ended" and one.execution_id is not None and one.run_id in plans
+        if one.kind == "ended" and one.execution_id is not None and one.run_id in named
     }
     if not wanted:
         return {}
@@ -91,6 +99,18 @@ def waits(runs: Sequence[RunRow]) -> dict[UUID, dict[int, list[Waiting]]]:
     return found
 
 
+def signals(told: Iterable[Told]) -> dict[UUID, Any]:
+    """Return what signals have brought, by their ids; null of one that no key opens."""
+    wanted = [one.execution_id for one in told if one.kind == "signal"]
+    found: dict[UUID, Any] = {}
+    for signal_id, sealed in rows("workflow_signals/read", {"ids": wanted}) if wanted else ():
+        try:
+            found[signal_id] = open_signal(sealed, signal_id)
+        except DecryptionFailed:
+            log.error("signal_unreadable", extra={"signal_id": str(signal_id)})
+    return found
+
+
 def outputs(runs: Sequence[RunRow]) -> dict[UUID, dict[int, bytes]]:
     """Return the sealed outputs of ended steps of locked runs, by run and step."""
     found: dict[UUID, dict[int, bytes]] = defaultdict(dict)
@@ -108,6 +128,14 @@ def outputs_of_items(run_id: UUID, step: int, take: int) -> list[tuple[int, byte
     return [
         (item, _bytes(sealed))
         for item, sealed in rows("workflow_runs/outputs_of_items", parameters)
+    ]
+
+
+def ends_in_order(run_id: UUID) -> list[tuple[int, int, str]]:
+    """Return step, take and error code of the ends of a run's steps, the last first."""
+    parameters = {"run": run_id, **_bounds([run_id])}
+    return [
+        (step, take, code) for step, take, code in rows("workflow_runs/ends_in_order", parameters)
     ]
 
 

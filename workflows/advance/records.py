@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from executions.choices import COMPENSATION
 from tasks.workflow.fans import Fan
 
 
@@ -135,6 +136,13 @@ class StepBegin:
     step: int
     item: int
     payload: bytes
+    #: The workflow that it runs, where it is no call.
+    child: UUID | None = None
+
+    @property
+    def undoes(self) -> bool:
+        """Whether it undoes the step."""
+        return self.item == COMPENSATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +155,8 @@ class NewWait:
     due_at: datetime | None = None
     name: str = ""
     correlation: str = ""
+    #: How many seconds before the begin of the run an event may have come.
+    earlier: float = 0.0
 
 
 @dataclass(slots=True)

@@ -9,13 +9,16 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from uuid import UUID
 
-from executions.choices import RunPhase
-from shared.encryption import DecryptionFailed
+from executions.choices import COMPENSATION, RunPhase
+from shared.encryption import DecryptionFailed, seal_json
+from shared.sealing_contexts import result_context
 from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import ENDED, StepState
+from workflows.advance import compensating
 from workflows.advance.begins import Beginnings, Prepared, failure_of
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
@@ -70,7 +73,9 @@ class Run:
         fans: Mapping[int, FanRow],
         waits: Mapping[int, list[Waiting]],
         sealed_outputs: dict[int, bytes],
+        signals: Mapping[UUID, Any] | None = None,
     ) -> None:
+        self._signals = signals or {}
         self.row, self.plan = row, plan
         self.states, self.takes = bytearray(row.states), bytearray(row.takes)
         self.phase, self.reason, self.ends = row.phase, row.reason, row.ends
@@ -81,6 +86,8 @@ class Run:
         self.abandoned = False
         self.known = Known(row, plan, self.states, self.takes, sealed_outputs)
         self._begins = Beginnings(self)
+        #: Steps whose output is kept: of a run that a step began, the last ones are its output.
+        self.named = plan.named | (plan.last if row.parent_run else frozenset())
         #: Steps whose ends or begins are not judged yet.
         self._changed: set[int] = set()
 
@@ -94,6 +101,30 @@ class Run:
         return StepState.FAILED if late else ended
 
     @property
+    def to_take_back(self) -> set[int]:
+        """Steps whose open executions are to be taken back when this has been committed.
+
+        Each advance names them again, for a process that died before it did so.
+        """
+        found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
+        found.update(self.changes.take_back, (n for n in self.waits if self._is_late(n)))
+        unwanted = set(self.plan.steps)
+        if self.phase == RunPhase.FAILING:
+            unwanted -= self.plan.graph.for_failures
+        if self.phase in (RunPhase.FAILING, RunPhase.CANCELLING):
+            under_way = (StepState.OPEN, StepState.COMPENSATING)
+            found.update(n for n in unwanted if self.states[n] in under_way and self._executes(n))
+        return found
+
+    def result(self) -> bytes | None:
+        """Return the sealed result of a run that a step began: the outputs of its last steps."""
+        if self.row.parent_run is None:
+            return None
+        outputs = self.known.scope().outputs
+        found = {self.plan.keys[n]: outputs.get(self.plan.keys[n]) for n in sorted(self.plan.last)}
+        return seal_json(found, result_context(self.row.execution_id))
+
+    @property
     def has_more(self) -> bool:
         """Whether the next advance begins more items, without anything happening before."""
         return any(
@@ -102,17 +133,9 @@ class Run:
         )
 
     @property
-    def to_take_back(self) -> set[int]:
-        """Steps whose open executions are to be taken back when this has been committed.
-
-        Each advance names them again, for a process that died before it did so.
-        """
-        found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
-        found.update(self.changes.take_back, (n for n in self.waits if self._is_late(n)))
-        if self.phase == RunPhase.FAILING:
-            others = set(self.plan.steps) - self.plan.graph.for_failures
-            found.update(n for n in others if self.is_open(n) and self._executes(n))
-        return found
+    def was_cancelled(self) -> bool:
+        """Whether a person, or a run above, has cancelled it."""
+        return self.reason == CANCELLED
 
     def is_open(self, step: int, take: int | None = None) -> bool:
         """Return whether the step has begun, in this take where one is given, and not ended."""
@@ -131,8 +154,12 @@ class Run:
             self.cancel(CANCELLED)
         elif told.kind == "due":
             self._expire(told)
+        elif told.kind == "signal":
+            self._release(told)
         elif told.step is None:
             self.abandoned = told.take == self.row.take
+        elif told.item == COMPENSATION and told.execution_id in ended:
+            compensating.apply_end(self, told, ended[told.execution_id])
         elif told.execution_id in ended:
             self._end_execution(told.step, told, ended[told.execution_id])
 
@@ -146,7 +173,7 @@ class Run:
         state, failure, output = _END_OF[ended.status], None, None
         if state is StepState.FAILED:
             failure = Failure(ended.error_code or ended.reason, ended.error_message)
-        elif state is StepState.SUCCEEDED and step in self.plan.named:
+        elif state is StepState.SUCCEEDED and step in self.named:
             try:
                 output = output_of(ended)
             except (OutputInvalid, DecryptionFailed) as wrong:
@@ -173,13 +200,13 @@ class Run:
     def end_step(self, end: StepEnd, state: StepState, output: Any = None) -> None:
         """End an open or waiting step; its dependents are judged later."""
         number = end.step
-        if number in self.plan.named and state is StepState.SUCCEEDED:
+        if number in self.named and state is StepState.SUCCEEDED:
             end.output = seal_output(output, self.row.id, number, -1, self.row.take)
             self.known.learn(number, output)
         self.states[number], self.takes[number] = state, self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number
-        self._append(end)
+        self.append(end)
         self._stop_waiting(number)
         self._changed.add(number)
 
@@ -196,7 +223,7 @@ class Run:
 
     def judge(self) -> None:
         """Judge the dependents of all that has ended: begin steps, or end them without a run."""
-        while self.phase not in (RunPhase.PAUSED, RunPhase.CANCELLING):
+        while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):
             if self._changed:
                 changed, self._changed = self._changed, set()
                 self._judge(changed)
@@ -204,7 +231,8 @@ class Run:
                 for number in sorted(self.fans):
                     self._begins.fill(number)
                 if not self._changed:
-                    return
+                    break
+        compensating.go_on(self)
 
     def _judge(self, changed: set[int]) -> None:
         prepared: dict[int, Prepared] = {}
@@ -270,13 +298,13 @@ class Run:
         if made and state is StepState.SKIPPED and made.state is state:
             reason = "when_not_met"
         end = StepEnd(number, -1, STATUS_OF[state], reason, failure=failure)
-        if state is StepState.SUCCEEDED and number in self.plan.named:
+        if state is StepState.SUCCEEDED and number in self.named:
             output = made.output if made else None
             end.output = seal_output(output, self.row.id, number, -1, self.row.take)
         self.takes[number] = self.row.take
         if state is StepState.FAILED and self.first_failed is None:
             self.first_failed = number
-        self._append(end)
+        self.append(end)
 
     def _end_item(self, end: StepEnd, output: Any) -> None:
         row = self.fans.get(end.step)
@@ -284,19 +312,19 @@ class Run:
             return
         if end.status == "SUCCEEDED":
             row.fan.succeeded += 1
-            if end.step in self.plan.named:
+            if end.step in self.named:
                 key = (self.row.id, end.step, end.item, self.row.take)
                 end.output = seal_output(output, *key)
         else:
             row.fan.failed += 1
         self.changes.fans.add(end.step)
-        self._append(end)
+        self.append(end)
         self.fan_ended(end.step)
 
     def end_item_unstarted(self, end: StepEnd) -> None:
         """Note an item that ended without an execution, and is counted already."""
         self.changes.fans.add(end.step)
-        self._append(end)
+        self.append(end)
 
     def _expire(self, told: Told) -> None:
         """Apply the end of a wait's time."""
@@ -330,12 +358,23 @@ class Run:
     def _executes(self, step: int) -> bool:
         return self.plan.steps[step]["kind"] in _EXECUTED
 
+    def _release(self, told: Told) -> None:
+        """End a step that waited for a signal, with what the signal brought."""
+        step, signal_id = told.step or 0, told.execution_id
+        if not self.is_open(step, told.take) or signal_id is None:
+            return
+        end = StepEnd(step, -1, "SUCCEEDED", execution_id=signal_id)
+        self.end_step(end, StepState.SUCCEEDED, self._signals.get(signal_id))
+
     def _is_late(self, step: int) -> bool:
         return any(wait.kind == "late" for wait in self.waits.get(step, ()))
 
     def _cancel(self, steps: set[int]) -> None:
         for number in self.plan.graph.order:
             if number not in steps or StepState(self.states[number]) in ENDED:
+                continue
+            if self.states[number] == StepState.COMPENSATING:
+                self.changes.take_back.add(number)
                 continue
             if self.states[number] == StepState.OPEN and self._executes(number):
                 self.changes.take_back.add(number)
@@ -352,7 +391,8 @@ class Run:
             self.changes.settled.add(number)
         self.changes.waits = [wait for wait in self.changes.waits if wait.step != number]
 
-    def _append(self, end: StepEnd) -> None:
+    def append(self, end: StepEnd) -> None:
+        """Note an end in the order of the run's ends."""
         self.ends += 1
         end.place = self.ends
         self.changes.ends.append(end)

@@ -22,6 +22,8 @@ STATUS_OF: Mapping[StepState, str] = {
     StepState.SKIPPED: "SKIPPED",
     StepState.BLOCKED: "SKIPPED",
     StepState.CANCELLED: "CANCELLED",
+    StepState.COMPENSATED: "SUCCEEDED",
+    StepState.NOT_COMPENSATED: "SUCCEEDED",
 }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from shared.encryption import DecryptionFailed
 from workflows.advance import reading
@@ -29,10 +30,20 @@ def advance(run_ids: Iterable[UUID]) -> dict[UUID, set[int]]:
     """
     ahead = sorted(set(run_ids))
     found: dict[UUID, set[int]] = {}
+    most = MOST_RUNS
     while ahead:
-        part, ahead = ahead[:MOST_RUNS], ahead[MOST_RUNS:]
-        with transaction.atomic():
-            runs, full = _advance(part)
+        part, ahead = ahead[:most], ahead[most:]
+        try:
+            with transaction.atomic():
+                runs, full = _advance(part)
+        except DatabaseError:
+            raise
+        except Exception:
+            log.exception("runs_not_advanced", extra={"runs": [str(one) for one in part]})
+            if len(part) > 1:
+                # One of them is to blame: each alone, so that it keeps back no other.
+                most, ahead = 1, [*part, *ahead]
+            continue
         for one in runs:
             if left := one.to_take_back:
                 found.setdefault(one.row.id, set()).update(left)
@@ -55,9 +66,9 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
     # What is taken is applied: of a run that cannot be judged it stays.
     locked = [row for row in locked if row.id in plans]
     told = reading.take_inbox(locked, MOST_TOLD)
-    runs = _opened(locked, plans)
-    ended = reading.ended(told, plans)
+    runs = _opened(locked, plans, reading.signals(told))
     by_id = {one.row.id: one for one in runs}
+    ended = reading.ended(told, {run_id: one.named for run_id, one in by_id.items()})
     for event in told:
         by_id[event.run_id].apply(event, ended)
     for one in runs:
@@ -66,9 +77,11 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
     return runs, len(told) >= MOST_TOLD
 
 
-def _opened(rows_: Sequence[RunRow], plans: dict[UUID, Plan]) -> list[Run]:
+def _opened(
+    rows_: Sequence[RunRow], plans: dict[UUID, Plan], signals: Mapping[UUID, Any] | None = None
+) -> list[Run]:
     fans, waits = reading.fans(rows_, plans), reading.waits(rows_)
-    named = [row for row in rows_ if plans[row.id].named]
+    named = [row for row in rows_ if plans[row.id].named or row.parent_run]
     outputs = reading.outputs(named)
     return [
         Run(
@@ -77,6 +90,7 @@ def _opened(rows_: Sequence[RunRow], plans: dict[UUID, Plan]) -> list[Run]:
             fans=fans.get(row.id, {}),
             waits=waits.get(row.id, {}),
             sealed_outputs=outputs.get(row.id, {}),
+            signals=signals,
         )
         for row in rows_
     ]

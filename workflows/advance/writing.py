@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from executions import run_signals
 from shared.ids import step_id
 from shared.notify import wake_schedulers_in
-from shared.sql import run
+from shared.sql import rows, run
 from workflows import transitions
-from workflows.advance.records import StepEnd
+from workflows.advance.records import NewWait, RunRow, StepEnd
 from workflows.advance.run import Run
 from workflows.advance.scope import STATUS_OF
+from workflows.signals import own_names
+from workflows.transitions import RunEnd
 
 
 def write(runs: Sequence[Run]) -> None:
@@ -22,7 +25,9 @@ def write(runs: Sequence[Run]) -> None:
     if runs:
         _update(runs)
     if over := [(one, status) for one in runs if (status := one.status) is not None]:
-        transitions.end_runs([(one.row, STATUS_OF[status], one.reason) for one, status in over])
+        transitions.end_runs(
+            [RunEnd(one.row, STATUS_OF[status], one.reason, one.result()) for one, status in over]
+        )
     if abandoned := [one.row for one in runs if one.abandoned]:
         transitions.archive_unbegun(abandoned)
     if any(one.changes.begins or one.changes.waits for one in runs):
@@ -80,6 +85,9 @@ def _write_waits(runs: Sequence[Run]) -> None:
         run("workflow_runs/delete_waits", columns)
     new = [(one.row, wait) for one in runs for wait in one.changes.waits]
     if new:
+        # The race: a signal that comes in this moment looks for the wait before it is there.
+        events = [(row, wait) for row, wait in new if wait.kind == "event"]
+        own_names([(row.tenant_id, wait.name, wait.correlation) for row, wait in events])
         run(
             "workflow_runs/insert_waits",
             {
@@ -96,6 +104,26 @@ def _write_waits(runs: Sequence[Run]) -> None:
                 "correlations": [wait.correlation for _, wait in new],
             },
         )
+        _look_for_earlier_signals(events)
+
+
+def _look_for_earlier_signals(waiting: Sequence[tuple[RunRow, NewWait]]) -> None:
+    if not waiting:
+        return
+    told = rows(
+        "workflow_signals/tell_earlier",
+        {
+            "runs": [row.id for row, _ in waiting],
+            "steps": [wait.step for _, wait in waiting],
+            "takes": [row.take for row, _ in waiting],
+            "tenants": [row.tenant_id for row, _ in waiting],
+            "names": [wait.name for _, wait in waiting],
+            "correlations": [wait.correlation for _, wait in waiting],
+            "since": [row.began_at for row, _ in waiting],
+            "earlier": [wait.earlier for _, wait in waiting],
+        },
+    )
+    run_signals.tell([row[0] for row in told])
 
 
 def _write_fans(runs: Sequence[Run]) -> None:

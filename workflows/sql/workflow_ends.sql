@@ -4,8 +4,8 @@
 WITH given AS (
     SELECT * FROM unnest(
         %(ids)s::uuid[], %(statuses)s::text[], %(reasons)s::text[], %(error_codes)s::text[],
-        %(error_messages)s::text[]
-    ) AS g (id, status, reason, error_code, error_message)
+        %(error_messages)s::text[], %(results)s::bytea[]
+    ) AS g (id, status, reason, error_code, error_message, sealed_result)
 ), gone AS (
     DELETE FROM open_executions e
     WHERE e.id = ANY(%(ids)s::uuid[]) AND e.pool = 'workflow' AND e.status = 'RUNNING'
@@ -15,7 +15,8 @@ WITH given AS (
     SELECT r.* FROM gone d JOIN given g ON g.id = (d.e).id
     CROSS JOIN LATERAL jsonb_populate_record(d.e, jsonb_build_object(
         'status', g.status, 'reason', g.reason, 'finished_at', now(), 'lease_expires_at', NULL,
-        'error_code', g.error_code, 'error_message', g.error_message)) AS r
+        'error_code', g.error_code, 'error_message', g.error_message,
+        'sealed_result', g.sealed_result)) AS r
     ON CONFLICT (id) DO NOTHING RETURNING id
 ), logged AS (
     INSERT INTO events (tenant_id, name, subject_id, task_id)
@@ -67,11 +68,10 @@ WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.step = r.first_fail
 ORDER BY s.run_id, s.place
 
 -- name: open_steps
--- Returns open executions of a run's steps, for taking them back; all steps where none is given.
--- Index open_executions_of_run_idx.
+-- Returns open executions of some steps of a run, for taking them back. Index open_executions_of_run_idx.
 SELECT e.id, e.step FROM open_executions e
 WHERE e.run_id = %(run)s AND e.step IS NOT NULL
-  AND (%(steps)s::smallint[] IS NULL OR e.step = ANY(%(steps)s::smallint[]))
+  AND e.step = ANY(%(steps)s::smallint[])
   AND (e.cancel_requested_at IS NULL OR e.status <> 'RUNNING')
 ORDER BY e.id LIMIT %(limit)s
 
@@ -105,14 +105,18 @@ SELECT (
 ), clock_timestamp()
 
 -- name: left_behind
--- Returns runs that wait to be advanced, in these partitions: with something in their inbox for a
--- second, or with steps to take back: of the phase, of a fan-out that has ended, or late. Primary keys.
-SELECT r.id, r.phase FROM workflow_runs r
-WHERE r.partition = ANY(%(partitions)s) AND (
-    r.phase IN ('cancelling', 'failing')
-    OR EXISTS (SELECT FROM workflow_inbox i
-               WHERE i.run_id = r.id AND i.at < clock_timestamp() - interval '1 second')
-    OR EXISTS (SELECT FROM workflow_fans f
-               WHERE f.run_id = r.id AND get_byte(r.states, f.step) > 1)
-    OR EXISTS (SELECT FROM workflow_waits w WHERE w.run_id = r.id AND w.kind = 'late'))
-ORDER BY r.id LIMIT %(limit)s
+-- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
+-- second, or with steps to take back: of their phase, of a fan-out that has ended, or late. Index
+-- workflow_runs_taking_back_idx; the other tables hold little, and are read whole.
+SELECT r.id FROM workflow_runs r
+WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
+UNION
+SELECT r.id FROM workflow_inbox i JOIN workflow_runs r ON r.id = i.run_id
+WHERE i.at < clock_timestamp() - interval '1 second' AND r.partition = ANY(%(partitions)s)
+UNION
+SELECT r.id FROM workflow_fans f JOIN workflow_runs r ON r.id = f.run_id
+WHERE get_byte(r.states, f.step) > 1 AND r.partition = ANY(%(partitions)s)
+UNION
+SELECT r.id FROM workflow_waits w JOIN workflow_runs r ON r.id = w.run_id
+WHERE w.kind = 'late' AND r.partition = ANY(%(partitions)s)
+LIMIT %(limit)s

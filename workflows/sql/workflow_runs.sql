@@ -31,21 +31,20 @@ WITH given AS (
         %(ids)s::uuid[], %(executions)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[],
         %(versions)s::integer[], %(partitions)s::smallint[], %(states)s::bytea[],
         %(takes)s::bytea[], %(inputs)s::bytea[], %(scheduled_for)s::timestamptz[],
-        %(began_at)s::timestamptz[], %(deadlines)s::timestamptz[], %(roots)s::uuid[],
-        %(depths)s::smallint[], %(parents)s::uuid[], %(parent_steps)s::smallint[],
-        %(parent_items)s::integer[], %(parent_takes)s::smallint[]
+        %(began_at)s::timestamptz[], %(deadlines)s::timestamptz[], %(parents)s::uuid[],
+        %(parent_steps)s::smallint[], %(parent_items)s::integer[], %(parent_takes)s::smallint[]
     ) AS g (id, execution_id, tenant_id, task_id, version, partition, states, takes, sealed_input,
-            scheduled_for, began_at, deadline_at, root_id, depth, parent_run, parent_step,
-            parent_item, parent_take)
+            scheduled_for, began_at, deadline_at, parent_run, parent_step, parent_item, parent_take)
 ), made AS (
     INSERT INTO workflow_runs (
         id, execution_id, tenant_id, task_id, version, partition, take, phase, states, takes,
         sealed_input, scheduled_for, began_at, deadline_at, root_id, depth, parent_run, parent_step,
         parent_item, parent_take)
-    SELECT id, execution_id, tenant_id, task_id, version, partition, 1, 'running', states, takes,
-           sealed_input, scheduled_for, began_at, deadline_at, root_id, depth, parent_run,
-           parent_step, parent_item, parent_take
-    FROM given
+    SELECT g.id, g.execution_id, g.tenant_id, g.task_id, g.version, g.partition, 1, 'running',
+           g.states, g.takes, g.sealed_input, g.scheduled_for, g.began_at, g.deadline_at,
+           coalesce(p.root_id, g.id), coalesce(p.depth + 1, 0), g.parent_run, g.parent_step,
+           g.parent_item, g.parent_take
+    FROM given g LEFT JOIN workflow_runs p ON p.id = g.parent_run
 ), told AS (
     INSERT INTO workflow_inbox (run_id, kind) SELECT id, 'began' FROM given
 )
@@ -115,9 +114,16 @@ WHERE s.run_id = %(run)s AND s.step = %(step)s AND s.take = %(take)s AND s.item 
   AND s.id >= %(low)s AND s.id < %(high)s
 ORDER BY s.item
 
+-- name: ends_in_order
+-- Returns step, take and error code of the ends of a run's steps, the last first. Index
+-- workflow_steps_of_run_idx.
+SELECT s.step, s.take, s.error_code FROM workflow_steps s
+WHERE s.run_id = %(run)s AND s.item = -1 AND s.id >= %(low)s AND s.id < %(high)s
+ORDER BY s.place DESC
+
 -- name: insert_steps
--- Inserts executions of steps, due now; those of a suspended tenant are on hold until its end. The
--- id of each is new.
+-- Inserts executions of steps, due now; those whose place or tenant is paused are on hold. The id
+-- of each is new.
 WITH made AS (
     INSERT INTO open_executions (
         id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
@@ -125,19 +131,17 @@ WITH made AS (
         incarnation, worker, held, gated, error_code, error_message, sealed_payload, parent_id,
         created_at, run_id, step, item, take)
     SELECT s.id, s.tenant_id, s.task_id, s.partition, s.priority, s.pool, s.destination, s.revision,
-           'PENDING', CASE WHEN t.suspended_at IS NULL THEN '' ELSE 'tenant_suspended' END,
-           'workflow', date_trunc('milliseconds', now()), now(), 0, s.max_attempts,
-           0, s.timeout_seconds, '', '', t.suspended_at IS NOT NULL, false, '', '',
+           'PENDING', s.held_for, 'workflow', date_trunc('milliseconds', now()), now(), 0,
+           s.max_attempts, 0, s.timeout_seconds, '', '', s.held_for <> '', false, '', '',
            s.sealed_payload, s.parent_id, now(), s.run_id, s.step, s.item, s.take
     FROM unnest(
         %(ids)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[], %(partitions)s::smallint[],
         %(priorities)s::smallint[], %(pools)s::text[], %(destinations)s::text[],
         %(revisions)s::integer[], %(max_attempts)s::smallint[], %(timeouts)s::float8[],
         %(payloads)s::bytea[], %(parents)s::uuid[], %(runs)s::uuid[], %(steps)s::smallint[],
-        %(items)s::integer[], %(takes)s::smallint[]
+        %(items)s::integer[], %(takes)s::smallint[], %(held_for)s::text[]
     ) AS s (id, tenant_id, task_id, partition, priority, pool, destination, revision, max_attempts,
-            timeout_seconds, sealed_payload, parent_id, run_id, step, item, take)
-    JOIN tenants t ON t.id = s.tenant_id
+            timeout_seconds, sealed_payload, parent_id, run_id, step, item, take, held_for)
     RETURNING id, tenant_id, task_id
 )
 INSERT INTO events (tenant_id, name, subjects, tasks)
@@ -162,7 +166,7 @@ FROM unnest(
 ON CONFLICT (id) DO NOTHING
 
 -- name: insert_waits
--- Writes what steps wait for. Seconds count from now.
+-- Writes what steps wait for. Seconds count from now; a deadline before now does not hold.
 INSERT INTO workflow_waits (
     run_id, step, item, kind, take, tenant_id, partition, began_at, due_at, name, correlation)
 SELECT run_id, step, item, kind, take, tenant_id, partition, now(),
@@ -172,6 +176,7 @@ FROM unnest(
     %(takes)s::smallint[], %(tenants)s::uuid[], %(partitions)s::smallint[],
     %(seconds)s::float8[], %(due_at)s::timestamptz[], %(names)s::text[], %(correlations)s::text[]
 ) AS w (run_id, step, item, kind, take, tenant_id, partition, seconds, due_at, name, correlation)
+WHERE due_at IS NULL OR due_at > now()
 ON CONFLICT (run_id, step, item, kind) DO UPDATE
 SET take = EXCLUDED.take, began_at = EXCLUDED.began_at, due_at = EXCLUDED.due_at,
     name = EXCLUDED.name, correlation = EXCLUDED.correlation
@@ -216,7 +221,3 @@ FROM unnest(
     %(takes)s::bytea[], %(ends)s::integer[], %(first_failed)s::smallint[]
 ) AS g (id, phase, reason, states, takes, ends, first_failed)
 WHERE r.id = g.id
-
--- name: more
--- Returns which of these runs have something in their inbox. Index workflow_inbox_of_run_idx.
-SELECT DISTINCT i.run_id FROM workflow_inbox i WHERE i.run_id = ANY(%(runs)s)

@@ -47,22 +47,36 @@ WITH given AS (
 INSERT INTO workflow_waits (run_id, step, item, kind, take, tenant_id, partition, began_at, due_at)
 SELECT id, 0, -1, 'deadline', take, tenant_id, partition, began_at, deadline_at FROM moved
 
--- name: own_name
--- Lets one signal, or one step that begins to wait, look at a time for the other: both would miss
--- each other. Ends with the transaction.
-SELECT pg_advisory_xact_lock(
-    hashtextextended(concat_ws(' ', 'signal', %(tenant)s::text, %(name)s, %(correlation)s), 0))
+-- name: insert_children
+-- Inserts runs of the workflows that steps begin, due now, by their latest version: through the gate
+-- where they have a limit, and on hold while their task is paused.
+WITH made AS (
+    INSERT INTO open_executions (
+        id, tenant_id, task_id, partition, priority, pool, destination, revision, status, reason,
+        trigger, scheduled_for, due_at, attempt, max_attempts, lost_count, timeout_seconds,
+        incarnation, worker, held, gated, error_code, error_message, sealed_payload, parent_id,
+        created_at, run_id, step, item, take)
+    SELECT c.id, t.tenant_id, t.id, t.partition, greatest(t.priority, c.priority), t.pool, '',
+           t.version, 'PENDING', '', 'workflow', date_trunc('milliseconds', now()), now(), 0, 1, 0,
+           t.timeout_seconds, '', '', t.limited OR t.status = 'PAUSED', t.limited, '', '',
+           c.sealed_payload, c.parent_id, now(), c.run_id, c.step, c.item, c.take
+    FROM unnest(
+        %(ids)s::uuid[], %(tenants)s::uuid[], %(tasks)s::uuid[], %(priorities)s::smallint[],
+        %(payloads)s::bytea[], %(parents)s::uuid[], %(runs)s::uuid[], %(steps)s::smallint[],
+        %(items)s::integer[], %(takes)s::smallint[]
+    ) AS c (id, tenant_id, task_id, priority, sealed_payload, parent_id, run_id, step, item, take)
+    JOIN tasks t ON t.id = c.task_id AND t.tenant_id = c.tenant_id
+    RETURNING id, tenant_id, task_id
+)
+INSERT INTO events (tenant_id, name, subjects, tasks)
+SELECT tenant_id, 'execution.materialized', array_agg(id), array_agg(task_id)
+FROM made GROUP BY tenant_id
 
--- name: named_waits
--- Returns the steps that wait for an event. Index workflow_waits_named_idx.
-SELECT w.run_id, w.step, w.take FROM workflow_waits w
-WHERE w.kind = 'event' AND w.tenant_id = %(tenant)s AND w.name = %(name)s
-  AND w.correlation = %(correlation)s
-ORDER BY w.run_id, w.step
-
--- name: tell_signal
--- Tells runs of the signal that their steps wait for.
-INSERT INTO workflow_inbox (run_id, kind, step, item, take, sealed)
-SELECT run_id, 'signal', step, -1, take, sealed
-FROM unnest(%(runs)s::uuid[], %(steps)s::smallint[], %(takes)s::smallint[], %(sealed)s::bytea[])
-    AS s (run_id, step, take, sealed)
+-- name: ancestors
+-- Returns the tasks of a run and of the runs whose steps it is, up to the root. Primary key.
+WITH RECURSIVE above AS (
+    SELECT r.task_id, r.parent_run FROM workflow_runs r WHERE r.id = %(run)s
+    UNION ALL
+    SELECT r.task_id, r.parent_run FROM above a JOIN workflow_runs r ON r.id = a.parent_run
+)
+SELECT task_id FROM above

@@ -46,7 +46,7 @@ def test_a_pool_to_lease_from_is_required():
 
 
 @pytest.mark.parametrize("target", [HANDLER, COMMAND])
-@pytest.mark.parametrize("name", ["default", "system"])
+@pytest.mark.parametrize("name", ["default", "system", "workflow"])
 def test_the_pools_of_other_work_are_refused(target, name):
     found = problems(create, with_target({**target, "pool": name}))
 

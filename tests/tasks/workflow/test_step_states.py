@@ -4,7 +4,7 @@ from tasks.workflow.step_states import ENDED, FAILING, StepState
 
 
 def test_each_state_has_ended_or_may_still_move():
-    assert {StepState.PENDING, StepState.OPEN} | ENDED == set(StepState)
+    assert {StepState.PENDING, StepState.OPEN, StepState.COMPENSATING} | ENDED == set(StepState)
     assert FAILING < ENDED
 
 

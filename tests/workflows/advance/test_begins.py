@@ -22,7 +22,7 @@ from tests.support.workflows import (
     status_of,
 )
 from workflows import sealed
-from workflows.advance import begins
+from workflows.advance import begins, scope
 from workflows.control import pause_run, resume_run
 
 pytestmark = pytest.mark.django_db
@@ -171,12 +171,12 @@ def test_an_input_that_no_key_opens_fails_the_items_that_begin_then(
     run_step(run_id, "list", result=[1, 2])
     opened = sealed.open_input
 
-    def cut(blob: Any, of_run: Any) -> Any:
+    def cut(sealed: Any, of_run: Any) -> Any:
         if of_run == run_id:
             raise DecryptionFailed("The key is gone.")
-        return opened(blob, of_run)
+        return opened(sealed, of_run)
 
-    monkeypatch.setattr("workflows.advance.scope.open_input", cut)
+    monkeypatch.setattr(scope, "open_input", cut)
     rows = claim(run_id), claim(other)
     end(rows[0]["load[0]"])
     end(rows[1]["a"])
@@ -187,7 +187,7 @@ def test_an_input_that_no_key_opens_fails_the_items_that_begin_then(
 
 
 def test_steps_of_other_kinds_wait_and_make_no_execution(tenant: Tenant):
-    steps: list[dict[str, Any]] = [
+    steps: list[Any] = [
         {"key": "delay", "kind": "delay", "delay_seconds": 60},
         {"key": "approve", "kind": "approval"},
         {

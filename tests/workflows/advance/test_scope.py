@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from typing import Any
 
 import pytest
 
@@ -14,7 +14,6 @@ from tests.support.workflow_steps import claim, end, run_step
 from tests.support.workflows import begin_run, calls, go_on, make_workflow, payloads_of
 from workflows.advance import reading
 from workflows.advance.run import Run
-from workflows.advance.scope import Known
 from workflows.advance.stage import open_run
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +25,7 @@ def tenant() -> Tenant:
     return make_tenant()
 
 
-def opened(run_id: UUID) -> Run:
+def opened(run_id) -> Run:
     [row] = reading.lock([run_id])
     return open_run(row)
 
@@ -66,8 +65,10 @@ def test_an_item_has_its_place_and_a_step_has_none(tenant: Tenant):
 def test_an_output_that_no_key_opens_is_told_only_to_who_reads_it(tenant: Tenant):
     run = opened(begin_run(make_workflow(tenant, STEPS)))
     run.states[1] = 2
-    sealed = {1: b"\x01"}
-    scope = Known(run.row, run.plan, run.states, run.takes, sealed).scope()
+    outputs: Any = run.known.scope().outputs
+    outputs._sealed[1] = b"\x01"
+
+    scope = run.known.scope()
 
     assert scope.statuses == {"a": "SUCCEEDED"}
     with pytest.raises(DecryptionFailed):

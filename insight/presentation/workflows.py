@@ -1,0 +1,69 @@
+"""The answers that show workflows: the definition with its steps, and the state of the task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from insight.presentation.tasks import next_execution, paused_by, standing_pauses_of, upcoming
+from tasks.definition import Definition
+from tasks.models import Task, TaskRevision
+from tasks.presentation import present_missing, present_task
+from tasks.revisions import Readable, definition_of, read_readable
+from tasks.validation.workflow import workflow_fields
+
+#: What a task shows besides its definition.
+PLACE = (
+    "status",
+    "version",
+    "next_execution",
+    "next_execution_local",
+    "next_execution_due_at",
+    "schedule_text",
+    "last_execution",
+    "created_at",
+    "updated_at",
+    "paused_until",
+    "pause_note",
+    "paused_by",
+)
+
+
+def present_workflow(task: Task, definition: Definition | None = None) -> dict[str, Any]:
+    """Return a workflow; ``definition`` where the caller has it."""
+    known = None if definition is None else {task.id: Readable(definition, is_whole=True)}
+    return _present([task], known)[0]
+
+
+def present_workflows(tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return workflows as lists show them, in a number of queries that is always the same."""
+    return _present(tasks, None)
+
+
+def present_workflow_revision(revision: TaskRevision) -> dict[str, Any]:
+    """Return a version of a workflow with its definition."""
+    return {
+        "version": revision.version,
+        "changed_by": revision.changed_by,
+        "created_at": revision.created_at,
+        "definition": workflow_fields(definition_of(revision)),
+    }
+
+
+def _present(tasks: Sequence[Task], known: dict[Any, Readable] | None) -> list[dict[str, Any]]:
+    definitions = read_readable(tasks) if known is None else known
+    soonest, pauses = upcoming(tasks), standing_pauses_of(tasks)
+    shown = []
+    for task in tasks:
+        definition, is_whole = definitions[task.id]
+        extra = {**next_execution(task, soonest), **paused_by(task, pauses)}
+        as_task = present_task(task, definition, extra=extra)
+        shown.append(
+            {
+                "id": as_task["id"],
+                **workflow_fields(definition),
+                **{name: as_task[name] for name in PLACE},
+                **present_missing(is_whole),
+            }
+        )
+    return shown

@@ -1,0 +1,70 @@
+"""What an execution of a step carries: its payload, and what templates have made of its target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from tasks.step_definitions import is_rendered
+from tasks.workflow.references import Scope, TemplateInvalid, as_text, render, render_text
+from workflows.advance.outputs import MOST_BYTES, OutputInvalid
+from workflows.advance.records import Failure
+
+_LONGEST_URL = 2048
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def own_of(step: Mapping[str, Any], scope: Scope) -> Any:
+    """Return what an execution of the step carries; raise TemplateInvalid or OutputInvalid.
+
+    A payload, or with it the URL and headers, or arguments and environment, that its templates
+    make: a value is percent-encoded in a URL, and cannot bring a line break into a header.
+    """
+    payload = bounded(render(step["payload"], scope))
+    target = step["target"]
+    if not is_rendered(target):
+        return payload
+    if target["kind"] == "webhook":
+        headers = {name: _header(name, text, scope) for name, text in target["headers"].items()}
+        return {"payload": payload, "url": _url(target["url"], scope), "headers": headers}
+    return {
+        "payload": payload,
+        "arguments": [_argument(text, scope) for text in target["arguments"]],
+        "environment": {
+            name: _argument(text, scope) for name, text in target["environment"].items()
+        },
+    }
+
+
+def bounded(payload: Any) -> Any:
+    """Return a payload that is small enough; raise OutputInvalid ``payload_too_large``."""
+    size = len(orjson.dumps(payload))
+    if size > MOST_BYTES:
+        message = f"The payload has {size} bytes as compact JSON; at most {MOST_BYTES} are sent."
+        raise OutputInvalid(Failure("payload_too_large", message))
+    return payload
+
+
+def _url(written: str, scope: Scope) -> str:
+    found = render_text(written, scope, lambda value: quote(as_text(value), safe=""))
+    if len(found) > _LONGEST_URL:
+        raise TemplateInvalid(f"The URL has {len(found)} characters; at most {_LONGEST_URL}.")
+    return found
+
+
+def _header(name: str, written: str, scope: Scope) -> str:
+    found = render_text(written, scope, as_text)
+    if _CONTROLS.search(found):
+        raise TemplateInvalid(f"The header {name} would have a line break or a control character.")
+    return found
+
+
+def _argument(written: str, scope: Scope) -> str:
+    found = render_text(written, scope, as_text)
+    if "\0" in found:
+        raise TemplateInvalid("An argument would have a NUL character.")
+    return found
