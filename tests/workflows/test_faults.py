@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from executions.changes.cancellation import cancel_execution
 from executions.models import DeadLetter, Execution, WorkflowRun
 from executions.transitions import skip
 from shared.exceptions import Conflict
@@ -43,6 +42,7 @@ from workflows.advance.stage import advance
 from workflows.begin import begin_due
 from workflows.control import Scope, cancel_run, skip_step
 from workflows.retrying import Retry, retry_run
+from workflows.taking_back import take_back
 
 pytestmark = pytest.mark.django_db
 EMPTY = {"succeeded": 0, "failed": 0, "skipped": 0, "outputs": []}
@@ -286,11 +286,12 @@ def test_a_prerequisite_that_a_person_skipped_leaves_nothing_waiting(tenant: Ten
 
 # 10
 def _cancel_unclaimed(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
-    cancel_execution(tenant.id, Execution.objects.get(run_id=run_id).id, actor=ACTOR)
+    take_back({run_id: {1}})
 
 
 def _cancel_claimed(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
-    cancel_execution(tenant.id, claim(run_id)["a"].id, actor=ACTOR)
+    claim(run_id)
+    take_back({run_id: {1}})
 
 
 def _lose_its_worker(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from django.db import connection
 from executions.bulk.items import Batch, Order
 from executions.bulk.verbs import cancel_executions
 from executions.changes import changing
-from executions.changes.cancellation import cancel_execution
 from executions.complete.recording import record_in_batches
 from executions.external import callbacks
 from executions.external.callbacks import Failure
@@ -58,6 +57,7 @@ from workflows.begin import begin_due
 from workflows.control import approve_step
 from workflows.retrying import Retry, retry_run
 from workflows.stages import fire, repair
+from workflows.taking_back import take_back
 
 pytestmark = pytest.mark.django_db
 ONCE: dict[str, Any] = {"retry_policy": {"max_attempts": 1}}
@@ -196,7 +196,7 @@ def _rescue(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
 
 
 def _cancel(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
-    cancel_execution(tenant.id, Execution.objects.get(run_id=run_id).id, actor=ACTOR)
+    take_back({run_id: {1}})
 
 
 def _cancel_in_bulk(tenant: Tenant, run_id: UUID, patch: pytest.MonkeyPatch) -> None:
