@@ -40,6 +40,10 @@ log = logging.getLogger("workflows.advance")
 
 #: Kinds of step that are executions.
 _EXECUTED = ("target", "workflow")
+#: Marks of open steps whose executions are to be taken back: their time is over, or a person
+#: cancels them. They stand where others wait.
+LATE, UNWANTED = "late", "unwanted"
+MARKS = (LATE, UNWANTED)
 #: Why a run cancels its steps.
 CANCELLED, DEADLINE_EXCEEDED = "cancelled", "deadline_exceeded"
 #: How the end of a step's execution ends the step; the pause of a place cannot skip one.
@@ -107,7 +111,8 @@ class Run:
         Each advance names them again, for a process that died before it did so.
         """
         found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
-        found.update(self.changes.take_back, (n for n in self.waits if self._is_late(n)))
+        marked = (n for n, waits in self.waits.items() if any(w.kind in MARKS for w in waits))
+        found.update(self.changes.take_back, marked)
         unwanted = set(self.plan.steps)
         if self.phase == RunPhase.FAILING:
             unwanted -= self.plan.graph.for_failures
@@ -219,6 +224,9 @@ class Run:
 
     def cancel_steps(self, steps: set[int]) -> None:
         """Cancel these steps, as far as they have not ended."""
+        for number in steps:
+            if self.is_open(number) and self._executes(number) and number not in self.fans:
+                self._mark(number, UNWANTED)
         self._cancel(steps)
 
     def judge(self) -> None:
@@ -341,12 +349,7 @@ class Run:
             self.end_step(StepEnd(step, -1, "SUCCEEDED"), StepState.SUCCEEDED)
         elif kind == "deadline" and step not in self.fans and self._executes(step):
             # Its execution is taken back, and then it fails; until then it is known to be late.
-            self.changes.settled.add(step)
-            self.changes.waits.append(NewWait(step, "late"))
-            self.waits[step] = [
-                Waiting(self.row.id, step, -1, "late", self.row.take, told.at, None)
-            ]
-            self.changes.take_back.add(step)
+            self._mark(step, LATE)
         else:
             failure = _LATE[kind]
             end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
@@ -367,7 +370,15 @@ class Run:
         self.end_step(end, StepState.SUCCEEDED, self._signals.get(signal_id))
 
     def _is_late(self, step: int) -> bool:
-        return any(wait.kind == "late" for wait in self.waits.get(step, ()))
+        return any(wait.kind == LATE for wait in self.waits.get(step, ()))
+
+    def _mark(self, step: int, mark: str) -> None:
+        """Note that the execution of a step is to be taken back, for a process that dies first."""
+        self.changes.settled.add(step)
+        self.changes.waits.append(NewWait(step, mark))
+        began = self.row.began_at
+        self.waits[step] = [Waiting(self.row.id, step, -1, mark, self.row.take, began, None)]
+        self.changes.take_back.add(step)
 
     def _cancel(self, steps: set[int]) -> None:
         for number in self.plan.graph.order:

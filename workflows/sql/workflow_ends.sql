@@ -118,5 +118,5 @@ SELECT r.id FROM workflow_fans f JOIN workflow_runs r ON r.id = f.run_id
 WHERE get_byte(r.states, f.step) > 1 AND r.partition = ANY(%(partitions)s)
 UNION
 SELECT r.id FROM workflow_waits w JOIN workflow_runs r ON r.id = w.run_id
-WHERE w.kind = 'late' AND r.partition = ANY(%(partitions)s)
+WHERE w.kind IN ('late', 'unwanted') AND r.partition = ANY(%(partitions)s)
 LIMIT %(limit)s
