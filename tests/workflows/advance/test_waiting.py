@@ -38,7 +38,8 @@ def let_pass(kind: str) -> None:
     """Let the time of all waits of a kind be over."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE workflow_waits SET due_at = now() - interval '1 second' WHERE kind = %s", [kind]
+            "UPDATE workflow_waits SET due_at = now() - interval '1 second' WHERE kind = %s AND step > 0",
+            [kind],
         )
     pass_time()
 
