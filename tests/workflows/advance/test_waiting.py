@@ -38,7 +38,8 @@ def let_pass(kind: str) -> None:
     """Let the time of all waits of a kind be over."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE workflow_waits SET due_at = now() - interval '1 second' WHERE kind = %s AND step > 0",
+            "UPDATE workflow_waits SET due_at = now() - interval '1 second'"
+            " WHERE kind = %s AND step > 0",
             [kind],
         )
     pass_time()
@@ -91,6 +92,7 @@ def test_a_call_that_is_late_is_taken_back_and_fails_then(tenant: Tenant):
 
     [found] = [end for end in ends_of(run) if end.step == 1]
     assert (found.status, found.error_code) == ("FAILED", "deadline_exceeded")
+    assert found.execution_id is not None
     assert Execution.objects.get(pk=found.execution_id).status == "CANCELLED"
     assert status_of(run) == "FAILED"
 
