@@ -34,7 +34,7 @@ _SPARED = re.compile(
 
 _DAY = 24 * 3600
 #: Signals are deleted by a statement with its own interval.
-_SIGNAL_HOURS = [
+_SIGNAL_HOURS: list[float] = [
     24 * int(days)
     for days in re.findall(
         r"WHERE s\.at < clock_timestamp\(\) - interval '(\d+) day'",

@@ -23,32 +23,33 @@ _COUNTS: Schema = {"type": "object", "additionalProperties": _COUNT}
 
 
 def documents() -> dict[str, Schema]:
-    """Return each schema by the name of its command and verb."""
-    from api.workflows.schemas import WORKFLOW
+    """Return each schema by the name of its verb."""
     from api.workflows.serializers import RUN_STATUSES, STEP_STATUSES, WAITS_FOR
 
-    shown = _plain(WORKFLOW)
-    workflow = _closed(
-        {**shown["properties"], "tenant_id": _ID},
-        *[*shown["required"], "tenant_id"],
-    )
-    planned = _closed({**workflow["properties"], "id": _nullable(_ID)}, *workflow["required"])
     summary = _run(RUN_STATUSES)
-    step = _step(STEP_STATUSES, WAITS_FOR)
-    steps: Schema = {"type": "array", "items": step}
-    run = {**summary, "steps": steps}
-    change = {
-        "workflow_id": _ID,
-        "take": {"type": "integer", "minimum": 1},
-        "status": {"enum": list(RUN_STATUSES)},
-        "reason": _nullable(_TEXT),
+    steps: Schema = {"type": "array", "items": _step(STEP_STATUSES, WAITS_FOR)}
+    return {
+        **_of_workflows(),
+        **_of_runs(summary, steps),
+        **_of_changes(RUN_STATUSES),
+        **_of_decisions({**summary, "steps": steps}),
     }
+
+
+def _of_workflows() -> dict[str, Schema]:
+    from api.workflows.schemas import WORKFLOW
+
+    shown = _plain(WORKFLOW)
+    fields = {**shown["properties"], "tenant_id": _ID}
+    required = [*shown["required"], "tenant_id"]
+    workflow = _closed(fields, *required)
+    planned = _closed({**fields, "id": _nullable(_ID)}, *required)
     return {
         "list": _document(
             "Workflows, newest first, and how many the filters leave.",
             {"workflows": {"type": "array", "items": workflow}, "total": _COUNT},
         ),
-        "show": _document("One workflow with its steps.", workflow["properties"], ["missing"]),
+        "show": _document("One workflow with its steps.", fields, ["missing"]),
         "create": _document(
             "The workflow that was created, or would be.",
             {"dry_run": _FLAG, "workflow": planned},
@@ -58,47 +59,58 @@ def documents() -> dict[str, Schema]:
             {"dry_run": _FLAG, "changes": _changes(), "workflow": workflow},
         ),
         "delete": _results("What became of each workflow to be deleted.", _deleted()),
-        "run": _document("The run that was started.", run, ["missing"]),
+    }
+
+
+def _of_runs(summary: Schema, steps: Schema) -> dict[str, Schema]:
+    listed = _closed(summary, *_without(summary, "missing"))
+    return {
+        "run": _document("The run that was started.", {**summary, "steps": steps}, ["missing"]),
         "runs": _document(
             "Runs of a workflow, newest first.",
-            {
-                "runs": {"type": "array", "items": _closed(summary, *_without(summary, "missing"))},
-                "since": _MOMENT,
-                "more": _FLAG,
-            },
+            {"runs": {"type": "array", "items": listed}, "since": _MOMENT, "more": _FLAG},
         ),
         "status": _document(
             "A run with every step, and the items of one where they were asked for.",
-            {**run, "items": steps},
+            {**summary, "steps": steps, "items": steps},
             ["missing", "items"],
         ),
+    }
+
+
+def _of_changes(statuses: Any) -> dict[str, Schema]:
+    facts = {
+        "workflow_id": _ID,
+        "take": {"type": "integer", "minimum": 1},
+        "status": {"enum": list(statuses)},
+        "reason": _nullable(_TEXT),
+    }
+    done = {"cancel": "cancelled", "pause": "paused", "resume": "resumed", "retry": "retried"}
+    return {
+        verb: _results(f"What became of each run to be {word}.", facts)
+        for verb, word in done.items()
+    }
+
+
+def _of_decisions(run: Schema) -> dict[str, Schema]:
+    done = {
+        "skip": "skipped",
+        "succeed": "marked as succeeded",
+        "approve": "approved or refused",
+    }
+    sent = {
+        "id": _ID,
+        "tenant_id": _ID,
+        "name": _TEXT,
+        "correlation": _TEXT,
+        "released": _COUNT,
+    }
+    return {
         **{
-            verb: _results(f"What became of each run to be {done}.", change)
-            for verb, done in (
-                ("cancel", "cancelled"),
-                ("pause", "paused"),
-                ("resume", "resumed"),
-                ("retry", "retried"),
-            )
+            verb: _document(f"The run after one of its steps was {word}.", run, ["missing"])
+            for verb, word in done.items()
         },
-        **{
-            verb: _document(f"The run after one of its steps was {done}.", run, ["missing"])
-            for verb, done in (
-                ("skip", "skipped"),
-                ("succeed", "marked as succeeded"),
-                ("approve", "approved or refused"),
-            )
-        },
-        "signal": _document(
-            "The event that was sent, and how many steps waited for it.",
-            {
-                "id": _ID,
-                "tenant_id": _ID,
-                "name": _TEXT,
-                "correlation": _TEXT,
-                "released": _COUNT,
-            },
-        ),
+        "signal": _document("The event that was sent, and how many steps waited for it.", sent),
     }
 
 
