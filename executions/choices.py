@@ -56,7 +56,7 @@ class RunPhase(models.TextChoices):
     COMPENSATING = "compensating"
 
 
-#: The number of the item that stands for what undoes a step of a workflow.
+#: The number, in place of an item's, of what undoes a step of a workflow.
 COMPENSATION = -2
 
 

@@ -155,7 +155,7 @@ def open_status(status: str) -> str:
 def runs_of(tenant_id: UUID, task_id: UUID) -> ExecutionQuerySet:
     """Return the first takes of a workflow's runs: one execution for each run."""
     found = Execution.objects.for_tenant(tenant_id).of_task(task_id).filter(pool=WORKFLOW_POOL)
-    return found.filter(_IS_FIRST)
+    return found.filter(IS_FIRST)
 
 
 def with_status(runs: ExecutionQuerySet, statuses: Sequence[str]) -> ExecutionQuerySet:
@@ -202,7 +202,7 @@ def find_take(tenant_id: UUID, run_id: UUID) -> Take:
     row = row or EndedWorkflowRun.objects.latest_of(tenant_id, run_id)
     executions = Execution.objects.for_tenant(tenant_id).filter(pool=WORKFLOW_POOL)
     if row is None:
-        execution = executions.filter(_IS_FIRST, pk=run_id).first()
+        execution = executions.filter(IS_FIRST, pk=run_id).first()
     else:
         execution = executions.filter(pk=row.execution_id).first()
     if execution is None:
@@ -287,7 +287,7 @@ def attempts_of_steps(ends: Iterable[WorkflowStep]) -> dict[UUID, int]:
 
 
 #: A later take has its run's id and no step; a run that a step began has a step.
-_IS_FIRST = Q(run_id__isnull=True) | Q(step__isnull=False)
+IS_FIRST = Q(run_id__isnull=True) | Q(step__isnull=False)
 
 
 def _plan(take: Take) -> Plan | None:

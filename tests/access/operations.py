@@ -157,6 +157,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _op("list_workflow_revisions", f"GET {_FLOW}/revisions", "read"),
     _op("list_workflow_occurrences", f"GET {_FLOW}/occurrences", "read"),
     _op("explain_workflow", f"GET {_FLOW}/explain", "read"),
+    _op("send_signal", "POST /v1/signals", "operate", body={"name": "paid"}),
     _op("list_workflow_runs", f"GET {_FLOW}/runs", "read"),
     _op("start_workflow_run", f"POST {_FLOW}/runs", "operate", body={"input": {"n": 1}}),
     _op("get_workflow_status", f"GET {_FLOW}/status", "read"),

@@ -67,11 +67,14 @@ def asking() -> list[dict[str, Any]]:
     ]
 
 
-def test_a_cancelled_run_has_nothing_open_when_the_call_answers(tenant: Tenant):
+def test_a_cancelled_run_has_nothing_open_when_the_call_answers(
+    tenant: Tenant, django_capture_on_commit_callbacks: Any
+):
     run_id = begin_run(make_workflow(tenant, CHAIN))
     claim(run_id)
 
-    cancel_run(tenant.id, run_id, Scope(), actor=ACTOR)
+    with django_capture_on_commit_callbacks(execute=True):
+        cancel_run(tenant.id, run_id, Scope(), actor=ACTOR)
 
     assert open_keys(run_id) == []
     go_on(run_id)
@@ -124,6 +127,7 @@ def test_a_cancel_downstream_of_a_step_leaves_the_other_branches(tenant: Tenant)
     run_id = begin_run(make_workflow(tenant, CHAIN))
     run_step(run_id, "a")
 
+    # As if the process had died before it took back what is open.
     cancel_run(tenant.id, run_id, Scope("downstream", "b"), actor=ACTOR)
     go_on(run_id)
 

@@ -245,7 +245,11 @@ def test_a_cancel_over_the_ledger_reaches_the_steps_of_a_run(tenant: Tenant):
 
 
 def test_the_stages_have_names_of_their_own(partitions: Partitions):
-    assert [stage.name for stage in stages_of(partitions)] == ["workflows", "workflow_repair"]
+    assert [stage.name for stage in stages_of(partitions)] == [
+        "workflows",
+        "workflow_repair",
+        "workflow_signals",
+    ]
 
 
 def test_an_ended_run_is_advanced_without_effect(tenant: Tenant):

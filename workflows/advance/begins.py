@@ -57,10 +57,6 @@ class Beginnings:
         Raise TemplateInvalid or OutputInvalid where a template has no value that fits.
         """
         step = self._run.plan.steps[number]
-        if step["kind"] == "workflow":
-            # It raised, and with it every run of the same advance.
-            message = "A step cannot run another workflow yet."
-            return Prepared(StepState.FAILED, failure=Failure("not_supported", message))
         scope = self._run.known.scope()
         fans_out = step.get("for_each") is not None
         if not fans_out and not _holds(step["when"], scope):

@@ -118,5 +118,19 @@ SELECT r.id FROM workflow_fans f JOIN workflow_runs r ON r.id = f.run_id
 WHERE get_byte(r.states, f.step) > 1 AND r.partition = ANY(%(partitions)s)
 UNION
 SELECT r.id FROM workflow_waits w JOIN workflow_runs r ON r.id = w.run_id
-WHERE w.kind = 'late' AND r.partition = ANY(%(partitions)s)
+WHERE w.kind IN ('late', 'unwanted') AND r.partition = ANY(%(partitions)s)
 LIMIT %(limit)s
+
+-- name: remove_of_tenant
+-- Deletes what belongs to the open runs of a tenant, besides the runs, and its signals. Reads the
+-- small tables whole: only the removal of a tenant calls it.
+WITH runs AS (
+    SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s
+), waits AS (
+    DELETE FROM workflow_waits w WHERE w.tenant_id = %(tenant)s
+), fans AS (
+    DELETE FROM workflow_fans f USING runs WHERE f.run_id = runs.id
+), inbox AS (
+    DELETE FROM workflow_inbox i USING runs WHERE i.run_id = runs.id
+)
+DELETE FROM workflow_signals s WHERE s.tenant_id = %(tenant)s

@@ -100,13 +100,3 @@ def test_a_fan_out_runs_each_item_and_gives_their_outputs_in_order(tenant: Tenan
     assert payloads_of(run, 2) == [{"file": "x"}, {"file": "y"}, {"file": "z"}]
     assert payloads_of(run, 3) == [["load0", "load1", "load2"]]
     assert status_of(run) == "SUCCEEDED"
-
-
-def test_a_step_that_would_run_another_workflow_fails_and_no_other_run_with_it(tenant: Tenant):
-    other = make_workflow(tenant, [calls("a")])
-    inside = {"key": "in", "kind": "workflow", "workflow_id": str(other.id)}
-    run = begin_run(make_workflow(tenant, [inside]))
-
-    assert status_of(run) == "FAILED"
-    assert [end.error_code for end in ends_of(run)] == ["not_supported"]
-    assert states(begin_run(other)) == {"a": "OPEN"}
