@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 #: What runs get as their input.
-INPUT = {"on": True, "off": False, "none": [], "few": [0, 1, 2, 3]}
+INPUT: dict[str, Any] = {"on": True, "off": False, "none": [], "few": [0, 1, 2, 3]}
 CONDITIONS = ("all_success", "all_done", "none_failed", "one_failed", "any_success")
 _MOST_STEPS = 40
 

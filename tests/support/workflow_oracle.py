@@ -124,7 +124,7 @@ class Take:
         """Return how many items a fan-out has; None where its list is none."""
         source = step["for_each"].strip("{ }")
         if source.startswith("input."):
-            return len(INPUT[source.removeprefix("input.")])  # type: ignore[arg-type]
+            return len(INPUT[source.removeprefix("input.")])
         named = source.split(".")[1]
         if self.states[named] != "SUCCEEDED":
             return None

@@ -113,7 +113,7 @@ class Drive:
         return {row.run_id for row in chosen if row.run_id}
 
     def _end(self, row: Execution) -> Finish:
-        run = self.runs[row.run_id]  # type: ignore[index]
+        run = self.runs[_run_of(row)]
         key, item = run.keys[row.step or 0], -1 if row.item is None else row.item
         status = draw_end(self.random, can_retry=row.attempt + 1 < row.max_attempts)
         if status != "RETRYING":
@@ -160,7 +160,7 @@ class Drive:
         rows = Execution.objects.filter(run_id__in=self.open, step__isnull=False)
         by_run: dict[UUID, list[Execution]] = defaultdict(list)
         for row in rows:
-            by_run[row.run_id].append(row)  # type: ignore[index]
+            by_run[_run_of(row)].append(row)
         for run_id in sorted(self.open):
             run = self.runs[run_id]
             if run_id in live:
@@ -189,6 +189,11 @@ class Drive:
         self.open.add(run.run_id)
         begin_due(EVERYWHERE, 1000)
         go_on(run.run_id)
+
+
+def _run_of(row: Execution) -> UUID:
+    assert row.run_id is not None
+    return row.run_id
 
 
 def check_starts(run: Driven, states: dict[str, str], rows: Sequence[Execution]) -> None:
