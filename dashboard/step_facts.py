@@ -16,6 +16,7 @@ from django.urls import reverse
 from dashboard.payload_form import pretty
 from dashboard.pictures.dag import DagStep
 from dashboard.pictures.gantt import GanttBar
+from dashboard.state_vocabulary import STEP_LOOKS
 from dashboard.target_words import TargetWords, describe_target
 from executions.choices import FINAL
 from insight.workflow_runs import SeenRun
@@ -158,6 +159,11 @@ def counts_text(counts: Mapping[str, int] | None) -> str:
     return f"{done:,}/{total:,} items{failed}"
 
 
+def in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts by state in the order in which pages show states."""
+    return {state: counts[state] for state in STEP_LOOKS if counts.get(state)}
+
+
 def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> StepFacts:
     step = seen.steps[number]
     began, ended = (_moment(shown[name]) for name in ("started_at", "finished_at"))
@@ -172,7 +178,7 @@ def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> S
         status=shown["status"],
         called=step_words(step, call.destination if call else ""),
         href=f"{base}/steps/{step['key']}",
-        reason=shown["reason"] or "",
+        reason=_reason(shown),
         error=shown["error"],
         attempt=shown["attempt"],
         started_at=began,
@@ -192,6 +198,12 @@ def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> S
         and state not in ENDED
         and (state is StepState.PENDING or (state is StepState.OPEN and not calls)),
     )
+
+
+def _reason(shown: Mapping[str, Any]) -> str:
+    """Return why the step ended so, unless its error says the same."""
+    reason = shown["reason"] or ""
+    return "" if shown["error"] and shown["error"]["code"] == reason else reason
 
 
 def _wait_words(seen: SeenRun, number: int, wait: Mapping[str, Any] | None) -> str:

@@ -94,8 +94,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Refuse aliases: a short text could make an endless value of them."""
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
-            raise yaml.MarkedYAMLError(problem="aliases are refused", problem_mark=event.start_mark)
+            mark = self.get_mark()
+            raise yaml.MarkedYAMLError(problem="aliases are refused", problem_mark=mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:

@@ -195,8 +195,8 @@ def latest_takes(firsts: Sequence[Execution]) -> list[Take]:
     # Those under way first: a run that ends between the two reads is found by the second.
     found: dict[UUID, WorkflowRun | EndedWorkflowRun] = dict(WorkflowRun.objects.in_bulk(ids))
     ended = EndedWorkflowRun.objects.filter(pk__in=ids, pk__gte=min(ids), pk__lte=max(ids))
-    for row in ended.order_by("id", "-take").distinct("id"):
-        found.setdefault(row.id, row)
+    for past in ended.order_by("id", "-take").distinct("id"):
+        found.setdefault(past.id, past)
     later = {row.execution_id for row in found.values()} - set(ids)
     executions = {first.id: first for first in firsts} | Execution.objects.in_bulk(later)
     return [

@@ -28,7 +28,7 @@ _ACROSS, _DOWN = 228, 82
 _BESIDE = 204
 #: (height of a node, distance of rows); with more rows than a window has, nodes are lower.
 _ROOMY, _DENSE, _MANY_ROWS = (44, 58), (28, 36), 20
-#: Width of a page's picture; a graph that is wider, and would be narrower from top to bottom, is.
+#: Width of a page's picture. A wider graph goes from top to bottom where that is narrower.
 _PAGE = 1080
 _LETTERS = 20
 #: The state of a group is the first of these that one of its steps has.
@@ -83,11 +83,14 @@ class _Plane:
         return (x, middle), (x + _WIDTH, middle)
 
 
-def dag(steps: Sequence[DagStep], title: str = "Steps") -> SafeString:
-    """Return the graph; every prerequisite is among the steps, and there is no cycle."""
+def dag(steps: Sequence[DagStep], title: str = "Steps", page: int = _PAGE) -> SafeString:
+    """Return the graph; every prerequisite is among the steps, and there is no cycle.
+
+    ``page`` is the width that it has in pixels; beyond it, the graph scrolls.
+    """
     shown = steps if len(steps) <= MOST_STEPS else _grouped(steps)
     layout = lay_out({step.number: step.depends_on for step in shown})
-    plane = _plane(layout)
+    plane = _plane(layout, page)
     summary = _summary(steps, layout)
     width, height = plane.corner(layout.layers - 1, layout.height)
     if plane.is_down:
@@ -118,10 +121,10 @@ def dag(steps: Sequence[DagStep], title: str = "Steps") -> SafeString:
     return figure("dag", title, summary, frame, table=_LIST)
 
 
-def _plane(layout: Layout) -> _Plane:
-    """Return the direction that fits onto a page: a long graph goes down, a broad one across."""
-    is_long = (layout.layers - 1) * _ACROSS + _WIDTH > _PAGE
-    is_down = is_long and layout.height * _BESIDE + _WIDTH <= _PAGE
+def _plane(layout: Layout, page: int) -> _Plane:
+    """Return the direction that fits better: a long graph goes down, a broad one across."""
+    across = (layout.layers - 1) * _ACROSS + _WIDTH
+    is_down = page < across and layout.height * _BESIDE + _WIDTH < across
     height, pitch = _ROOMY if is_down or layout.height < _MANY_ROWS else _DENSE
     return _Plane(is_down, height, pitch)
 

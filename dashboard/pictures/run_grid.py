@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from django.utils.safestring import SafeString
 
-from dashboard.pictures.markup import joined, plural, tag
+from dashboard.pictures.markup import Attributes, joined, plural, tag
 from dashboard.state_vocabulary import look_of
 from shared.clock_text import clock_text
 
@@ -57,7 +57,12 @@ def run_grid(runs: Sequence[GridRun], steps: Sequence[GridStep]) -> SafeString:
         tag("thead", {}, head),
         tag("tbody", {}, body),
     )
-    attributes = {"class": "grid-frame", "tabindex": 0, "role": "region", "aria-label": title}
+    attributes: Attributes = {
+        "class": "grid-frame",
+        "tabindex": 0,
+        "role": "region",
+        "aria-label": title,
+    }
     return tag("div", attributes, table)
 
 

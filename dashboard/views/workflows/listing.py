@@ -11,6 +11,7 @@ from django.shortcuts import render
 from api.protocol.query import choices, text
 from dashboard.access import ConsoleRequest, page
 from dashboard.listing import read_filters, read_page
+from dashboard.step_facts import in_order
 from executions.loop.clocks import database_now
 from insight.presentation.workflow_runs import present_runs
 from insight.presentation.workflows import present_workflows
@@ -63,4 +64,4 @@ def _latest(tenant_id: UUID, task_ids: list[UUID]) -> dict[str, dict[str, Any]]:
         return {}
     firsts = latest_runs(tenant_id, task_ids, database_now())
     found = present_runs(latest_takes(list(firsts.values())))
-    return {run["workflow_id"]: run for run in found}
+    return {run["workflow_id"]: {**run, "counts": in_order(run["counts"])} for run in found}

@@ -14,7 +14,7 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_field
 from dashboard.pictures.run_grid import GridRun, GridStep
-from dashboard.step_facts import begins_when, dag_of, run_url, step_words
+from dashboard.step_facts import begins_when, dag_of, in_order, run_url, step_words
 from dashboard.views.tasks import PAUSES
 from executions.loop.clocks import database_now
 from insight.explain.evidence import end_of_pause, standing_pause_of
@@ -141,7 +141,7 @@ def _run(seen: SeenRun) -> dict[str, Any]:
         "reason": execution.reason,
         "scheduled_for": execution.scheduled_for,
         "duration_ms": duration_ms(execution.started_at, execution.finished_at),
-        "counts": counts,
+        "counts": in_order(counts),
     }
 
 

@@ -18,6 +18,7 @@ from dashboard.step_facts import (
     begins_when,
     dag_of,
     facts_of,
+    in_order,
     run_url,
 )
 from executions.choices import FINAL, RunPhase, Status
@@ -92,7 +93,7 @@ def step(request: ConsoleRequest, run_id: UUID, key: str) -> HttpResponse:
             "step": facts,
             "missing": shown.get("missing"),
             "fans_out": seen.fans_out(number),
-            "counts": shown["counts"],
+            "counts": in_order(shown["counts"] or {}),
             "query": query,
             **items,
             "output_text": "" if shown["output"] is None else pretty(shown["output"]),
