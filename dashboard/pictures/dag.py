@@ -210,14 +210,15 @@ def _arrow() -> SafeString:
 def _grouped(steps: Sequence[DagStep]) -> list[DagStep]:
     """Return a node for each layer, or for as many layers as leave few nodes."""
     layers = layers_of({step.number: step.depends_on for step in steps})
-    width = -(-(max(layers.values()) + 1) // _MOST_GROUPS)
+    total = max(layers.values()) + 1
+    width = -(-total // _MOST_GROUPS)
     members: dict[int, list[DagStep]] = {}
     for step in steps:
         members.setdefault(layers[step.number] // width, []).append(step)
     return [
         DagStep(
             group,
-            _layer_words(group, width),
+            _layer_words(group * width + 1, min((group + 1) * width, total)),
             (group - 1,) if group else (),
             _gravest(members[group]),
             _counts(members[group]),
@@ -226,9 +227,8 @@ def _grouped(steps: Sequence[DagStep]) -> list[DagStep]:
     ]
 
 
-def _layer_words(group: int, width: int) -> str:
-    first, last = group * width + 1, (group + 1) * width
-    return f"Layer {first}" if width == 1 else f"Layers {first} to {last}"
+def _layer_words(first: int, last: int) -> str:
+    return f"Layer {first}" if first == last else f"Layers {first} to {last}"
 
 
 def _gravest(steps: Sequence[DagStep]) -> str | None:

@@ -18,6 +18,9 @@ _Item = int | tuple[int, int, int]
 _SWEEPS = 4
 #: With more places of lines than this, lines run straight through the layers.
 _MOST_PLACES = 4000
+#: With more items in a layer, all layers begin at the first row: centred beside a long one, a
+#: short one would be out of sight.
+_MOST_SETTLED = 24
 #: Distance between a line and its neighbour; between two nodes it is 1.
 _LINE_GAP = 0.5
 
@@ -101,6 +104,8 @@ def _rows(
             _order(column, rows, before)
         for column in columns[-2::-1]:
             _order(column, rows, after)
+    if max(map(len, columns), default=0) > _MOST_SETTLED:
+        return rows
     for column in columns[1:]:
         _settle(column, rows, before)
     for column in columns[-2::-1]:

@@ -34,6 +34,8 @@ from workflows.plan import Plan, plan_of
 _FIRES = 5
 _RUNS = 25
 _REVISIONS = 10
+#: Letters of a definition that the page holds; that of hundreds of steps is left to the call.
+_LONGEST = 200_000
 
 
 @page(Role.VIEWER)
@@ -43,7 +45,7 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     tenant = request.visitor.tenant.pk
     task = get_workflow(tenant, task_id)
     shown, plan = present_workflow(task), _plan(task)
-    now = database_now()
+    text, now = pretty(shown), database_now()
     come = runs_of(tenant, task_id).scheduled_between(None, now + timedelta(seconds=1))
     listed = read_page(come, query, present=lambda rows: see(latest_takes(rows)))
     runs: list[SeenRun] = listed["rows"]
@@ -64,7 +66,7 @@ def workflow(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
                 for one in fires_of(task, _FIRES, now=now)
             ],
             "revisions": list(own_revisions(task).order_by("-version")[:_REVISIONS]),
-            "definition_text": pretty(shown),
+            "definition_text": text if len(text) <= _LONGEST else "",
             "needs_input": shown["input_schema"] is not None,
             "pauses": PAUSES,
             "resumes_at": end_of_pause(task, standing_pause_of(task)),

@@ -68,3 +68,9 @@ def test_with_too_many_lines_they_run_straight():
 
     assert layout.layers == 300
     assert not any(layout.bends.values())
+
+
+def test_beside_a_long_layer_a_short_one_begins_at_the_first_row():
+    layout = lay_out({1: [], **{node: [1] for node in range(2, 200)}})
+
+    assert layout.places[1] == (0, 0.0)
