@@ -45,9 +45,9 @@ LEAVING = "Leaves the ledger."
 
 
 def oldest_open() -> UUID | None:
-    """Return the smallest id of an unfinished execution; None when all have ended."""
-    found = rows("materialize/oldest_open")
-    return found[0][0] if found else None
+    """Return the smallest id of an unfinished execution or run; None when all have ended."""
+    oldest: UUID | None = rows("materialize/oldest_open")[0][0]
+    return oldest
 
 
 def oldest_of_last_hour(now: datetime) -> UUID:

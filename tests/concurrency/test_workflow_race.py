@@ -10,7 +10,6 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
-from executions.changes.cancellation import cancel_execution
 from executions.models import DeadLetter, EndedWorkflowRun, Execution, WorkflowRun
 from executions.triggering.triggers import run_task
 from shared.exceptions import Conflict
@@ -32,6 +31,7 @@ from workflows.begin import begin_due
 from workflows.control import Scope, cancel_run, pause_run
 from workflows.retrying import Retry, retry_run
 from workflows.stages import advance_told
+from workflows.taking_back import take_back
 
 Beside = Callable[[Callable[[], Any]], Any]
 JOIN = [calls("a"), calls("b"), calls("join", "a", "b")]
@@ -120,7 +120,7 @@ def test_a_cancel_and_an_end_at_once_start_nothing_more(alpha: Tenant, beside: B
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-@pytest.mark.parametrize("verb", ["cancel", "pause", "cancel step"])
+@pytest.mark.parametrize("verb", ["cancel", "pause", "take back"])
 def test_an_end_meets_another_verb_without_a_deadlock(
     alpha: Tenant, beside: Beside, verb: str, round_: int
 ):
@@ -143,7 +143,7 @@ def test_an_end_meets_another_verb_without_a_deadlock(
             elif verb == "pause":
                 pause_run(alpha.id, run_id, actor=ACTOR)
             else:
-                cancel_execution(alpha.id, rows["b"].id, actor=ACTOR)
+                take_back({run_id: {2}})
         except Conflict:
             pass
 

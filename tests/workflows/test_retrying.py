@@ -297,3 +297,18 @@ def test_a_run_whose_day_has_left_is_not_kept(tenant: Tenant):
         retry_run(tenant.id, gone, Retry(), actor=ACTOR)
 
     assert refused.value.code == "run_not_kept"
+
+
+def test_a_failure_that_a_retry_from_a_step_keeps_does_not_fail_the_take_at_once(tenant: Tenant):
+    steps = [calls("a"), calls("b"), calls("c", "b")]
+    run_id = begin_run(make_workflow(tenant, steps))
+    rows = claim(run_id)
+    end(rows["b"])
+    end(rows["a"], "FAILED")
+    go_on(run_id)
+
+    retry(tenant, run_id, key="b")
+
+    assert work_on(run_id) == ["b", "c"]
+    assert states(run_id) == {"a": "FAILED", "b": "SUCCEEDED", "c": "SUCCEEDED"}
+    assert status_of(run_id) == "FAILED"

@@ -232,12 +232,14 @@ class Run:
 
     def _judge(self, changed: set[int]) -> None:
         prepared: dict[int, Prepared] = {}
+        failed = [n for n in self.plan.steps if self.states[n] == StepState.FAILED]
         judged = judging.judge(
             self.plan.graph,
             self.states,
             changed,
             partial(self._prepare, prepared),
             fail_fast=self.plan.fail_fast,
+            kept={n for n in failed if self.takes[n] != self.row.take},
         )
         for number, state in judged.ended.items():
             self._note_judged(number, state, prepared.get(number))
