@@ -56,6 +56,10 @@ class RunPhase(models.TextChoices):
     COMPENSATING = "compensating"
 
 
+#: The number, in place of an item's, of what undoes a step of a workflow.
+COMPENSATION = -2
+
+
 class JobStatus(models.TextChoices):
     """States of a bulk job; STOPPED: it ended by itself, because too much failed."""
 

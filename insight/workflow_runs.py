@@ -156,7 +156,7 @@ def open_status(status: str) -> str:
 def runs_of(tenant_id: UUID, task_id: UUID | OuterRef) -> ExecutionQuerySet:
     """Return the first takes of a workflow's runs: one execution for each run."""
     found = Execution.objects.for_tenant(tenant_id).of_task(task_id).filter(pool=WORKFLOW_POOL)
-    return found.filter(_IS_FIRST)
+    return found.filter(IS_FIRST)
 
 
 def with_status(runs: ExecutionQuerySet, statuses: Sequence[str]) -> ExecutionQuerySet:
@@ -195,8 +195,8 @@ def latest_takes(firsts: Sequence[Execution]) -> list[Take]:
     # Those under way first: a run that ends between the two reads is found by the second.
     found: dict[UUID, WorkflowRun | EndedWorkflowRun] = dict(WorkflowRun.objects.in_bulk(ids))
     ended = EndedWorkflowRun.objects.filter(pk__in=ids, pk__gte=min(ids), pk__lte=max(ids))
-    for past in ended.order_by("id", "-take").distinct("id"):
-        found.setdefault(past.id, past)
+    for last in ended.order_by("id", "-take").distinct("id"):
+        found.setdefault(last.id, last)
     later = {row.execution_id for row in found.values()} - set(ids)
     executions = {first.id: first for first in firsts} | Execution.objects.in_bulk(later)
     return [
@@ -214,7 +214,7 @@ def find_take(tenant_id: UUID, run_id: UUID) -> Take:
     row = row or EndedWorkflowRun.objects.latest_of(tenant_id, run_id)
     executions = Execution.objects.for_tenant(tenant_id).filter(pool=WORKFLOW_POOL)
     if row is None:
-        execution = executions.filter(_IS_FIRST, pk=run_id).first()
+        execution = executions.filter(IS_FIRST, pk=run_id).first()
     else:
         execution = executions.filter(pk=row.execution_id).first()
     if execution is None:
@@ -301,7 +301,7 @@ def attempts_of_steps(ends: Iterable[WorkflowStep]) -> dict[UUID, int]:
 
 
 #: A later take has its run's id and no step; a run that a step began has a step.
-_IS_FIRST = Q(run_id__isnull=True) | Q(step__isnull=False)
+IS_FIRST = Q(run_id__isnull=True) | Q(step__isnull=False)
 
 
 def _plan(take: Take) -> Plan | None:

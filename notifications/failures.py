@@ -17,11 +17,13 @@ from django.db.models import Q
 from events.models import Event
 from events.outbox import Recorded
 from executions.attempts import of_executions
+from executions.choices import COMPENSATION
 from executions.models import Execution
 from notifications.choices import AlertKind
 from shared.addresses import host_of
 from shared.ids import first_id_at, moment_of
 from tasks.models import Task, TaskRevision
+from tasks.versions import FIRST_OF_STEPS
 
 RETRYING, FAILED = "execution.retrying", "execution.failed"
 #: The events of an execution begin when it is prepared, seconds before its nominal time.
@@ -153,7 +155,9 @@ def _first_retries(events: Sequence[Recorded]) -> set[UUID]:
 
 
 def _executions(ids: Collection[UUID]) -> dict[UUID, dict[str, Any]]:
-    rows = Execution.objects.filter(id__in=ids, id__gte=min(ids), id__lte=max(ids))
+    found = Execution.objects.filter(id__in=ids, id__gte=min(ids), id__lte=max(ids))
+    # A run of a workflow is alerted for its steps, but not for what should have undone one.
+    rows = found.filter(Q(revision__lt=FIRST_OF_STEPS) | Q(item=COMPENSATION))
     columns = (
         *("id", "task_id", "revision", "attempt", "reason"),
         *("error_code", "error_message", "response_status"),

@@ -19,19 +19,21 @@ from executions.loop.clocks import database_now
 from executions.models import DeadLetter
 from executions.triggering.receiver_requests import required_address_of
 from executions.triggering.triggers import run_task
-from operations import demo_tasks, tenant_removal
+from operations import demo_tasks, demo_workflow, tenant_removal
 from operations.history_samples import insert_history
 from shared.actor import COMMAND
 from shared.exceptions import Conflict, NotFound
 from tasks.calendars import limits_of
-from tasks.creation import create_tasks
+from tasks.creation import create_task, create_tasks
 from tasks.definition import Definition
 from tasks.models import Task
 from tasks.transitions import Pause
 from tasks.validation.bodies import parse_create
+from tasks.validation.workflow import parse_workflow
 from tenants.choices import Role
 from tenants.models import Tenant
 from tenants.services import create_tenant, set_member
+from workflows.launching import start_run
 
 NAME = "demo"
 _SEEDED = "demo.seeded"
@@ -73,6 +75,7 @@ def seed(receiver_url: str | None = None) -> Seeded:
         )
         for name in demo_tasks.FAILING:
             run_task(tenant.id, ids[name], None, actor=COMMAND)
+        _start_workflow(tenant, receiver_url)
         audit.record(tenant.id, COMMAND, _SEEDED, "tenant", tenant.id)
         return _describe(tenant, made=True, history=history)
 
@@ -116,6 +119,14 @@ def _create_tasks(
     ]
     made = create_tasks(tenant.id, definitions, actor=COMMAND, now=now)
     return {one.name: one for one in definitions}, {task.name: task.id for task in made}
+
+
+def _start_workflow(tenant: Tenant, receiver_url: str) -> None:
+    """Create the workflow and start a run of it, so that people find its steps."""
+    now, body = database_now(), demo_workflow.body(receiver_url)
+    definition = parse_workflow(body, now=now, limits=limits_of(tenant.id))
+    task = create_task(tenant.id, definition, actor=COMMAND, now=now)
+    start_run(tenant.id, task.id, None, actor=COMMAND)
 
 
 def _require_ours(tenant: Tenant) -> None:

@@ -1,7 +1,7 @@
 """Removes a tenant with every row of every app; used for the demo tenant and those of storms.
 
-It removes the rows of every model with a ``tenant_id``. The audit log stays, because it outlives
-the rows that it describes.
+It removes the rows of every model with a ``tenant_id``, and what open runs of workflows have. The
+audit log stays, because it outlives the rows that it describes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from executions.models import Attempt, Execution
 from shared.actor import Actor
 from shared.ids import first_id_at
 from tenants.models import Tenant
+from workflows import removal
 
 _KEPT = {AuditChain, AuditEntry}
 #: Partitioned by day and not found by tenant alone.
@@ -31,6 +32,7 @@ def remove_history(tenant: Tenant) -> None:
     For a tenant that has too many rows for one statement or one transaction. Call it before
     :func:`remove_tenant`, under the same condition.
     """
+    removal.remove_of_tenant(tenant.id)
     since = first_id_at(tenant.created_at)
     executions = Execution.objects.filter(id__gte=since, tenant_id=tenant.id)
     while ids := list(executions.values_list("id", flat=True)[:_BATCH]):
@@ -51,6 +53,7 @@ def remove_tenant(tenant: Tenant, *, actor: Actor) -> None:
 
     Its tasks must have been deleted before, so that nothing new comes in.
     """
+    removal.remove_of_tenant(tenant.id)
     executions = Execution.objects.filter(tenant_id=tenant.id)
     # The key of an attempt's index is its execution.
     Attempt.objects.filter(execution_id__in=executions.values("id")).delete()

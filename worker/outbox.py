@@ -21,6 +21,8 @@ from wire import outcomes
 log = logging.getLogger("executions.workers.outbox")
 
 _RETRY_SECONDS = 0.2
+#: How long outcomes of workflows' steps are gathered: the next steps wait for them.
+_PROMPT_SECONDS = 0.005
 #: Captured answers make outcomes large; recorders read many entries at once.
 _ENTRY_BYTES = 1024 * 1024
 #: How long accepted outcomes are kept, and how many bytes of them: recorders lag by less.
@@ -35,6 +37,8 @@ class Outbox:
         self._connection = connection
         self._waiting: list[bytes] = []
         self._wake = asyncio.Event()
+        #: Something waits that others wait for.
+        self._prompt = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
         #: Accepted outcomes, each with the moment of its acceptance.
@@ -42,8 +46,14 @@ class Outbox:
         self._accepted_bytes = 0
         self._incarnation: object = self
 
-    def put(self, outcome: outcomes.Row) -> None:
-        """Add an outcome; it is sent within milliseconds."""
+    def put(self, outcome: outcomes.Row, *, prompt: bool = False) -> None:
+        """Add an outcome; it is sent within milliseconds, a prompt one within few.
+
+        Prompt outcomes are gathered, too: otherwise many short workflows would make every batch a
+        batch of one.
+        """
+        if prompt:
+            self._prompt.set()
         self._waiting.append(outcomes.encode(outcome))
         self._empty.clear()
         self._wake.set()
@@ -55,11 +65,21 @@ class Outbox:
         """Send the outcomes that are put, until cancelled."""
         while True:
             await self._wake.wait()
-            await asyncio.sleep(conf().outcome_flush_seconds)
+            await self._gather()
             self._wake.clear()
+            self._prompt.clear()
             while self._waiting:
                 await self._send()
             self._empty.set()
+
+    async def _gather(self) -> None:
+        """Wait for other outcomes, and not for long once a prompt one waits."""
+        try:
+            async with asyncio.timeout(conf().outcome_flush_seconds):
+                await self._prompt.wait()
+                await asyncio.sleep(_PROMPT_SECONDS)
+        except TimeoutError:
+            pass  # The usual time is over.
 
     async def look(self) -> None:
         """Send again what Redis may have lost, if its incarnation has changed since the last look.

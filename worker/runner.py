@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import redis
 
 from shared.conf import conf
+from tasks.versions import is_of_step
 from wire import destination_key, start_guard
 from wire.messages import Entry, Message
 from wire.outcomes import Outcome
@@ -297,7 +298,8 @@ class Runner:
                 "started": flight.started,
                 "at": self._clock.now(),
                 **outcome,
-            }
+            },
+            prompt=is_of_step(entry["revision"]),
         )
         self._settle()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -10,12 +11,16 @@ from uuid import UUID
 from django.db import transaction
 
 from executions.payloads import open_sealed_payload
+from shared.encryption import DecryptionFailed
 from shared.sql import run
 from tasks.workflow.step_states import StepState
 from workflows import transitions
 from workflows.deadlines import deadline_of_run
 from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
+from workflows.transitions import RunEnd
+
+log = logging.getLogger("workflows.begin")
 
 
 class _Begun(NamedTuple):
@@ -37,10 +42,18 @@ class _Begun(NamedTuple):
     trigger: str
 
 
+class _Unreadable(NamedTuple):
+    """A run that cannot begin, as :func:`workflows.transitions.end_runs` takes it."""
+
+    id: UUID
+    execution_id: UUID
+
+
 def begin_due(partitions: Sequence[int], limit: int) -> list[UUID]:
     """Begin runs that are due in these partitions; return them for their first advance."""
     with transaction.atomic():
-        begun = [_Begun(*row) for row in transitions.begin_runs(partitions, limit)]
+        found = [_Begun(*row) for row in transitions.begin_runs(partitions, limit)]
+        begun = _without_unreadable(found)
         again = [one for one in begun if one.run_id is not None and one.step is None]
         first = [one for one in begun if one not in again]
         if first:
@@ -48,6 +61,26 @@ def begin_due(partitions: Sequence[int], limit: int) -> list[UUID]:
         if again:
             _begin_again(again)
     return [one.run_id if one in again and one.run_id else one.id for one in begun]
+
+
+def _without_unreadable(begun: Sequence[_Begun]) -> list[_Begun]:
+    """Return the runs whose definition and input can be opened; end the others as failed."""
+    readable: list[_Begun] = []
+    unreadable: list[RunEnd] = []
+    for one in begun:
+        try:
+            plan_of(one.task_id, one.version)
+            _input(one)
+        except DecryptionFailed as wrong:
+            log.error("run_unreadable", extra={"run_id": one.id, "reason": wrong.message})
+            again = one.run_id is not None and one.step is None
+            run_id = one.run_id if again and one.run_id else one.id
+            unreadable.append(RunEnd(_Unreadable(run_id, one.id), "FAILED", "decryption_failed"))
+        else:
+            readable.append(one)
+    if unreadable:
+        transitions.end_runs(unreadable)
+    return readable
 
 
 def _begin_again(begun: Sequence[_Begun]) -> None:

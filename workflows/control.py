@@ -73,7 +73,7 @@ def resume_run(tenant_id: UUID, run_id: UUID, *, actor: Actor) -> None:
 
     def change(run: Run) -> None:
         if run.phase == RunPhase.PAUSED:
-            run.phase = RunPhase.RUNNING
+            run.phase, run.reason = RunPhase.RUNNING, ""
             run.begin()
 
     _change(tenant_id, run_id, change, ("run.resumed", {}), actor)
@@ -157,9 +157,9 @@ def _change(
         write([run])
         name, facts = entry
         audit.record_many(tenant_id, actor, [audit.Change(name, "run", run_id, after=facts)])
-        if owed := run.owed:
+        if left := run.to_take_back:
             # After the commit, of a caller's transaction too: until then the run's lock is held.
-            transaction.on_commit(partial(take_back, {run_id: owed}), robust=True)
+            transaction.on_commit(partial(take_back, {run_id: left}), robust=True)
 
 
 def _locked(tenant_id: UUID, run_id: UUID) -> Run:

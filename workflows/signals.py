@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from events import audit
 from executions import run_signals
 from shared.actor import Actor
 from shared.exceptions import FieldError, InvalidInput
@@ -40,6 +41,10 @@ def send_signal(
     run("workflow_signals/insert", {**named, "id": signal_id, "sealed": sealed})
     told = [row[0] for row in rows("workflow_signals/tell_waiting", {**named, "id": signal_id})]
     run_signals.tell(told)
+    facts = {"name": name, "correlation": correlation, "released": len(told)}
+    audit.record_many(
+        tenant_id, actor, [audit.Change("signal.sent", "signal", signal_id, after=facts)]
+    )
     return signal_id, len(told)
 
 

@@ -64,7 +64,8 @@ def begin_and_fire(partitions: Partitions) -> float:
     if over_at and over_at <= now:
         found += fire(ready)
     advance_told(found)
-    return 0.0
+    # Without any, what is due waits for another session, or for a key.
+    return 0.0 if found else conf().scheduler_sleep_seconds
 
 
 def fire(partitions: Sequence[int]) -> list[UUID]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
 from executions import run_signals
@@ -110,10 +110,22 @@ def _begin_calls(made: Sequence[tuple[RunRow, Plan, StepBegin]]) -> None:
     )
 
 
+class Ending(Protocol):
+    """What the end of a run needs of it: its id, and the execution of its take."""
+
+    @property
+    def id(self) -> UUID:
+        """The run."""
+
+    @property
+    def execution_id(self) -> UUID:
+        """The execution of the take that ends."""
+
+
 class RunEnd(NamedTuple):
     """The end of a run: its status, why, and the sealed result of one that a step began."""
 
-    row: RunRow
+    row: Ending
     status: str
     reason: str
     result: bytes | None = None
@@ -180,7 +192,7 @@ def insert_take(parameters: dict[str, Any]) -> UUID:
     return found
 
 
-def _causes(rows_: Sequence[RunRow]) -> dict[UUID, tuple[str, str]]:
+def _causes(rows_: Sequence[Ending]) -> dict[UUID, tuple[str, str]]:
     """Return code and message of the first failed step of each run."""
     if not rows_:
         return {}
@@ -189,7 +201,7 @@ def _causes(rows_: Sequence[RunRow]) -> dict[UUID, tuple[str, str]]:
 
 
 def _facts(
-    row: RunRow, status: str, reason: str, causes: dict[UUID, tuple[str, str]]
+    row: Ending, status: str, reason: str, causes: dict[UUID, tuple[str, str]]
 ) -> tuple[str, str, str]:
     """Return reason, error code and error message of a run's end."""
     if status != "FAILED":

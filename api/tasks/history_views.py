@@ -28,7 +28,7 @@ from tasks.definition import Definition, to_long
 from tasks.models import Task, TaskRevision
 from tasks.revisions import definition_of, own_revisions, read_definition
 from tasks.validation.bodies import StatusChange
-from tasks.versions import is_redirected
+from tasks.versions import FIRST_REDIRECTED
 
 
 class TaskExecutionsView(PunctualView):
@@ -128,7 +128,8 @@ class CloneTaskView(PunctualView):
 
 def _definition_at(task: Task, version: int) -> Definition:
     try:
-        if is_redirected(version):
+        if version >= FIRST_REDIRECTED:
+            # Not the task's own: of a replay into another place, or of a workflow's step.
             raise NotFound
         return read_definition(task, version)
     except NotFound as unknown:

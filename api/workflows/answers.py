@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 
 from api.tasks.answers import OneTaskView
@@ -32,6 +35,30 @@ class OneWorkflowView(OneTaskView):
     def answer(self, task: Task) -> Response:
         """Return the answer that shows the workflow."""
         return workflow_answer(task)
+
+
+_View = TypeVar("_View", bound=type[OneWorkflowView])
+
+
+def for_workflows(
+    method: str, operation_id: str, text: str, **schema: Any
+) -> Callable[[_View], _View]:
+    """Give the handler that a view has from that of a task an operation and a text of its own."""
+
+    def describe(view: _View) -> _View:
+        handler = getattr(view, method)
+
+        @wraps(handler)
+        def own(self: OneWorkflowView, *args: Any, **kwargs: Any) -> Any:
+            return handler(self, *args, **kwargs)
+
+        own.__doc__ = text
+        # Where extend_schema notes what it is told: not in that of the task's handler.
+        own.kwargs = dict(handler.kwargs)  # type: ignore[attr-defined]  # of drf-spectacular
+        setattr(view, method, extend_schema(operation_id=operation_id, **schema)(own))
+        return view
+
+    return describe
 
 
 def workflow_answer(

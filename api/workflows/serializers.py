@@ -23,7 +23,7 @@ from api.protocol.serializers import (
 from api.tasks.definition_serializers import DocumentedSerializer
 from api.workflows import schemas
 from executions.choices import Status
-from tasks.limits import STEP_KEY_LENGTH
+from tasks.limits import NAME_LENGTH, STEP_KEY_LENGTH
 from workflows.retrying import MOST_TAKES
 
 Answer = serializers.Serializer[Any]
@@ -118,6 +118,23 @@ class ApproveStepBody(StrictSerializer):
         help_text="The take that the approval was shown for, `waiting_for.take` of the step.",
     )
     note = StrictCharField(max_length=1000, allow_blank=True, default="")
+
+
+class SignalBody(StrictSerializer):
+    """A signal; its payload becomes the output of the steps that it releases."""
+
+    name = StrictCharField(max_length=NAME_LENGTH)
+    correlation = StrictCharField(max_length=NAME_LENGTH, allow_blank=True, default="")
+    payload = AnyJSONField(required=False)
+
+
+class SignalSerializer(Answer):
+    """A signal that was sent."""
+
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    correlation = serializers.CharField(allow_blank=True)
+    released = serializers.IntegerField(help_text="How many steps waited for it.")
 
 
 class StepWaitsFor(Answer):

@@ -8,6 +8,7 @@ from api.workflows import control_views as control
 from api.workflows import run_views as runs
 from api.workflows import verb_views as verbs
 from api.workflows import views as workflows
+from api.workflows.signal_views import SignalsView
 
 _ONE = "workflows/<uuid:workflow_id>"
 _RUN = "workflow-runs/<uuid:run_id>"
@@ -38,5 +39,6 @@ urlpatterns = [
     path(f"{_STEP}/items", runs.RunStepItemsView.as_view(), name="run-step-items"),
     path(f"{_STEP}/skip", control.SkipStepView.as_view(), name="run-step-skip"),
     path(f"{_STEP}/succeed", control.SucceedStepView.as_view(), name="run-step-succeed"),
+    path("signals", SignalsView.as_view(), name="signals"),
     path(f"{_STEP}/approve", control.ApproveStepView.as_view(), name="run-step-approve"),
 ]

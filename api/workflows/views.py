@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,7 +14,7 @@ from api.protocol.pagination import LIST_PARAMETERS, paginate
 from api.protocol.schema import list_answer
 from api.protocol.views import PunctualView
 from api.tasks.views import TASK_FILTERS, TASK_ORDERS, TaskView
-from api.workflows.answers import OneWorkflowView, workflow_answer
+from api.workflows.answers import OneWorkflowView, for_workflows, workflow_answer
 from api.workflows.serializers import (
     WorkflowCreateSerializer,
     WorkflowEditSerializer,
@@ -81,16 +81,32 @@ class WorkflowsView(PunctualView):
         return workflow_answer(task, definition, status=201)
 
 
-@extend_schema_view(
-    patch=extend_schema(
-        operation_id="edit_workflow", request=WorkflowEditSerializer, responses=WorkflowSerializer
-    ),
-    put=extend_schema(
-        operation_id="replace_workflow",
-        request=WorkflowCreateSerializer,
-        responses=WorkflowSerializer,
-    ),
-    delete=extend_schema(operation_id="delete_workflow", request=None, responses={204: None}),
+@for_workflows(
+    "patch",
+    "edit_workflow",
+    """Merge an edit into a workflow (RFC 7396), or pause or resume it by its `status`.
+
+    `steps` is a list, and replaced whole; a masked secret is that of the step of the same key. Runs
+    that have begun continue with the version that they have. `status` also needs the scope
+    `operate`.
+    """,
+    request=WorkflowEditSerializer,
+    responses=WorkflowSerializer,
+)
+@for_workflows(
+    "put",
+    "replace_workflow",
+    "Replace a workflow's definition; what is left out takes its default.",
+    request=WorkflowCreateSerializer,
+    responses=WorkflowSerializer,
+)
+@for_workflows(
+    "delete",
+    "delete_workflow",
+    """Delete a workflow: no further runs; its runs stay readable.
+
+    `cancel_running` also needs the scope `operate`.
+    """,
 )
 class WorkflowView(OneWorkflowView, TaskView):
     """One workflow."""

@@ -83,7 +83,7 @@ class _Row(NamedTuple):
 
     id: UUID
     due_at: datetime
-    #: Whether it waits for a place whatever the policy: a run of a workflow that was asked for.
+    #: Whether it waits for a place under every policy: a run of a workflow that was asked for.
     patient: bool = False
 
 

@@ -16,7 +16,7 @@ import psycopg
 from psycopg import sql
 
 from executions.ledger import days as ledger
-from executions.ledger.archive.parts import Part, check_writable
+from executions.ledger.archive.parts import Part, check_writable, parts_of
 from executions.ledger.archive.reading import verified_parts
 from executions.ledger.archive.writing import Source, columns_of, write_table
 from executions.ledger.retention import Session, change, turn, wait_for_copying
@@ -26,6 +26,8 @@ from shared.ids import first_id_at
 from shared.sql import statement
 
 _CHUNK = 1024 * 1024
+#: Tables that days of an earlier version do not have in the archive.
+_LATER_TABLES = ("runs", "steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def restore_day(root: Path, day: date, *, keep_days: int) -> Restored:
     with _own_turn() as session:
         if present := _tables_of_day(session, day):
             raise Conflict(f"The ledger has {day} already: {', '.join(present)}.")
-        found = {parent: verified_parts(root, parent, f"{day}") for parent in ledger.DAILY_TABLES}
+        found = {parent: _parts(root, parent, day) for parent in ledger.DAILY_TABLES}
         wait_for_copying(session)
         _drop_returning(session)
         try:
@@ -105,6 +107,19 @@ def _own_turn() -> Iterator[Session]:
         yield session
 
 
+def _parts(root: Path, parent: str, day: date) -> list[Part]:
+    """Return the verified files of a table's day; none of a table that the archive's time lacked.
+
+    Raise NotFound where the archive does not have the day.
+    """
+    try:
+        return verified_parts(root, parent, f"{day}")
+    except NotFound:
+        if parent in _LATER_TABLES and parts_of(root, "executions", f"{day}"):
+            return []
+        raise
+
+
 def _tables_of_day(session: Session, day: date) -> list[str]:
     found = session.execute(statement("archive/tables_of_day"), {"day": f"{day:%Y%m%d}"})
     return sorted(row[0] for row in found)
@@ -121,10 +136,11 @@ def _load(session: Session, root: Path, day: date, parent: str, parts: list[Part
                 f"{part.path(root)} has columns that {parent} does not have here: "
                 f"{', '.join(strange)}. `archive read` shows them."
             )
-    first, *later = parts
-    _copy(session, root, first, names["table"])
-    for part in later:
-        _replace(session, root, part, names)
+    if parts:
+        first, *later = parts
+        _copy(session, root, first, names["table"])
+        for part in later:
+            _replace(session, root, part, names)
     if parent == "executions":
         _refuse_unfinished(session, day, names["table"])
     strangers = sql.SQL(statement("archive/leave_out_strangers")).format(table=names["table"])

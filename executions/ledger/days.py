@@ -18,10 +18,14 @@ from shared.ids import first_id_at, moment_of
 from shared.sql import rows, run, statement
 from shared.statistics_kept import ANALYZE_SHARE
 
-DAILY_TABLES = ("executions", "attempts", "events", "ended_workflow_runs", "workflow_steps")
+DAILY_TABLES = ("executions", "attempts", "events", "runs", "steps")
 DAY = timedelta(days=1)
-#: The parent of the day tables of executions; the other tables are their own parents.
-_PARENTS = {"executions": "ended_executions"}
+#: The parents of day tables that are called otherwise; the other tables are their own parents.
+_PARENTS = {
+    "executions": "ended_executions",
+    "runs": "ended_workflow_runs",
+    "steps": "workflow_steps",
+}
 #: Ids younger than this lie in a day that housekeeping has made and that no retention drops.
 _SURELY_THERE = timedelta(hours=20)
 #: executions_late_ends_idx finds executions that ended within an hour and began longer ago.
@@ -41,9 +45,9 @@ LEAVING = "Leaves the ledger."
 
 
 def oldest_open() -> UUID | None:
-    """Return the smallest id of an unfinished execution; None when all have ended."""
-    found = rows("materialize/oldest_open")
-    return found[0][0] if found else None
+    """Return the smallest id of an unfinished execution or run; None when all have ended."""
+    oldest: UUID | None = rows("materialize/oldest_open")[0][0]
+    return oldest
 
 
 def oldest_of_last_hour(now: datetime) -> UUID:

@@ -129,3 +129,30 @@ CREATE TABLE workflow_signals (
     sealed_payload bytea
 );
 CREATE INDEX workflow_signals_named_idx ON workflow_signals (tenant_id, name, correlation, at);
+
+-- The days that are there get their tables of runs and steps: empty ones.
+DO $$
+DECLARE
+    day text;
+    low uuid;
+    high uuid;
+BEGIN
+    FOR day IN
+        SELECT right(c.relname, 8) FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'ended_executions'::regclass AND NOT i.inhdetachpending
+          AND c.relname ~ '_[0-9]{8}$'
+    LOOP
+        SELECT (lpad(to_hex((extract(epoch FROM d) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid,
+               (lpad(to_hex((extract(epoch FROM d + interval '1 day') * 1000)::bigint), 12, '0')
+                || repeat('0', 20))::uuid
+        INTO low, high
+        FROM (SELECT to_date(day, 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' AS d) AS midnight;
+        EXECUTE format(
+            'CREATE TABLE runs_%s PARTITION OF ended_workflow_runs FOR VALUES FROM (%L) TO (%L)'
+            ' WITH (autovacuum_analyze_scale_factor = 0.5)', day, low, high);
+        EXECUTE format(
+            'CREATE TABLE steps_%s PARTITION OF workflow_steps FOR VALUES FROM (%L) TO (%L)'
+            ' WITH (autovacuum_analyze_scale_factor = 0.5)', day, low, high);
+    END LOOP;
+END $$;

@@ -17,8 +17,12 @@ from executions.loop.clocks import database_now
 from executions.ownership import fence
 from shared.actor import Actor
 from shared.exceptions import Conflict
-from shared.sql import rows
+from shared.sql import rows, run
 from tenants.models import Tenant
+
+PAUSE, CONTINUE, CANCEL = "pause", "continue", "cancel"
+#: What a confirmation does with open runs of workflows; the first unless it says.
+RUNS = (PAUSE, CONTINUE, CANCEL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Preview:
     retries_waiting: int
     asked_due: int
     bulk_jobs: int
+    #: Runs of workflows that have begun.
+    runs: int
 
     def as_json(self) -> dict[str, Any]:
         """Return the form of ``restore --confirm --json``."""
@@ -70,20 +76,28 @@ def preview() -> Preview:
         retries_waiting=waiting,
         asked_due=asked,
         bulk_jobs=rows("fence/bulk_jobs_open")[0][0],
+        runs=rows("fence/runs_open")[0][0],
     )
 
 
-def confirm(seen: Preview, *, actor: Actor) -> int:
+def confirm(seen: Preview, *, actor: Actor, runs: str = RUNS[0]) -> int:
     """Let the installation run; return how much released work was taken back for the policies.
 
-    Raise Unavailable when Redis cannot be asked, which leaves the fence up, and Conflict when
-    another call has confirmed first.
+    ``runs`` is what becomes of open runs of workflows, a word of RUNS; what they wait for, and
+    their deadlines, move by the time that was lost. Raise Unavailable when Redis cannot be asked,
+    which leaves the fence up, and Conflict when another call has confirmed first.
     """
     taken_back = fence.take_back_released()
-    facts = {"known_until": seen.known_until, "confirmed_at": database_now()}
+    now = database_now()
+    facts = {"known_until": seen.known_until, "confirmed_at": now, "runs": runs}
     with transaction.atomic():
         if not fence.lift():
             raise Conflict("Another operator has confirmed this restore.", code="not_fenced")
+        run("fence/move_waits", {"lost": (now - seen.known_until).total_seconds()})
+        if runs == PAUSE:
+            run("fence/pause_runs")
+        elif runs == CANCEL:
+            run("fence/cancel_runs")
         for tenant in Tenant.objects.order_by("id"):
             audit.record(tenant.id, actor, "restore.confirmed", "tenant", tenant.id, after=facts)
     return taken_back

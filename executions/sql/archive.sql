@@ -48,14 +48,14 @@ ANALYZE {table}
 -- name: tables_of_day
 -- Returns the tables of a day (YYYYMMDD): in the ledger, or leaving it.
 SELECT c.relname::text FROM pg_class c
-WHERE c.relname ~ ('^(executions|attempts|events)_' || %(day)s::text || '(_leaving_[0-9]+)?$')
+WHERE c.relname ~ ('^(executions|attempts|events|runs|steps)_' || %(day)s::text || '(_leaving_[0-9]+)?$')
   AND c.relkind = 'r' AND pg_table_is_visible(c.oid)
 ORDER BY c.relname
 
 -- name: returning
 -- Returns the tables that an interrupted restore has left.
 SELECT c.relname::text FROM pg_class c
-WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}_returning$' AND c.relkind = 'r'
+WHERE c.relname ~ '^(executions|attempts|events|runs|steps)_[0-9]{8}_returning$' AND c.relkind = 'r'
   AND pg_table_is_visible(c.oid)
 
 -- name: unfinished_of_day

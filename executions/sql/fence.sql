@@ -58,7 +58,7 @@ FROM overdue o GROUP BY policy ORDER BY policy
 -- name: unfinished
 -- Counts work that was under way: running in our workers, leased or accepted outside, retries that
 -- are due, retries that wait, and due work outside the schedule or with a reason, such as a
--- coalesced run. Indexes open_executions_leased_idx and open_executions_due_idx.
+-- coalesced run. Runs of workflows are counted apart. Indexes open_executions_leased_idx and open_executions_due_idx.
 SELECT count(*) FILTER (WHERE e.status = 'RUNNING' AND NOT outside),
        count(*) FILTER (WHERE e.status IN ('QUEUED', 'RUNNING') AND outside),
        count(*) FILTER (WHERE repeated AND e.due_at < statement_timestamp()),
@@ -72,6 +72,28 @@ CROSS JOIN LATERAL (
            e.attempt = 0 AND (e.trigger <> 'schedule' OR e.reason <> '')
            AND e.status IN ('PENDING', 'QUEUED') AS asked
 ) AS kind
+WHERE e.pool <> 'workflow' OR e.status <> 'RUNNING'
+
+-- name: runs_open
+-- Counts runs of workflows that have begun and not ended. They are few.
+SELECT count(*) FROM workflow_runs
+
+-- name: move_waits
+-- Moves what runs of workflows wait for, and their deadlines, by the time that the installation was
+-- away: their steps could not go on meanwhile.
+WITH later AS (
+    UPDATE workflow_waits w SET due_at = w.due_at + %(lost)s * interval '1 second'
+    WHERE w.due_at IS NOT NULL
+)
+UPDATE workflow_runs r SET deadline_at = r.deadline_at + %(lost)s * interval '1 second'
+
+-- name: pause_runs
+-- Lets runs of workflows begin no step until a person resumes them.
+UPDATE workflow_runs r SET phase = 'paused', reason = 'restored' WHERE r.phase = 'running'
+
+-- name: cancel_runs
+-- Tells all runs of workflows to cancel what has not ended.
+INSERT INTO workflow_inbox (run_id, kind) SELECT r.id, 'cancel' FROM workflow_runs r
 
 -- name: bulk_jobs_open
 -- Counts bulk jobs that have not ended: they continue where they were. Index bulk_jobs_due_idx.

@@ -371,8 +371,11 @@ SELECT least((
 ))
 
 -- name: oldest_open
--- Returns the oldest unfinished id: no day at or above it leaves. Primary key.
-SELECT e.id FROM open_executions e ORDER BY e.id LIMIT 1
+-- Returns the oldest unfinished id: no day at or above it leaves. A run of a workflow has the id of
+-- its first take, also when that has ended and another one is open. Primary keys.
+SELECT least(
+    (SELECT e.id FROM open_executions e ORDER BY e.id LIMIT 1),
+    (SELECT r.id FROM workflow_runs r ORDER BY r.id LIMIT 1))
 
 -- name: oldest_of_last_hour
 -- Returns the oldest id of executions that ended within the last hour, long after their time. Index

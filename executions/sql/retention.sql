@@ -83,7 +83,7 @@ ALTER TABLE {table} RENAME TO {aside}
 -- name: detached
 -- Returns the tables that have left their parent under the name of their day.
 SELECT c.relname::text FROM pg_class c
-WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}$' AND c.relkind = 'r'
+WHERE c.relname ~ '^(executions|attempts|events|runs|steps)_[0-9]{8}$' AND c.relkind = 'r'
   AND NOT c.relispartition AND pg_table_is_visible(c.oid)
   AND obj_description(c.oid, 'pg_class') = %(mark)s
 ORDER BY c.relname
@@ -91,6 +91,6 @@ ORDER BY c.relname
 -- name: leaving
 -- Returns the tables that have left their parent and were put aside, of any day.
 SELECT c.relname::text FROM pg_class c
-WHERE c.relname ~ '^(executions|attempts|events)_[0-9]{8}_leaving_[0-9]+$' AND c.relkind = 'r'
+WHERE c.relname ~ '^(executions|attempts|events|runs|steps)_[0-9]{8}_leaving_[0-9]+$' AND c.relkind = 'r'
   AND NOT c.relispartition AND pg_table_is_visible(c.oid)
 ORDER BY c.relname

@@ -17,10 +17,11 @@ from django.db import transaction
 
 from executions.changes import changing
 from executions.loop.clocks import database_now
+from operations import field_changes
 from operations.files import read_json
 from operations.finding import ID_TAIL, find_task
 from operations.tasks import body as task_body
-from operations.tasks.reading import definition_in, documents
+from operations.tasks.reading import definition_in, documents, refuse_workflow
 from operations.tenancy import chosen_tenant
 from shared.actor import COMMAND
 from shared.commands import PunctualCommand, shown, wrong_use
@@ -38,7 +39,6 @@ from tasks.validation.bodies import StatusChange, parse_patch
 
 _FIRES = 3
 _ENVELOPE = {"tasks", "schema"}
-_VALUE_WIDTH = 60
 
 
 def add_create_options(parser: CommandParser) -> None:
@@ -163,6 +163,7 @@ def edit_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     if not body:
         raise wrong_use("edit", "say what to change, such as --cron or --set")
     task = find_task(options["id"], options["tenant"])
+    refuse_workflow(task, "workflows edit ID --file FILE")
 
     def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
         return parse_patch(current, body, now=now, limits=limits_of(task.tenant_id))
@@ -206,13 +207,20 @@ def _apply(
                 expected_version=options["expected_version"],
             )
         after = read_definition(task)
-    changes = list(_changes(before, after))
+    changes = list(
+        field_changes.changes(
+            to_long(before, secrets=True),
+            to_long(after, secrets=True),
+            to_long(before),
+            to_long(after),
+        )
+    )
     document = {
         "dry_run": options["dry_run"],
         "changes": changes,
         "task": documents([task])[0],
     }
-    command.emit(options, document, _change_lines(changes))
+    command.emit(options, document, field_changes.change_lines(changes))
     if options["dry_run"]:
         command.note("nothing was changed: --dry-run")
     else:
@@ -251,35 +259,3 @@ def made_lines(task: Task, *, dry: bool) -> Iterator[str]:
     if task.status == TaskStatus.SCHEDULED:
         for found in islice(spec.walk(task.created_at), _FIRES):
             yield f"  next {format_local(found.at, spec.zone.info)} {task.schedule['timezone']}"
-
-
-def _change_lines(changes: list[dict[str, Any]]) -> Iterator[str]:
-    if not changes:
-        yield "no change"
-    for change in changes:
-        before, after = (shown(str(change[key]), _VALUE_WIDTH) for key in ("before", "after"))
-        yield f"{change['path']}: {before} → {after}"
-
-
-def _changes(before: Definition, after: Definition) -> Iterator[dict[str, Any]]:
-    """Yield each field that differs by its path; secrets are compared, and shown masked."""
-    shown_before, shown_after = to_long(before), to_long(after)
-    for path in _differences(to_long(before, secrets=True), to_long(after, secrets=True)):
-        was, now = (_at(whole, path) for whole in (shown_before, shown_after))
-        yield {"path": ".".join(path), "before": was, "after": now}
-
-
-def _differences(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    if before == after:
-        return
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted({*before, *after}):
-            yield from _differences(before.get(key), after.get(key), (*path, key))
-        return
-    yield path
-
-
-def _at(whole: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        whole = whole.get(key) if isinstance(whole, dict) else None
-    return whole

@@ -14,7 +14,8 @@ from operations.finding import ID_TAIL, find_task, tasks_of
 from shared.commands import PunctualCommand, shown, table, wrong_use
 from shared.exceptions import Conflict
 from shared.instants import format_local
-from tasks.choices import TaskStatus, TaskType
+from tasks.choices import WORKFLOW, TaskStatus, TaskType
+from tasks.definition import WORKFLOW_POOL
 from tasks.export_keys import FIELD, key_of
 from tasks.models import Task
 from tasks.querysets import TaskQuerySet
@@ -85,7 +86,7 @@ def show_task(command: PunctualCommand, options: Mapping[str, Any]) -> None:
 
 
 def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
-    """Print the definitions of tasks as JSON that ``create --file`` takes.
+    """Print the definitions of tasks as JSON that ``create --file`` takes; no workflows.
 
     Raise Conflict for an incomplete task: a copy of it would have no payload.
     """
@@ -98,6 +99,12 @@ def export_tasks(command: PunctualCommand, options: Mapping[str, Any]) -> None:
     command.note(
         f"{len(definitions)} tasks; `manage.py tasks create --file -` creates the missing ones"
     )
+
+
+def refuse_workflow(task: Task, instead: str) -> None:
+    """Raise Conflict for a workflow, whose steps are not in the definition of its task."""
+    if task.pool == WORKFLOW_POOL:
+        raise Conflict(f"{shown(task.name, 40)} is a workflow: use `manage.py {instead}`.")
 
 
 def definition_in(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,13 +152,16 @@ def show_lines(task: Task, document: Mapping[str, Any]) -> Iterator[str]:
 def _chosen(options: Mapping[str, Any]) -> TaskQuerySet:
     names = ("status", "type", "label", "owner", "destination", "q")
     filters = {name: options[name] for name in names}
-    rows = tasks_of(options["tenant"])
+    # Their steps are no part of a task's definition; `workflows show --json` has them.
+    rows = tasks_of(options["tenant"]).exclude(pool=WORKFLOW_POOL)
     if not options["ids"]:
         return rows.filtered(filters)
     if any(value is not None for value in filters.values()):
         raise wrong_use("ID", "give ids or filters, not both")
-    ids = [find_task(word, options["tenant"]).id for word in options["ids"]]
-    return rows.filtered({"ids": ids})
+    found = [find_task(word, options["tenant"]) for word in options["ids"]]
+    for task in found:
+        refuse_workflow(task, "workflows show ID --json")
+    return rows.filtered({"ids": [task.id for task in found]})
 
 
 def _pages(found: TaskQuerySet) -> Iterator[list[Task]]:
@@ -184,6 +194,8 @@ def _called(target: Mapping[str, Any]) -> str:
         return f"{target['method']} {target['url']}"
     if kind == "command":
         return " ".join([f"command {target['command']}", *target["arguments"]])
+    if kind == WORKFLOW:
+        return "a workflow; `workflows show` has its steps"
     where = f" in the pool {target['pool']}" if kind == "pool" else ""
     return f"handler {target['handler']}{where}"
 

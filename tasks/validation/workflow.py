@@ -146,11 +146,6 @@ def _parse(
     owner = read_owner(reader)
     steps = read_steps(reader, limits)
     _check_children(steps, errors, limits)
-    before = stored.target["numbers"] if stored else {}
-    numbers = numbered([step["key"] for step in steps if step], before)
-    if max(numbers.values(), default=0) >= MOST_STEPS_EVER:
-        message = f"A workflow can have {MOST_STEPS_EVER - 1} keys over all its versions."
-        reader.error("steps", "too_many", f"{message} Keep keys of steps that stay.")
     definition = Definition(
         name=reader.text("name", "", longest=NAME_LENGTH),
         type=task_type,
@@ -158,7 +153,7 @@ def _parse(
         target=target_defaults(WORKFLOW)
         | {
             "steps": steps,
-            "numbers": {**before, **numbers},
+            "numbers": _numbers(reader, steps, stored),
             "on_failure": reader.choice("on_failure", ON_FAILURE, ON_FAILURE[0]),
             "input_schema": read_input_schema(reader),
             **read_deadline(reader),
@@ -180,6 +175,18 @@ def _parse(
     errors.raise_if_any()
     graph_of(steps, definition.target["numbers"])
     return definition
+
+
+def _numbers(
+    reader: FieldReader, steps: Sequence[Mapping[str, Any]], stored: Definition | None
+) -> dict[str, int]:
+    """Return the number of each key that a version of the workflow has had, or now has."""
+    before = stored.target["numbers"] if stored else {}
+    numbers = numbered([step["key"] for step in steps if step], before)
+    if max(numbers.values(), default=0) >= MOST_STEPS_EVER:
+        message = f"A workflow can have {MOST_STEPS_EVER - 1} keys over all its versions."
+        reader.error("steps", "too_many", f"{message} Keep keys of steps that stay.")
+    return {**before, **numbers}
 
 
 def _check_children(steps: Sequence[Mapping[str, Any]], errors: Errors, limits: Limits) -> None:

@@ -7,7 +7,7 @@ caller holds the run's lock, applies ends first, and writes what is returned.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from tasks.workflow.graph import Graph, Step
@@ -31,19 +31,27 @@ class Judgement:
 
 
 def judge(
-    graph: Graph, states: bytearray, changed: Iterable[int], begin: Begin, *, fail_fast: bool
+    graph: Graph,
+    states: bytearray,
+    changed: Iterable[int],
+    begin: Begin,
+    *,
+    fail_fast: bool,
+    kept: Collection[int] = (),
 ) -> Judgement:
     """Move every step that the ends of the ``changed`` ones decide about; return the moves.
 
     ``states`` has a byte for each number and is changed in place. A begin judges all steps: give
     those of ``graph.order``. ``begin`` has no effects of its own, because what it begins may be set
     back. With ``fail_fast``, the first failure cancels each step that waits,
-    unless it is for failures; steps that are open are for the caller to cancel.
+    unless it is for failures; steps that are open are for the caller to cancel. A failure that the
+    run has ``kept`` of an earlier take is none.
     """
     judged = Judgement()
     changed = list(changed)
     _judge_from(graph, states, changed, begin, judged)
-    if fail_fast and any(states[number] == StepState.FAILED for number in graph.order):
+    failed = {number for number in graph.order if states[number] == StepState.FAILED}
+    if fail_fast and failed.difference(kept):
         judged.failing = True
         _judge_from(graph, states, _cancel_waiting(graph, states, judged), begin, judged)
     return judged

@@ -15,7 +15,10 @@ from tests.support.calendars import ICAL
 _TASK = "/v1/tasks/{task_id}"
 _CALENDAR = "/v1/calendars/{calendar_id}"
 _LETTER = "/v1/dlq/{letter_id}"
+_FLOW = "/v1/workflows/{workflow_id}"
+_RUN = "/v1/workflow-runs/{run_id}"
 _NEW = once(name="new", payload={"new": True})
+_NEW_FLOW = {"name": "new", "steps": [{"key": "a", "kind": "approval"}]}
 _DRY = {"dry_run": True}
 _KEY = {"name": "made", "scopes": ["read"]}
 _PUSH = {"endpoint": ENDPOINT, "keys": PUSH_KEYS}
@@ -137,6 +140,46 @@ OPERATIONS: tuple[Operation, ...] = (
     _many("tasks", "delete", "write"),
     _many("tasks", "delete", "write", **_DRY),
     _op("list_zone_moves", "GET /v1/zone-moves", "read"),
+    # workflows
+    _op("list_workflows", "GET /v1/workflows", "read"),
+    _op("create_workflow", "POST /v1/workflows", "write", body=_NEW_FLOW),
+    _op("get_workflow", f"GET {_FLOW}", "read"),
+    _op("edit_workflow", f"PATCH {_FLOW}", "write", body={"priority": 3}),
+    _op("edit_workflow", f"PATCH {_FLOW}", "write", "operate", body={"status": "PAUSED"}),
+    _op("replace_workflow", f"PUT {_FLOW}", "write", body=_NEW_FLOW),
+    _op("delete_workflow", f"DELETE {_FLOW}", "write"),
+    _op("delete_workflow", f"DELETE {_FLOW}?cancel_running=true", "write", "operate"),
+    _op("pause_workflow", f"POST {_FLOW}/pause", "operate", body={}),
+    _op("resume_workflow", f"POST {_FLOW}/resume", "operate", body={}),
+    _op("cancel_workflow", f"POST {_FLOW}/cancel", "operate", body={}),
+    _op("backfill_workflow", f"POST {_FLOW}/backfill", "operate", body=_YESTERDAY),
+    _op("rollback_workflow", f"POST {_FLOW}/rollback", "write", body={"version": 1}),
+    _op("list_workflow_revisions", f"GET {_FLOW}/revisions", "read"),
+    _op("list_workflow_occurrences", f"GET {_FLOW}/occurrences", "read"),
+    _op("explain_workflow", f"GET {_FLOW}/explain", "read"),
+    _op("send_signal", "POST /v1/signals", "operate", body={"name": "paid"}),
+    _op("list_workflow_runs", f"GET {_FLOW}/runs", "read"),
+    _op("start_workflow_run", f"POST {_FLOW}/runs", "operate", body={"input": {"n": 1}}),
+    _op("get_workflow_status", f"GET {_FLOW}/status", "read"),
+    _op("get_workflow_run", f"GET {_RUN}", "read"),
+    _op("list_run_step_items", f"GET {_RUN}/steps/each/items", "read"),
+    _op("cancel_workflow_run", f"POST {_RUN}/cancel", "operate", body={"scope": "all"}),
+    _op("pause_workflow_run", f"POST {_RUN}/pause", "operate", body={}),
+    _op("resume_workflow_run", f"POST {_RUN}/resume", "operate", body={}),
+    _op(
+        "retry_workflow_run",
+        "POST /v1/workflow-runs/{failed_run_id}/retry",
+        "operate",
+        body={"from": "failed"},
+    ),
+    _op("skip_run_step", f"POST {_RUN}/steps/after/skip", "operate", body={}),
+    _op("succeed_run_step", f"POST {_RUN}/steps/after/succeed", "operate", body={"output": 1}),
+    _op(
+        "approve_run_step",
+        f"POST {_RUN}/steps/ok/approve",
+        "operate",
+        body={"approved": True, "take": 1},
+    ),
     # executions
     _op("list_executions", "GET /v1/executions", "read"),
     _op("get_execution", "GET /v1/executions/{ended_id}", "read"),

@@ -46,7 +46,9 @@ from tests.notifications.cast import make_member
 from tests.support.api import make_tenant
 from tests.support.calendars import make_calendar
 from tests.support.push_sink import PushSink
+from tests.support.workflows import begin_run, make_workflow, work
 from wire.sealing import sealed_log
+from workflows import control
 
 SEEN_BY_READERS = "canary-r"
 SEEN_BY_ADMINS = "canary-a"
@@ -98,6 +100,8 @@ class World:
 def make_world() -> World:
     """Return the tenant Alpha with one row of everything."""
     tenant = make_tenant("Alpha")
+    # First: they are worked through before there is other work.
+    runs = _workflow(tenant)
     schedule = {"cron_expression": "0 8 * * *", "timezone": "Europe/Berlin"}
     task = make_task(tenant, body(schedule=schedule))
     letter = make_dead_letter(tenant, body())
@@ -124,6 +128,7 @@ def make_world() -> World:
         "alert_id": _alert(letter).id,
         "member": member.pk,
         "subscription_id": PushSubscription.objects.get(membership=member).id,
+        **runs,
         **_keys(tenant),
     }
     return World(tenant, ids, token)
@@ -137,6 +142,33 @@ def _ended(tenant: Tenant) -> UUID:
     message = f"{SEEN_BY_READERS}-error"
     finish(row, "FAILED", reason="not_retryable", sealed_response=log, error_message=message)
     return execution.id
+
+
+def _workflow(tenant: Tenant) -> dict[str, UUID]:
+    """Make a workflow, a run of it that has failed, and one that waits for an approval."""
+    target = body()["target"]
+    steps = [
+        {"key": "load", "target": target, "payload": {"text": f"{SEEN_BY_READERS}-payload"}},
+        {
+            "key": "each",
+            "target": target,
+            "depends_on": ["load"],
+            "for_each": [1, 2],
+            "payload": "{{ steps.load.output }}",
+        },
+        {"key": "ok", "kind": "approval"},
+        {"key": "after", "target": target, "depends_on": ["ok"]},
+    ]
+    schedule = {"cron_expression": "0 8 * * *"}
+    name = f"{SEEN_BY_READERS}-flow"
+    task = make_workflow(tenant, steps, name=name, schedule=schedule, on_failure="continue")
+    given = {"text": f"{SEEN_BY_READERS}-input"}
+    failed, waiting = begin_run(task, given), begin_run(task, given)
+    output = {"text": f"{SEEN_BY_READERS}-output"}
+    work(failed, lambda key, item: ("FAILED" if key == "each" else "SUCCEEDED", output))
+    work(waiting, lambda key, item: ("SUCCEEDED", output))
+    control.skip_step(tenant.id, failed, "ok", actor=ACTOR)
+    return {"workflow_id": task.id, "run_id": waiting, "failed_run_id": failed}
 
 
 def _pause(tenant: Tenant) -> Pause:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.architecture import tree
-from tests.support import task_documents
+from tests.support import task_documents, workflow_documents
 from tests.support.command_pages import Door, commands, page
 
 _PAGE = tree.REPOSITORY / "docs" / "reference" / "commands.md"
@@ -63,6 +63,15 @@ def test_commands_show_targets_and_retry_policies_as_the_api_does(name):
 
     again = "write it again: python -m tests.support.task_documents"
     assert schema == task_documents.renewed(schema), again
+
+
+def test_commands_show_workflows_as_the_api_does():
+    wanted = workflow_documents.files()
+    stored = {
+        name: json.loads((_SCHEMAS / f"{name}.json").read_text(encoding="utf-8")) for name in wanted
+    }
+
+    assert stored == wanted, "write them again: python -m tests.support.workflow_documents"
 
 
 @pytest.mark.parametrize("path", sorted(_SCHEMAS.glob("*.json")), ids=lambda path: path.stem)

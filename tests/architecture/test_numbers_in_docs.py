@@ -18,11 +18,29 @@ from notifications import claims, consumers, incidents
 from notifications.services import deliveries
 from scheduler_site import settings as shipped
 from shared.conf import conf
+from tasks import limits
+from tasks.validation import input_schema
+from tasks.workflow import expressions, references
 from tests.architecture import tree
+from workflows import deadlines, retrying
+from workflows.advance import children, outputs
 
 _NUMBER = re.compile(r"(?<![\w./-])\d[\d,]*(?:\.\d+)?(?![\w./-]*\.md)")
 #: What is no claim: names, links, states of HTTP, and items of a list.
-_SPARED = re.compile(r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\bp\d\d\b|\b503\b|^\d+\. ", re.MULTILINE)
+_SPARED = re.compile(
+    r"`[^`]*`|\[[^\]]*\]\([^)]*\)|\bp\d\d\b|\b(?:202|409|503)\b|^\d+\. ", re.MULTILINE
+)
+
+
+_DAY = 24 * 3600
+#: Signals are deleted by a statement with its own interval.
+_SIGNAL_HOURS: list[float] = [
+    24 * int(days)
+    for days in re.findall(
+        r"WHERE s\.at < clock_timestamp\(\) - interval '(\d+) day'",
+        (tree.REPOSITORY / "workflows/sql/workflow_signals.sql").read_text(encoding="utf-8"),
+    )
+]
 
 
 def _seconds(length: timedelta) -> float:
@@ -31,8 +49,68 @@ def _seconds(length: timedelta) -> float:
 
 _MS = [edge for edge in START_DELAY_BUCKETS_MS if edge < 1000]
 _S = [edge / 1000 for edge in START_DELAY_BUCKETS_MS if edge >= 1000]
-#: Page -> the words around its numbers, and what they are in the code.
+#: Page -> the words around its numbers, and what they are in the code. A page of architecture/
+#: has its bare name.
 CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
+    "howto/run-a-workflow": [],
+    "howto/mend-a-failed-run": [],
+    "howto/approve-a-step": [],
+    "howto/compensate": [],
+    "howto/fan-out": [
+        (r"At most ([\d,]+) items", [limits.FAN_OUT_ITEMS]),
+        (
+            r"one time: (\d+) unless given, at most (\d+)",
+            [limits.PARALLEL_ITEMS, limits.MOST_PARALLEL_ITEMS],
+        ),
+        (r"must succeed, (\d+) unless", [1]),
+        (r"more than (\d+) MiB", [outputs.MOST_BYTES_OF_FAN / 2**20]),
+    ],
+    "howto/deadlines-of-workflows": [
+        (
+            r"deadline: (\d+) days after its begin, .* of at most (\d+) days",
+            [deadlines.RUN_SECONDS / _DAY, limits.RUNTIME_SECONDS / _DAY],
+        ),
+        (r"in a backfill, has (\d+) days", [deadlines.RUN_SECONDS / _DAY]),
+    ],
+    "howto/wait-for-events": [
+        (r"kept for (\d+) hours", _SIGNAL_HOURS),
+        (r"at most (\d+) days", [limits.RUNTIME_SECONDS / _DAY]),
+    ],
+    "reference/workflows": [
+        (r"Required; (\d+) to ([\d,]+)", [1, limits.STEPS]),
+        (r"of at most (\d+) KiB; without", [input_schema.LONGEST / 1024]),
+        (
+            r"each run: (\d+) days unless given, (\d+) at most",
+            [deadlines.RUN_SECONDS / _DAY, limits.RUNTIME_SECONDS / _DAY],
+        ),
+        (r"of at most (\d+) letters", [limits.STEP_KEY_LENGTH]),
+        (r"waits for, at most (\d+)", [limits.STEP_DEPENDENCIES]),
+        (r"at most (\d+) deep in each other", [children.DEEPEST]),
+        (r"Waits, at most (\d+) days", [limits.RUNTIME_SECONDS / _DAY]),
+        (r"kept for (\d+) hours", _SIGNAL_HOURS),
+        (
+            r"at most ([\d,]+) items, (\d+) at one time unless given, at most (\d+)",
+            [limits.FAN_OUT_ITEMS, limits.PARALLEL_ITEMS, limits.MOST_PARALLEL_ITEMS],
+        ),
+        (r"its number from (\d+)", [0]),
+        (r"A name has at most (\d+) characters", [references.LONGEST_NAME]),
+        (
+            r"of at most ([\d,]+) characters, nested at most (\d+) deep",
+            [expressions.LONGEST, expressions._DEEPEST],
+        ),
+        (
+            r"at most (\d+) KiB as JSON; the .* together at most ([\d,]+) KiB.*sends has at most "
+            r"(\d+) KiB",
+            [
+                outputs.MOST_BYTES / 1024,
+                outputs.MOST_BYTES_OF_FAN / 1024,
+                outputs.MOST_BYTES / 1024,
+            ],
+        ),
+        (r"of its own; (\d+) takes at most", [retrying.MOST_TAKES]),
+        (r"or has more than (\d+) KiB", [outputs.MOST_BYTES / 1024]),
+        (r"made more than (\d+) KiB", [outputs.MOST_BYTES / 1024]),
+    ],
     "overview": [
         (r"instants of the next (\d+) s", [conf().horizon_seconds]),
         (r"executions due within (\d+) s", [conf().release_seconds]),
@@ -95,7 +173,8 @@ CLAIMS: dict[str, list[tuple[str, list[float]]]] = {
 
 
 def _text(page: str) -> str:
-    path = tree.REPOSITORY / "docs" / "architecture" / f"{page}.md"
+    folder = "" if "/" in page else "architecture/"
+    path = tree.REPOSITORY / "docs" / f"{folder}{page}.md"
     return " ".join(_SPARED.sub(" ", path.read_text(encoding="utf-8")).split())
 
 

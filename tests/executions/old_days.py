@@ -22,10 +22,12 @@ from tenants.models import Tenant
 from tests.factories import make_task
 
 _DAY = timedelta(days=1)
+#: How many tables a day has.
+A_DAY = len(ledger.DAILY_TABLES)
 _TABLES = """
 SELECT relname FROM pg_class
 WHERE relkind = 'r' AND pg_table_is_visible(oid)
-  AND relname ~ '^(executions|attempts|events)_[0-9]{8}'
+  AND relname ~ '^(executions|attempts|events|runs|steps)_[0-9]{8}'
   AND substring(relname FROM '_([0-9]{8})') < %s
 ORDER BY relname
 """
@@ -97,9 +99,11 @@ def tables() -> list[str]:
 def all_rows(parent: str, day: datetime) -> list[dict[str, Any]]:
     """Return the rows of a day, each as a document."""
     low, high = first_id_at(day - timedelta(hours=12)), first_id_at(day + timedelta(hours=12))
+    # The view of both parts, where there is one.
+    table = parent if parent == "executions" else ledger.parent_of(parent)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT to_jsonb(t) FROM {parent} t WHERE id >= %s AND id < %s ORDER BY id",
+            f"SELECT to_jsonb(t) FROM {table} t WHERE id >= %s AND id < %s ORDER BY id",
             [low, high],
         )
         return [json_value(row[0]) for row in cursor.fetchall()]

@@ -7,7 +7,7 @@ from events import audit
 from events.models import AuditEntry, Event
 from executions.choices import Status, Trigger
 from executions.models import Attempt, DeadLetter, Execution, MinuteStat
-from operations import demo, demo_tasks
+from operations import demo, demo_tasks, demo_workflow
 from operations.history_samples import MARK
 from shared.exceptions import Conflict, NotFound
 from tasks.choices import TaskStatus
@@ -15,6 +15,9 @@ from tasks.models import Task
 from tenants.models import Membership, Tenant
 from tests.factories import executions_of, finish, make_dead_letter, make_tenant, release, start
 from tests.operations.demo_tenant import RECEIVER, allow_receiver
+from tests.support.tables_of_runs import tables_with_rows
+from tests.support.workflows import EVERYWHERE, admit, go_on
+from workflows.begin import begin_due
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +57,27 @@ def test_the_paused_task_says_why_and_the_failing_ones_run_at_once():
     for name in demo_tasks.FAILING:
         (execution,) = executions_of(Task.objects.get(name=name), Status.PENDING)
         assert execution.trigger == Trigger.MANUAL
+
+
+def test_a_run_of_the_workflow_starts_at_once():
+    demo.seed(RECEIVER)
+
+    task = Task.objects.get(name=demo_workflow.NAME)
+    [run] = Execution.objects.filter(task_id=task.id, trigger=Trigger.MANUAL)
+    assert (task.pool, run.pool, run.status) == ("workflow", "workflow", Status.PENDING)
+
+
+def test_a_reset_leaves_nothing_of_runs_that_are_under_way():
+    demo.seed(RECEIVER)
+    admit()
+    runs = begin_due(EVERYWHERE, 10)
+    go_on(*runs)
+    assert "workflow_waits" in tables_with_rows()
+
+    demo.reset()
+
+    assert runs
+    assert tables_with_rows() == []
 
 
 def test_the_administrator_becomes_a_member():

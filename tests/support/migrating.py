@@ -11,9 +11,10 @@ from shared.sql import json_value
 
 def ledger() -> list[dict[str, Any]]:
     with connection.cursor() as cursor:
-        # The priority comes later.
+        # The priority comes later, and so do the columns of steps.
         cursor.execute(
-            "SELECT to_jsonb(e) - '{priority,band}'::text[] FROM executions e ORDER BY id"
+            "SELECT to_jsonb(e) - '{priority,band,run_id,step,item,take}'::text[]"
+            " FROM executions e ORDER BY id"
         )
         return [json_value(row[0]) for row in cursor.fetchall()]
 

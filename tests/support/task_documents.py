@@ -1,4 +1,4 @@
-"""The schemas of commands that show a task: target and retry policy are those of the API.
+"""The schemas of commands that show a task: its definition is that of the API.
 
 ``python -m tests.support.task_documents`` writes them into docs/reference/command-schemas again.
 """
@@ -16,7 +16,7 @@ NAMES = tuple(
 )
 #: What tells a task's definition from other objects, and what of it is the API's.
 _PARTS = ("target", "retry_policy")
-_TAKEN = (*_PARTS, "payload_ref", "owner", "depends_on")
+_TAKEN = (*_PARTS, "type", "schedule", "payload_ref", "owner", "depends_on")
 #: Only answers about tasks that wait for others have it.
 _OPTIONAL = ("on_dependency_failure",)
 

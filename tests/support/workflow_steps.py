@@ -33,9 +33,10 @@ class Held(NamedTuple):
 def claim(run_id: UUID) -> dict[str, Held]:
     """Hand what is due to workers; return all that they have of a run: ``load``, ``load[0]``."""
     release()
+    # In an order of its own: what begins together is due at one time.
     return {
         key if item < 0 else f"{key}[{item}]": _held(row)
-        for row in Execution.objects.filter(run_id=run_id, status="QUEUED").order_by("id")
+        for row in Execution.objects.filter(run_id=run_id, status="QUEUED").order_by("step", "item")
         for _, key, item in [step_of(row.id)]
     }
 

@@ -57,6 +57,22 @@ async def test_outcomes_that_come_together_travel_in_one_entry() -> None:
     assert stream.entries == [[{"token": 0}, {"token": 1}, {"token": 2}]]
 
 
+async def test_a_prompt_outcome_does_not_wait_for_the_usual_time(settings: Settings) -> None:
+    # The usual time would outlast the test.
+    settings.PUNCTUAL = replace(conf(), outcome_flush_seconds=3600.0)
+    stream = Stream()
+    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
+    sender = asyncio.create_task(outbox.run())
+    put(outbox, token=1)
+    prompt: Any = {"token": 2}
+    outbox.put(prompt, prompt=True)
+
+    await asyncio.wait_for(outbox.flushed(), 60)
+    sender.cancel()
+
+    assert stream.entries == [[{"token": 1}, {"token": 2}]]
+
+
 async def test_an_entry_is_bounded(settings: Settings) -> None:
     settings.PUNCTUAL = replace(conf(), outcome_batch=2)
     stream = Stream()

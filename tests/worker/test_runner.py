@@ -12,6 +12,7 @@ import redis
 from pytest_django import Settings
 
 from shared.conf import conf
+from tasks.versions import step_version
 from wire import start_guard
 from worker.entries import Flying, Held, Question
 from worker.runner import Runner, Verdict
@@ -32,10 +33,12 @@ class Outbox:
 
     def __init__(self) -> None:
         self.outcomes: list[Any] = []
+        self.prompt: list[bool] = []
         self._came = asyncio.Event()
 
-    def put(self, outcome: Any) -> None:
+    def put(self, outcome: Any, *, prompt: bool = False) -> None:
         self.outcomes.append(outcome)
+        self.prompt.append(prompt)
         self._came.set()
 
     async def until(self, count: int) -> list[Any]:
@@ -113,9 +116,12 @@ def message(incarnation: str, *entries: Any) -> Any:
     return {"incarnation": incarnation, "executions": list(entries)}
 
 
-def entry(name: str, token: int, *, due: float = 1000.0, priority: int = 5) -> Any:
+def entry(
+    name: str, token: int, *, due: float = 1000.0, priority: int = 5, revision: int = 1
+) -> Any:
     return {
         "id": name,
+        "revision": revision,
         "token": token,
         "due": due,
         "priority": priority,
@@ -137,6 +143,16 @@ async def test_due_work_is_delivered_and_its_outcome_names_token_and_worker() ->
 
     assert (outcome["id"], outcome["token"], outcome["worker"]) == ("a", 7, "w1")
     assert outcome["verb"] == "succeeded"
+
+
+async def test_only_outcomes_of_steps_are_prompt() -> None:
+    bench = Bench()
+
+    bench.take(entry("a", 7), entry("step", 8, revision=step_version(1, 1)))
+    outcomes = await bench.outbox.until(2)
+
+    names = [row["id"] for row in outcomes]
+    assert dict(zip(names, bench.outbox.prompt, strict=True)) == {"a": False, "step": True}
 
 
 async def test_nothing_starts_before_its_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from executions.choices import RunPhase
+from executions.choices import COMPENSATION, RunPhase
 from executions.payloads import seal_payload
 from shared.encryption import DecryptionFailed
 from shared.ids import new_id
@@ -13,7 +13,7 @@ from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import StepState
 from workflows.advance.outputs import OutputInvalid
 from workflows.advance.reading import ends_in_order
-from workflows.advance.records import COMPENSATION, Ended, Failure, StepBegin, StepEnd, Told
+from workflows.advance.records import Ended, Failure, StepBegin, StepEnd, Told
 from workflows.advance.rendering import own_of
 
 if TYPE_CHECKING:

@@ -8,15 +8,18 @@ from uuid import UUID
 
 import orjson
 
-from delivery.answered_json import read_json
+from delivery.answered_json import read_json, without_mark
 from shared import strict_json
 from shared.encryption import open_json
+from shared.exceptions import InvalidInput
 from shared.sealing_contexts import response_context, result_context
 from workflows.advance.records import Ended, Failure
 
 #: Of one step, and of all items of a fan-out together, as compact JSON.
 MOST_BYTES = 256 * 1024
 MOST_BYTES_OF_FAN = 1024 * 1024
+#: What strict JSON says of a text that is JSON and has a value that cannot be kept as it is.
+_NOT_KEPT = frozenset({"json_too_deep", "text_invalid", "number_out_of_range"})
 
 
 class OutputInvalid(Exception):
@@ -64,6 +67,14 @@ def _answered(sealed: bytes, execution_id: UUID) -> Any:
     if not body or answer.get("encoding"):
         return None
     try:
+        return strict_json.read_json(without_mark(body))
+    except InvalidInput as wrong:
+        problem = wrong.errors[0]
+        if problem.code in _NOT_KEPT:
+            message = f"The output cannot be kept: {problem.message}"
+            raise OutputInvalid(Failure("output_invalid", message)) from None
+    try:
+        # With a name twice, or in another encoding of Unicode.
         return read_json(body)
     except ValueError:
         return None

@@ -9,10 +9,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from executions.choices import COMPENSATION
 from tasks.workflow.fans import Fan
-
-#: The number of the item that stands for what undoes a step.
-COMPENSATION = -2
 
 
 class RunRow(NamedTuple):

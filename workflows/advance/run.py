@@ -11,23 +11,21 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from executions.choices import RunPhase
+from executions.choices import COMPENSATION, RunPhase
 from shared.encryption import DecryptionFailed, seal_json
 from shared.sealing_contexts import result_context
 from tasks.workflow import judging
 from tasks.workflow.graph import Step
 from tasks.workflow.references import TemplateInvalid
 from tasks.workflow.step_states import ENDED, StepState
-from workflows.advance import compensating
+from workflows.advance import compensating, waiting
 from workflows.advance.begins import Beginnings, Prepared, failure_of
 from workflows.advance.outputs import OutputInvalid, output_of
 from workflows.advance.records import (
-    COMPENSATION,
     Changes,
     Ended,
     Failure,
     FanRow,
-    NewWait,
     RunRow,
     StepEnd,
     Told,
@@ -41,8 +39,8 @@ log = logging.getLogger("workflows.advance")
 
 #: Kinds of step that are executions.
 _EXECUTED = ("target", "workflow")
-#: Why a run cancels its steps.
-CANCELLED, DEADLINE_EXCEEDED = "cancelled", "deadline_exceeded"
+#: Why a run cancels its steps: a person, or a run above.
+CANCELLED = "cancelled"
 #: How the end of a step's execution ends the step; the pause of a place cannot skip one.
 _END_OF = {
     "SUCCEEDED": StepState.SUCCEEDED,
@@ -54,12 +52,6 @@ _REASONS = {
     StepState.BLOCKED: "dependency_failed",
     StepState.SKIPPED: "condition_not_met",
     StepState.CANCELLED: "run_cancelled",
-}
-#: What waits for the end of its time -> the reason and error code with which it fails.
-_LATE = {
-    "event": Failure("event_timeout", "The event did not come in time."),
-    "approval": Failure("approval_timeout", "Nothing was decided in time."),
-    "deadline": Failure(DEADLINE_EXCEEDED, "The step did not end by its deadline."),
 }
 
 
@@ -76,7 +68,7 @@ class Run:
         sealed_outputs: dict[int, bytes],
         signals: Mapping[UUID, Any] | None = None,
     ) -> None:
-        self._signals = signals or {}
+        self.signals = signals or {}
         self.row, self.plan = row, plan
         self.states, self.takes = bytearray(row.states), bytearray(row.takes)
         self.phase, self.reason, self.ends = row.phase, row.reason, row.ends
@@ -98,22 +90,24 @@ class Run:
         if any(fan.outstanding for fan in self.fans.values()) or self.abandoned:
             return None
         ended = judging.end_of(self.plan.graph, self.states)
-        late = ended is not None and self.reason == DEADLINE_EXCEEDED
+        late = ended is not None and self.reason == waiting.DEADLINE_EXCEEDED
         return StepState.FAILED if late else ended
 
     @property
-    def owed(self) -> set[int]:
-        """The steps whose open executions are to be taken back once this has been committed."""
-        if self.phase == RunPhase.CANCELLING:
-            unwanted = set(self.plan.steps)
-        elif self.phase == RunPhase.FAILING:
-            unwanted = set(self.plan.steps) - self.plan.graph.for_failures
-        else:
-            unwanted = set()
-        under_way = (StepState.OPEN, StepState.COMPENSATING)
-        open_ = {number for number in unwanted if self.states[number] in under_way} | set(self.fans)
-        executed = {n for n in open_ & unwanted if self.plan.steps[n]["kind"] in _EXECUTED}
-        return self.changes.take_back | executed
+    def to_take_back(self) -> set[int]:
+        """Steps whose open executions are to be taken back when this has been committed.
+
+        Each advance names them again, for a process that died before it did so.
+        """
+        found = {n for n, fan in self.fans.items() if fan.outstanding and not self.is_open(n)}
+        found.update(self.changes.take_back, waiting.marked(self))
+        unwanted = set(self.plan.steps)
+        if self.phase == RunPhase.FAILING:
+            unwanted -= self.plan.graph.for_failures
+        if self.phase in (RunPhase.FAILING, RunPhase.CANCELLING):
+            under_way = (StepState.OPEN, StepState.COMPENSATING)
+            found.update(n for n in unwanted if self.states[n] in under_way and self.executes(n))
+        return found
 
     def result(self) -> bytes | None:
         """Return the sealed result of a run that a step began: the outputs of its last steps."""
@@ -152,9 +146,9 @@ class Run:
         elif told.kind == "cancel":
             self.cancel(CANCELLED)
         elif told.kind == "due":
-            self._expire(told)
+            waiting.expire(self, told)
         elif told.kind == "signal":
-            self._release(told)
+            waiting.release(self, told)
         elif told.step is None:
             self.abandoned = told.take == self.row.take
         elif told.item == COMPENSATION and told.execution_id in ended:
@@ -178,8 +172,8 @@ class Run:
             except (OutputInvalid, DecryptionFailed) as wrong:
                 state, failure = StepState.FAILED, failure_of(wrong)
         reason = ended.reason if failure is None else failure.code
-        if state is StepState.CANCELLED and self._is_late(step):
-            state, failure = StepState.FAILED, _LATE["deadline"]
+        if state is StepState.CANCELLED and waiting.is_late(self, step):
+            state, failure = StepState.FAILED, waiting.FAILURES["deadline"]
             reason = failure.code
         end = StepEnd(
             step,
@@ -218,6 +212,9 @@ class Run:
 
     def cancel_steps(self, steps: set[int]) -> None:
         """Cancel these steps, as far as they have not ended."""
+        for number in steps:
+            if self.is_open(number) and self.executes(number) and number not in self.fans:
+                waiting.mark(self, number, waiting.UNWANTED)
         self._cancel(steps)
 
     def judge(self) -> None:
@@ -235,12 +232,14 @@ class Run:
 
     def _judge(self, changed: set[int]) -> None:
         prepared: dict[int, Prepared] = {}
+        failed = [n for n in self.plan.steps if self.states[n] == StepState.FAILED]
         judged = judging.judge(
             self.plan.graph,
             self.states,
             changed,
             partial(self._prepare, prepared),
             fail_fast=self.plan.fail_fast,
+            kept={n for n in failed if self.takes[n] != self.row.take},
         )
         for number, state in judged.ended.items():
             self._note_judged(number, state, prepared.get(number))
@@ -325,48 +324,9 @@ class Run:
         self.changes.fans.add(end.step)
         self.append(end)
 
-    def _expire(self, told: Told) -> None:
-        """Apply the end of a wait's time."""
-        step, kind = told.step or 0, str(told.status)
-        if step == 0:
-            # Else it fires again, until what runs has ended.
-            self.changes.settled.add(step)
-            if told.take == self.row.take and not self.abandoned:
-                self.cancel(DEADLINE_EXCEEDED)
-            return
-        if not self.is_open(step, told.take):
-            return
-        if kind == "delay":
-            self.end_step(StepEnd(step, -1, "SUCCEEDED"), StepState.SUCCEEDED)
-        elif kind == "deadline" and step not in self.fans and self._executes(step):
-            # Its execution is taken back, and then it fails; until then it is known to be late.
-            self.changes.settled.add(step)
-            self.changes.waits.append(NewWait(step, "late"))
-            self.waits[step] = [
-                Waiting(self.row.id, step, -1, "late", self.row.take, told.at, None)
-            ]
-            self.changes.take_back.add(step)
-        else:
-            failure = _LATE[kind]
-            end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
-            self.end_step(end, StepState.FAILED)
-            if step in self.fans:
-                self.changes.take_back.add(step)
-                self.fan_ended(step)
-
-    def _executes(self, step: int) -> bool:
+    def executes(self, step: int) -> bool:
+        """Return whether the step is an execution, or several."""
         return self.plan.steps[step]["kind"] in _EXECUTED
-
-    def _release(self, told: Told) -> None:
-        """End a step that waited for a signal, with what the signal brought."""
-        step, signal_id = told.step or 0, told.execution_id
-        if not self.is_open(step, told.take) or signal_id is None:
-            return
-        end = StepEnd(step, -1, "SUCCEEDED", execution_id=signal_id)
-        self.end_step(end, StepState.SUCCEEDED, self._signals.get(signal_id))
-
-    def _is_late(self, step: int) -> bool:
-        return any(wait.kind == "late" for wait in self.waits.get(step, ()))
 
     def _cancel(self, steps: set[int]) -> None:
         for number in self.plan.graph.order:
@@ -375,7 +335,7 @@ class Run:
             if self.states[number] == StepState.COMPENSATING:
                 self.changes.take_back.add(number)
                 continue
-            if self.states[number] == StepState.OPEN and self._executes(number):
+            if self.states[number] == StepState.OPEN and self.executes(number):
                 self.changes.take_back.add(number)
                 if number not in self.fans:
                     # It ends with its execution.

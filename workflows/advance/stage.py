@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from shared.encryption import DecryptionFailed
 from workflows.advance import reading
@@ -30,13 +30,23 @@ def advance(run_ids: Iterable[UUID]) -> dict[UUID, set[int]]:
     """
     ahead = sorted(set(run_ids))
     found: dict[UUID, set[int]] = {}
+    most = MOST_RUNS
     while ahead:
-        part, ahead = ahead[:MOST_RUNS], ahead[MOST_RUNS:]
-        with transaction.atomic():
-            runs, full = _advance(part)
+        part, ahead = ahead[:most], ahead[most:]
+        try:
+            with transaction.atomic():
+                runs, full = _advance(part)
+        except DatabaseError:
+            raise
+        except Exception:
+            log.exception("runs_not_advanced", extra={"runs": [str(one) for one in part]})
+            if len(part) > 1:
+                # One of them is to blame: each alone, so that it keeps back no other.
+                most, ahead = 1, [*part, *ahead]
+            continue
         for one in runs:
-            if owed := one.owed:
-                found.setdefault(one.row.id, set()).update(owed)
+            if left := one.to_take_back:
+                found.setdefault(one.row.id, set()).update(left)
         again = [one.row.id for one in runs if one.status is None and (full or one.has_more)]
         ahead = sorted({*ahead, *again})
     return found
@@ -52,15 +62,15 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
     locked = reading.lock(run_ids)
     if not locked:
         return [], False
-    told = reading.take_inbox(locked, MOST_TOLD)
     plans = {row.id: plan for row in locked if (plan := _plan(row))}
-    readable = [row for row in locked if row.id in plans]
-    runs = _opened(readable, plans, reading.signals(told))
+    # What is taken is applied: of a run that cannot be judged it stays.
+    locked = [row for row in locked if row.id in plans]
+    told = reading.take_inbox(locked, MOST_TOLD)
+    runs = _opened(locked, plans, reading.signals(told))
     by_id = {one.row.id: one for one in runs}
     ended = reading.ended(told, {run_id: one.named for run_id, one in by_id.items()})
     for event in told:
-        if event.run_id in by_id:
-            by_id[event.run_id].apply(event, ended)
+        by_id[event.run_id].apply(event, ended)
     for one in runs:
         one.judge()
     write(runs)

@@ -60,11 +60,11 @@ FROM gone r JOIN given g ON g.id = r.id
 ON CONFLICT (id, take) DO NOTHING
 
 -- name: first_failures
--- Returns code and message of the step of each run that failed first. Index
--- workflow_steps_of_run_idx.
+-- Returns code and message of the step of each run that failed first; of a fan-out, those of its
+-- first failed item. Index workflow_steps_of_run_idx.
 SELECT DISTINCT ON (s.run_id) s.run_id, s.error_code, s.error_message
 FROM workflow_steps s JOIN workflow_runs r ON r.id = s.run_id AND r.take = s.take
-WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.item = -1
+WHERE s.run_id = ANY(%(runs)s) AND s.status = 'FAILED' AND s.step = r.first_failed
 ORDER BY s.run_id, s.place
 
 -- name: open_steps
@@ -83,10 +83,11 @@ SELECT w.run_id, 'due', w.step, w.item, w.take, w.kind
 FROM (
     SELECT w.* FROM workflow_waits w
     WHERE w.partition = ANY(%(partitions)s) AND w.due_at <= clock_timestamp()
+      AND NOT EXISTS (
+          SELECT FROM workflow_inbox i WHERE i.run_id = w.run_id AND i.kind = 'due'
+            AND i.step = w.step AND i.item = w.item AND i.status = w.kind)
     ORDER BY w.due_at LIMIT %(limit)s
 ) AS w
-WHERE NOT EXISTS (SELECT FROM workflow_inbox i WHERE i.run_id = w.run_id AND i.kind = 'due'
-                  AND i.step = w.step AND i.item = w.item AND i.status = w.kind)
 RETURNING run_id
 
 -- name: next
@@ -105,11 +106,31 @@ SELECT (
 
 -- name: left_behind
 -- Returns runs of these partitions that wait to be advanced: with something in their inbox for a
--- second, or in a phase that takes steps back. Index workflow_runs_taking_back_idx; the inbox is
--- read whole, and is small.
+-- second, or with steps to take back: of their phase, of a fan-out that has ended, or late. Index
+-- workflow_runs_taking_back_idx; the other tables hold little, and are read whole.
 SELECT r.id FROM workflow_runs r
 WHERE r.phase IN ('cancelling', 'failing') AND r.partition = ANY(%(partitions)s)
 UNION
 SELECT r.id FROM workflow_inbox i JOIN workflow_runs r ON r.id = i.run_id
 WHERE i.at < clock_timestamp() - interval '1 second' AND r.partition = ANY(%(partitions)s)
+UNION
+SELECT r.id FROM workflow_fans f JOIN workflow_runs r ON r.id = f.run_id
+WHERE get_byte(r.states, f.step) > 1 AND r.partition = ANY(%(partitions)s)
+UNION
+SELECT r.id FROM workflow_waits w JOIN workflow_runs r ON r.id = w.run_id
+WHERE w.kind IN ('late', 'unwanted') AND r.partition = ANY(%(partitions)s)
 LIMIT %(limit)s
+
+-- name: remove_of_tenant
+-- Deletes what belongs to the open runs of a tenant, besides the runs, and its signals. Reads the
+-- small tables whole: only the removal of a tenant calls it.
+WITH runs AS (
+    SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s
+), waits AS (
+    DELETE FROM workflow_waits w WHERE w.tenant_id = %(tenant)s
+), fans AS (
+    DELETE FROM workflow_fans f USING runs WHERE f.run_id = runs.id
+), inbox AS (
+    DELETE FROM workflow_inbox i USING runs WHERE i.run_id = runs.id
+)
+DELETE FROM workflow_signals s WHERE s.tenant_id = %(tenant)s

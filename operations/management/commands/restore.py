@@ -75,6 +75,12 @@ class Command(PunctualCommand):
             "--confirm", action="store_true", help="show what would run, then let it run"
         )
         parser.add_argument(
+            "--runs",
+            choices=restored.RUNS,
+            default=restored.RUNS[0],
+            help="what --confirm does with open runs of workflows (%(default)s)",
+        )
+        parser.add_argument(
             "--overwrite",
             action="store_true",
             help="replace an installation that is not empty; needs --yes",
@@ -127,11 +133,12 @@ class Command(PunctualCommand):
             for line in _preview_lines(seen):
                 self.stdout.write(line)
         self.confirm(options, "Let it run?")
-        taken_back = restored.confirm(seen, actor=COMMAND)
+        taken_back = restored.confirm(seen, actor=COMMAND, runs=options["runs"])
         document = {
             "done": "confirm",
             "fenced": False,
             "taken_back": taken_back,
+            "runs": options["runs"],
             "preview": seen.as_json(),
         }
         self.emit(options, document, ["Confirmed: schedulers take over within seconds."])
@@ -172,6 +179,7 @@ def _preview_lines(seen: Preview) -> Iterator[str]:
         ("retries that wait for their time", seen.retries_waiting),
         ("due runs on request, or in place of missed instants", seen.asked_due),
         ("bulk jobs that continue", seen.bulk_jobs),
+        ("runs of workflows, which --runs decides about", seen.runs),
     ]
     yield from table(("what", "count"), rows)
 

@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from api.protocol import pagination
+from shared.exceptions import InvalidInput
 from tenants.models import Tenant
 from tests.support.api import ApiClient
 
@@ -180,3 +181,27 @@ def test_a_numbered_page_of_parts_is_that_of_the_whole(names):
 
     assert pages[0] == pages[1]
     assert len(pages[0]["rows"]) == 10
+
+
+def numbers(query, total=7):
+    given = {"limit": 3, "page": None, "cursor": None, **query}
+    return pagination.paginate_numbers(total, given, key="items", read=range)
+
+
+def test_numbered_things_are_read_page_by_page():
+    first = numbers({})
+    second = numbers({"cursor": first["pagination"]["next_cursor"]})
+    third = numbers({"page": 3})
+
+    assert [first["items"], second["items"], third["items"]] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert (first["pagination"]["total"], first["pagination"]["page"]) == (7, 1)
+    assert "total" not in second["pagination"]
+    assert third["pagination"]["next_cursor"] is None
+    assert numbers({"page": 4})["items"] == []
+    assert numbers({}, total=0)["items"] == []
+
+
+@pytest.mark.parametrize("query", [{"cursor": "x"}, {"page": 1, "cursor": "x"}])
+def test_a_made_up_cursor_of_numbers_is_refused(query):
+    with pytest.raises(InvalidInput):
+        numbers(query)

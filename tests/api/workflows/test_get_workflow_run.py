@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from executions.models import Execution, WorkflowRun, WorkflowStep
 from tests.factories import make_execution, once
@@ -95,7 +98,7 @@ def test_an_approval_says_until_when_and_for_which_take(client, alpha):
 
 
 def test_an_event_and_a_delay_are_named(client, alpha):
-    flow = [
+    flow: list[dict[str, Any]] = [
         {"key": "e", "kind": "wait_for_event", "event": "paid", "correlation": "{{ input.o }}"},
         {"key": "d", "kind": "delay", "delay_seconds": 60},
     ]
@@ -139,9 +142,6 @@ def test_a_run_of_many_steps_costs_as_many_queries_as_one_of_few(
 
 
 def _queries_of(client, run) -> int:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     with CaptureQueriesContext(connection) as queries:
         shown(client, run)
     return len(queries)

@@ -27,6 +27,7 @@ from shared.exceptions import Conflict, NotFound
 from tenants.models import Tenant
 from tests.executions.ledger.archive.files import files_in
 from tests.executions.old_days import (
+    A_DAY,
     address,
     ago,
     all_rows,
@@ -70,7 +71,7 @@ def archived(
     for _ in range(count):
         put(alpha, 20, error_message=message, sealed_payload=b"\x00\xff")
     rows = rows_of_day()
-    assert housekeeping.drop_old_days() == 3
+    assert housekeeping.drop_old_days() == A_DAY
     return rows
 
 
@@ -81,7 +82,7 @@ def test_a_day_comes_back_as_it_was(alpha: Tenant, root: Path):
     done = restore_day(root, day(), keep_days=7)
 
     assert rows_of_day() == before
-    assert done.rows == {"executions": 2, "attempts": 2, "events": 2}
+    assert done.rows == {"executions": 2, "attempts": 2, "events": 2, "runs": 0, "steps": 0}
     assert (done.left_out, done.kept_until) == (0, database_now().date() + timedelta(days=7))
     assert {name_of(20)} <= set(days_of("executions")) & set(days_of("attempts"))
     assert not [table for table in tables() if "returning" in table]
@@ -119,7 +120,7 @@ def test_the_retention_spares_it_until_its_date_and_writes_nothing_twice(alpha: 
         for parent in ledger.DAILY_TABLES:
             comment = f"kept until {day(1)}"
             cursor.execute(f"COMMENT ON TABLE {parent}_{name_of(20)} IS '{comment}'")
-    assert housekeeping.drop_old_days() == 3
+    assert housekeeping.drop_old_days() == A_DAY
     assert files_in(root) == written
 
 
@@ -233,7 +234,7 @@ def test_tenants_that_were_removed_do_not_come_back(alpha: Tenant, root: Path):
 
     done = restore_day(root, day(), keep_days=7)
 
-    assert done.rows == {"executions": 2, "attempts": 2, "events": 2}
+    assert done.rows == {"executions": 2, "attempts": 2, "events": 2, "runs": 0, "steps": 0}
     assert done.left_out == 3
     assert not Execution.objects.filter(tenant_id=gone).exists()
 
@@ -308,7 +309,7 @@ def test_an_export_holds_what_the_day_is_now(alpha: Tenant, root: Path):
     done = export_day(root, day())
 
     assert [(part.table, part.rows) for part in done.parts] == [
-        (parent, 1) for parent in ledger.DAILY_TABLES
+        (parent, 0 if parent in ("runs", "steps") else 1) for parent in ledger.DAILY_TABLES
     ]
     assert done.unfinished == 0
     assert not any(part.facts.final for part in done.parts)
@@ -324,7 +325,7 @@ def test_an_export_is_replaced_when_the_day_leaves_with_more(alpha: Tenant, root
 
     (part,) = parts.parts_of(root, "executions", f"{day()}")
     assert (part.rows, part.facts.final) == (2, True)
-    assert len(files_in(root)) == 6
+    assert len(files_in(root)) == 2 * A_DAY
 
 
 def test_what_was_unfinished_at_an_export_goes_on_and_does_not_come_back_twice(
@@ -378,3 +379,16 @@ def test_archives_wait_for_their_turn(alpha: Tenant, root: Path):
             export_day(root, day())
         with pytest.raises(Conflict, match="later"):
             restore_day(root, day(), keep_days=7)
+
+
+def test_a_day_that_was_archived_before_there_were_workflows_is_restored(alpha: Tenant, root: Path):
+    before = archived(alpha)
+    for table in ("runs", "steps"):
+        for path in (root / table).iterdir():
+            path.unlink()
+
+    restored = restore_day(root, day(), keep_days=7)
+
+    assert restored.rows["executions"] == len(before["executions"])
+    assert restored.rows["steps"] == 0
+    assert name_of(20) in days_of()

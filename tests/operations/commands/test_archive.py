@@ -10,10 +10,11 @@ import pytest
 
 from executions.housekeeping import stage as housekeeping
 from executions.ledger import retention
+from executions.ledger.days import DAILY_TABLES
 from executions.models import Execution
 from shared.commands import CONFLICT, FAILED, NOT_FOUND, WRONG_USE
 from shared.conf import conf
-from tests.executions.old_days import ago, days_of, forget, make_days, name_of, put
+from tests.executions.old_days import A_DAY, ago, days_of, forget, make_days, name_of, put
 from tests.factories import make_tenant
 from tests.support.command_calls import call
 from tests.support.command_documents import read_document
@@ -39,7 +40,7 @@ def day() -> str:
 def execution(root: Path) -> Execution:
     """Return an execution whose day has left into the archive."""
     made = put(make_tenant("Alpha"), 20)
-    assert housekeeping.drop_old_days() == 3
+    assert housekeeping.drop_old_days() == A_DAY
     return made
 
 
@@ -58,6 +59,8 @@ def test_the_archive_is_listed(execution: Execution, root: Path, day: str):
         ("attempts", 1, True),
         ("events", 1, True),
         ("executions", 1, True),
+        ("runs", 0, True),
+        ("steps", 0, True),
     ]
     assert day in call("archive", "list").out
     assert "whole" in call("archive", "list", "--verify").out
@@ -76,7 +79,8 @@ def test_damage_ends_the_list_with_1(execution: Execution, root: Path, day: str)
     states = {
         one["table"]: one["state"] for one in read_document("archive-list", said.out)["parts"]
     }
-    assert states == {"attempts": "whole", "events": "whole", "executions": "damaged"}
+    others = dict.fromkeys(DAILY_TABLES, "whole")
+    assert states == {**others, "executions": "damaged"}
     assert "has changed" in said.err
 
 
@@ -124,7 +128,7 @@ def test_a_day_is_exported(root: Path, day: str):
 
     document = read_document("archive-export", said.out)
     assert (document["day"], document["unfinished"]) == (day, 1)
-    assert [part["rows"] for part in document["parts"]] == [0, 0, 0]
+    assert [part["rows"] for part in document["parts"]] == [0] * A_DAY
     assert "unfinished" in said.err
     assert f"{day}.csv.gz" in call("archive", "export", "--day", day).out
 
@@ -143,7 +147,13 @@ def test_a_day_is_restored(execution: Execution, day: str):
     said = call("archive", "restore", "--day", day, "--keep-days", "3", "--json")
 
     document = read_document("archive-restore", said.out)
-    assert document["rows"] == {"executions": 1, "attempts": 1, "events": 1}
+    assert document["rows"] == {
+        "executions": 1,
+        "attempts": 1,
+        "events": 1,
+        "runs": 0,
+        "steps": 0,
+    }
     assert document["kept_until"] == f"{ago(-3):%Y-%m-%d}"
     assert Execution.objects.get(id=execution.id).status == "SUCCEEDED"
     assert document["kept_until"] in said.err

@@ -13,6 +13,7 @@ from tests.dashboard.kinds import allow
 from tests.factories import daily, every_second, make_execution, make_task, once, prepare, spoil
 from tests.support.command_calls import call, type_in
 from tests.support.command_documents import read_document
+from tests.support.workflows import calls, make_workflow
 from tests.tasks.bodies import TARGETS
 
 
@@ -196,3 +197,18 @@ def test_listing_asks_nothing_where_there_is_no_terminal(alpha, monkeypatch):
     type_in(monkeypatch, "", terminal=False)
 
     assert call("tasks", "list").code == 0
+
+
+def test_a_workflow_is_shown_and_neither_exported_nor_edited_as_a_task(alpha):
+    task, plain = make_workflow(alpha, [calls("a")]), make_task(alpha)
+
+    shown = call("tasks", "show", str(task.id))
+    named = call("tasks", "export", str(task.id))
+    edited = call("tasks", "edit", str(task.id), "--name", "x")
+    exported = read_document("tasks-export", call("tasks", "export").out)["tasks"]
+
+    assert "calls     a workflow; `workflows show` has its steps" in shown.out
+    assert (named.code, edited.code) == (4, 4)
+    assert "use `manage.py workflows edit ID --file FILE`" in edited.err
+    assert [one["name"] for one in exported] == [plain.name]
+    assert [one["type"] for one in _list()] == [plain.type, "MANUAL"]

@@ -20,7 +20,7 @@ OUTPUT = "{{ steps.a.output }}"
         {"target": {**HOOK, "headers": {"X-Run": "{{ run.id }}"}}},
         {"when": "steps.a.output.n > 0 && steps.a.status == 'SUCCEEDED'"},
         {"for_each": [1], "when": "item > 0"},
-        {"for_each": [1], "compensate": {"target": HOOK, "payload": "{{ item }}"}},
+        {"compensate": {"target": HOOK, "payload": "{{ input }}"}},
     ],
 )
 def test_a_template_is_kept_as_it_was_written(parts: dict[str, Any]):

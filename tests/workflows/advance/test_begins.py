@@ -21,6 +21,7 @@ from tests.support.workflows import (
     states,
     status_of,
 )
+from workflows import sealed
 from workflows.advance import begins, scope
 from workflows.control import pause_run, resume_run
 
@@ -168,7 +169,7 @@ def test_an_input_that_no_key_opens_fails_the_items_that_begin_then(
     run_id = begin_run(make_workflow(tenant, fan(max_parallel=1, payload="{{ input }}")), 1)
     other = begin_run(make_workflow(tenant, [calls("a"), calls("b", "a")]), 1)
     run_step(run_id, "list", result=[1, 2])
-    opened = scope.open_input
+    opened = sealed.open_input
 
     def cut(sealed: Any, of_run: Any) -> Any:
         if of_run == run_id:
@@ -186,7 +187,7 @@ def test_an_input_that_no_key_opens_fails_the_items_that_begin_then(
 
 
 def test_steps_of_other_kinds_wait_and_make_no_execution(tenant: Tenant):
-    steps = [
+    steps: list[Any] = [
         {"key": "delay", "kind": "delay", "delay_seconds": 60},
         {"key": "approve", "kind": "approval"},
         {

@@ -21,6 +21,8 @@ from workflows.advance.outputs import MOST_BYTES, OutputInvalid, checked, output
         (codecs.BOM_UTF8 + b'"text"', "text"),
         ('["ä"]'.encode("utf-16"), ["ä"]),
         (b"0", 0),
+        (b"9223372036854775809", 2**63 + 1),
+        (b'{"a": 1, "a": 2}', {"a": 2}),
         (b"null", None),
     ],
 )
@@ -28,9 +30,7 @@ def test_json_of_an_answer_is_the_output(body: bytes, output: Any):
     assert answered(body) == output
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>", b"NaN", b'{"a": 1', b"\xff\xfe\xfd", b"[" * 10_000]
-)
+@pytest.mark.parametrize("body", [b"", b"<html>", b"NaN", b'{"a": 1', b"\xff\xfe\xfd"])
 def test_an_answer_that_is_no_json_is_null(body: bytes):
     assert answered(body) is None
 
@@ -84,6 +84,10 @@ def test_an_output_of_exactly_the_bound_is_kept():
     [
         rb'"NUL \u0000"',
         b"[" * 70 + b"]" * 70,
+        b"[" * 10_000 + b"]" * 10_000,
+        rb'["\ud800"]',
+        b'{"id": 123456789012345678901234567890}',
+        b"1e999",
         b'{"a": {"b\\u0000": 1}}',
     ],
 )

@@ -69,12 +69,12 @@ def test_results_are_read_only_of_steps_whose_output_is_named(tenant: Tenant):
     end(rows["b"], result=2)
     runs, plans = locked(run_id)
 
-    ended = reading.ended(reading.take_inbox(runs, 10), plans)
+    ended = reading.ended(reading.take_inbox(runs, 10), {run_id: plans[run_id].named})
 
     assert ended[rows["a"].id].result is not None
     assert ended[rows["b"].id].result is None
     assert ended[rows["b"].id].status == "SUCCEEDED"
-    assert reading.ended([], plans) == {}
+    assert reading.ended([], {}) == {}
 
 
 def test_a_fan_out_under_way_has_its_counts_and_its_items_while_some_are_ahead(tenant: Tenant):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shared.encryption import DecryptionFailed
@@ -63,7 +65,8 @@ def test_an_item_has_its_place_and_a_step_has_none(tenant: Tenant):
 def test_an_output_that_no_key_opens_is_told_only_to_who_reads_it(tenant: Tenant):
     run = opened(begin_run(make_workflow(tenant, STEPS)))
     run.states[1] = 2
-    run.known.scope().outputs._sealed[1] = b"\x01"
+    outputs: Any = run.known.scope().outputs
+    outputs._sealed[1] = b"\x01"
 
     scope = run.known.scope()
 

@@ -1,0 +1,117 @@
+"""What calls of executions, dead letters and bulk jobs answer about steps and takes of runs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from executions.loop.clocks import database_now
+from executions.models import BulkJob, BulkJobItem, DeadLetter, Execution
+from shared.instants import format_instant
+from tests.executions.bulk.bulk import run_job
+from tests.support.runs_api import post, problem
+from tests.support.workflows import begin_run, calls, make_workflow, states, work
+
+
+@pytest.fixture
+def task(alpha):
+    return make_workflow(alpha, [calls("a"), calls("b", "a")])
+
+
+@pytest.fixture
+def failed(task):
+    run = begin_run(task)
+    work(run, lambda key, item: "FAILED")
+    return run
+
+
+def executions():
+    return set(Execution.objects.values_list("id", flat=True))
+
+
+def test_a_step_is_not_cancelled_by_itself(client, task):
+    run = begin_run(task)
+    step = Execution.objects.get(run_id=run)
+
+    answer = client.post(f"/v1/executions/{step.id}/cancel")
+
+    assert problem(answer) == (409, "part_of_run")
+    assert str(run) in answer.json()["detail"]
+    assert states(run)["a"] == "OPEN"
+    assert Execution.objects.get(pk=step.id).status == "PENDING"
+
+
+def test_a_step_and_a_take_are_not_retried_by_themselves(client, failed):
+    before = executions()
+
+    for execution in before:
+        answer = post(client, f"/v1/executions/{execution}/retry")
+        assert problem(answer) == (409, "part_of_run")
+        assert f"POST /v1/workflow-runs/{failed}/retry" in answer.json()["detail"]
+    assert executions() == before
+
+
+def test_a_take_that_is_not_begun_is_cancelled_as_an_execution(client, task):
+    run = post(client, f"/v1/workflows/{task.id}/runs").json()["id"]
+
+    answer = client.post(f"/v1/executions/{run}/cancel")
+
+    assert (answer.status_code, answer.json()["status"]) == (202, "CANCELLED")
+
+
+def test_the_letter_of_a_run_is_not_retried_as_a_task(client, failed):
+    letter = DeadLetter.objects.get(execution_id=failed)
+    before = executions()
+
+    answer = post(client, f"/v1/dlq/{letter.id}/retry")
+
+    assert problem(answer) == (409, "part_of_run")
+    assert executions() == before
+    letter.refresh_from_db()
+    assert not letter.resolved
+    assert post(client, f"/v1/dlq/{letter.id}/resolve", {}).status_code == 200
+
+
+def results(answer):
+    assert answer.status_code == 202, answer.content
+    job = run_job(BulkJob.objects.get(pk=answer.json()["id"]))
+    items = BulkJobItem.objects.filter(job=job).values_list("outcome", "code")
+    return (job.done_count, job.failed_count), set(items)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/executions/actions", {"action": "retry", "filter": {}}),
+        ("/v1/dlq/actions", {"action": "retry", "filter": {}}),
+    ],
+)
+def test_a_bulk_retry_skips_them(client, failed, path, body):
+    before = executions()
+
+    found = results(post(client, path, body))
+
+    assert found == ((0, 0), {("skipped", "part_of_run")})
+    assert executions() == before
+
+
+@pytest.mark.parametrize("into", [None, {"url": "https://staging.example.com/in"}])
+def test_a_replay_skips_them(client, failed, into):
+    now, day = database_now(), timedelta(days=1)
+    times = {"since": format_instant(now - day), "until": format_instant(now + day)}
+    before = executions()
+
+    answer = post(client, "/v1/executions/replay", {"filter": times, "into": into})
+
+    if answer.status_code != 400:  # Nothing of it fits into the place.
+        assert results(answer) == ((0, 0), {("skipped", "part_of_run")})
+    assert executions() == before
+
+
+@pytest.mark.parametrize("call", ["clone", "run"])
+def test_a_workflow_is_not_cloned_or_given_a_payload_as_a_task(client, task, call):
+    answer = post(client, f"/v1/tasks/{task.id}/{call}", {"payload": {"n": 1}})
+
+    assert problem(answer) == (409, "is_workflow")
+    assert not Execution.objects.exists()

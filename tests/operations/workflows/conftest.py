@@ -1,0 +1,5 @@
+"""The standing cast of these tests."""
+
+from __future__ import annotations
+
+from tests.support.cast import alpha, beta  # noqa: F401 - fixtures

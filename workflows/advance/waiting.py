@@ -1,0 +1,75 @@
+"""What the ends of waits do, and the marks of steps that are taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tasks.workflow.step_states import StepState
+from workflows.advance.records import Failure, NewWait, StepEnd, Told, Waiting
+
+if TYPE_CHECKING:
+    from workflows.advance.run import Run
+
+DEADLINE_EXCEEDED = "deadline_exceeded"
+#: Marks of open steps whose executions are to be taken back: their time is over, or a person
+#: cancels them. They stand where others wait.
+LATE, UNWANTED = "late", "unwanted"
+MARKS = (LATE, UNWANTED)
+#: What waits for the end of its time -> the reason and error code with which it fails.
+FAILURES = {
+    "event": Failure("event_timeout", "The event did not come in time."),
+    "approval": Failure("approval_timeout", "Nothing was decided in time."),
+    "deadline": Failure(DEADLINE_EXCEEDED, "The step did not end by its deadline."),
+}
+
+
+def expire(run: Run, told: Told) -> None:
+    """Apply the end of a wait's time."""
+    step, kind = told.step or 0, str(told.status)
+    if step == 0:
+        # Else it fires again, until what runs has ended.
+        run.changes.settled.add(step)
+        if told.take == run.row.take and not run.abandoned:
+            run.cancel(DEADLINE_EXCEEDED)
+        return
+    if not run.is_open(step, told.take):
+        return
+    if kind == "delay":
+        run.end_step(StepEnd(step, -1, "SUCCEEDED"), StepState.SUCCEEDED)
+    elif kind == "deadline" and step not in run.fans and run.executes(step):
+        # Its execution is taken back, and then it fails; until then it is known to be late.
+        mark(run, step, LATE)
+    else:
+        failure = FAILURES[kind]
+        end = StepEnd(step, -1, "FAILED", failure.code, failure=failure)
+        run.end_step(end, StepState.FAILED)
+        if step in run.fans:
+            run.changes.take_back.add(step)
+            run.fan_ended(step)
+
+
+def release(run: Run, told: Told) -> None:
+    """End a step that waited for a signal, with what the signal brought."""
+    step, signal_id = told.step or 0, told.execution_id
+    if not run.is_open(step, told.take) or signal_id is None:
+        return
+    end = StepEnd(step, -1, "SUCCEEDED", execution_id=signal_id)
+    run.end_step(end, StepState.SUCCEEDED, run.signals.get(signal_id))
+
+
+def is_late(run: Run, step: int) -> bool:
+    """Return whether the execution of a step is taken back because its time is over."""
+    return any(wait.kind == LATE for wait in run.waits.get(step, ()))
+
+
+def marked(run: Run) -> set[int]:
+    """Return the steps with a mark."""
+    return {n for n, waits in run.waits.items() if any(wait.kind in MARKS for wait in waits)}
+
+
+def mark(run: Run, step: int, why: str) -> None:
+    """Note that the execution of a step is to be taken back, for a process that dies first."""
+    run.changes.settled.add(step)
+    run.changes.waits.append(NewWait(step, why))
+    run.waits[step] = [Waiting(run.row.id, step, -1, why, run.row.take, run.row.began_at, None)]
+    run.changes.take_back.add(step)

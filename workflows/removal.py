@@ -1,0 +1,15 @@
+"""Removes what only runs under way have, of a tenant that is removed.
+
+Those tables have no models: a row that stayed would be due for ever, and no run would take it.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from shared.sql import run
+
+
+def remove_of_tenant(tenant_id: UUID) -> None:
+    """Remove waits, fan-outs, inbox rows and signals of the tenant; call it before its runs go."""
+    run("workflow_ends/remove_of_tenant", {"tenant": tenant_id})
