@@ -176,9 +176,7 @@ def latest_run(tenant_id: UUID, task_id: UUID, now: datetime) -> Execution | Non
     return come or runs.scheduled_between(now, None).order_by("id").first()
 
 
-def latest_runs(
-    tenant_id: UUID, task_ids: Sequence[UUID], now: datetime
-) -> dict[UUID, Execution]:
+def latest_runs(tenant_id: UUID, task_ids: Sequence[UUID], now: datetime) -> dict[UUID, Execution]:
     """Return the first take of each workflow's latest run that has come, in two queries."""
     come = runs_of(tenant_id, OuterRef("pk")).scheduled_between(None, now + _MILLISECOND)
     newest = Subquery(come.order_by("-id").values("pk")[:1])
