@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -52,7 +53,7 @@ def test_outputs_are_shown_and_those_of_a_sensitive_step_are_masked(browser, alp
 
 
 def test_what_a_step_waits_for_is_told_in_words(browser, alpha):
-    flow = [
+    flow: list[dict[str, Any]] = [
         {"key": "ok", "kind": "approval", "timeout_seconds": 3600},
         {"key": "paid", "kind": "wait_for_event", "event": "paid", "correlation": "17"},
         {"key": "rest", "kind": "delay", "delay_seconds": 60},
