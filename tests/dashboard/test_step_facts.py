@@ -117,6 +117,7 @@ def test_the_reason_is_left_out_where_the_error_says_the_same(alpha):
 
     [failed, skipped] = facts_of(seen, present_seen(seen)["steps"])
 
+    assert failed.error is not None
     assert (failed.reason, failed.error["code"]) == ("", "http_status")
     assert skipped.reason == "dependency_failed"
     assert [bar.key for bar in bars_of([failed, skipped])] == ["a"]
