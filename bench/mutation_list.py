@@ -41,6 +41,7 @@ def _unchecked_for(verb: str, status: str, block: str = "part: ended") -> Mutati
 
 _RECORDER = "executions/complete/stage.py"
 _OUTBOX = "worker/outbox.py"
+_SENT = "        try:\n            await self._connection.xadd"
 _SQL = "executions/sql"
 _LUA = "wire/lua"
 _HELD_EPOCH = "l.epoch = (%(epochs)s::bigint[])[l.partition + 1]"
@@ -182,7 +183,7 @@ STREAM = (
         "the worker forgets an outcome before Redis has it",
         (
             Edit(_OUTBOX, "        del self._waiting[:count]\n", ""),
-            Edit(_OUTBOX, "        try:\n", "        del self._waiting[:count]\n        try:\n"),
+            Edit(_OUTBOX, _SENT, f"        del self._waiting[:count]\n{_SENT}"),
         ),
         ("tests/worker/test_outbox.py",),
     ),

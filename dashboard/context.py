@@ -31,6 +31,7 @@ PLACES = (
     Place("overview", "Overview", "gauge", "o"),
     Place("tasks", "Tasks", "calendar", "t"),
     Place("executions", "Executions", "play", "e"),
+    Place("workflows", "Workflows", "branch", "w"),
     Place("forecast", "Calendar", "grid", "c"),
     Place("dead_letters", "Dead letters", "octagon", "d"),
     Place("bulk_jobs", "Bulk jobs", "layers", "b"),

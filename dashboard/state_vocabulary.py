@@ -43,6 +43,11 @@ EXECUTION_LOOKS: Mapping[str, Look] = {
     Status.CANCELLED: _CANCELLED,
     Status.SKIPPED: Look("skipped", "chevrons", "skipped"),
 }
+#: Of a step of a run; WAITING: for a time, a signal or a decision, not for a worker.
+STEP_LOOKS: Mapping[str, Look] = {
+    **EXECUTION_LOOKS,
+    "WAITING": Look("waiting", "hourglass", "paused"),
+}
 TASK_LOOKS: Mapping[str, Look] = {
     TaskStatus.SCHEDULED: Look("scheduled", "calendar", "queued"),
     TaskStatus.PAUSED: Look("paused", "bars", "paused"),
@@ -76,12 +81,12 @@ LOOKS: Mapping[str, Look] = {
     **TASK_LOOKS,
     **ATTEMPT_LOOKS,
     **JOB_LOOKS,
-    **EXECUTION_LOOKS,
+    **STEP_LOOKS,
 }
 
 
 def look_of(state: str) -> Look:
-    """Return the look of a state of an execution, task, attempt, job or circuit; else KeyError."""
+    """Return the look of a state of any kind above; raise KeyError for another word."""
     return LOOKS[state]
 
 

@@ -27,8 +27,10 @@ from dashboard.views import (
     workers,
     zones,
 )
+from dashboard.views.workflows import control, editing, listing, one, run
 
 app_name = "dashboard"
+_RUN = "workflow-runs/<uuid:run_id>"
 
 urlpatterns = [
     path("login", session.SignIn.as_view(), name="login"),
@@ -59,6 +61,22 @@ urlpatterns = [
     path("calendar", forecast.calendar, name="forecast"),
     path("calendar/spread", forecast.spread, name="forecast_spread"),
     path("calendar/spread/create", forecast.spread_create, name="forecast_spread_create"),
+    # workflows and their runs
+    path("workflows", listing.workflows, name="workflows"),
+    path("workflows/new", editing.workflow_new, name="workflow_new"),
+    path("workflows/check", editing.workflow_check, name="workflow_check"),
+    path("workflows/<uuid:task_id>", one.workflow, name="workflow"),
+    path("workflows/<uuid:task_id>/edit", editing.workflow_edit, name="workflow_edit"),
+    path("workflows/<uuid:task_id>/start", one.start, name="workflow_start"),
+    path(_RUN, run.run, name="workflow_run"),
+    path(f"{_RUN}/cancel", control.cancel, name="workflow_run_cancel"),
+    path(f"{_RUN}/pause", control.pause, name="workflow_run_pause"),
+    path(f"{_RUN}/resume", control.resume, name="workflow_run_resume"),
+    path(f"{_RUN}/retry", control.retry, name="workflow_run_retry"),
+    path(f"{_RUN}/steps/<str:key>", run.step, name="workflow_step"),
+    path(f"{_RUN}/steps/<str:key>/skip", control.skip, name="workflow_step_skip"),
+    path(f"{_RUN}/steps/<str:key>/succeed", control.succeed, name="workflow_step_succeed"),
+    path(f"{_RUN}/steps/<str:key>/decide", control.decide, name="workflow_step_decide"),
     # executions
     path("executions", executions.executions, name="executions"),
     path("executions/<uuid:execution_id>", executions.execution, name="execution"),

@@ -48,7 +48,7 @@ class ExecutionQuerySet(TenantQuerySet["Execution"]):
             raise NotFound(f"There is no such {self.called}.")
         return found[0]
 
-    def of_task(self, task_id: UUID) -> ExecutionQuerySet:
+    def of_task(self, task_id: UUID | models.OuterRef) -> ExecutionQuerySet:
         """Return the task's own: what its schedule and people made, and no steps of its runs."""
         return self.filter(task_id=task_id, revision__lt=FIRST_OF_STEPS)
 

@@ -24,6 +24,7 @@ from shared.exceptions import NotFound
 from shared.ids import first_id_at, moment_of
 from shared.sql import rows
 from tasks.definition import WORKFLOW_POOL
+from tasks.models import Task
 from tasks.workflow.step_states import ENDED, StepState
 from workflows.advance.scope import STATUS_OF
 from workflows.plan import Plan, plan_of
@@ -152,7 +153,7 @@ def open_status(status: str) -> str:
     return "QUEUED" if status == Status.PENDING else str(status)
 
 
-def runs_of(tenant_id: UUID, task_id: UUID) -> ExecutionQuerySet:
+def runs_of(tenant_id: UUID, task_id: UUID | OuterRef) -> ExecutionQuerySet:
     """Return the first takes of a workflow's runs: one execution for each run."""
     found = Execution.objects.for_tenant(tenant_id).of_task(task_id).filter(pool=WORKFLOW_POOL)
     return found.filter(IS_FIRST)
@@ -173,6 +174,15 @@ def latest_run(tenant_id: UUID, task_id: UUID, now: datetime) -> Execution | Non
     runs = runs_of(tenant_id, task_id)
     come = runs.scheduled_between(None, now + _MILLISECOND).order_by("-id").first()
     return come or runs.scheduled_between(now, None).order_by("id").first()
+
+
+def latest_runs(tenant_id: UUID, task_ids: Sequence[UUID], now: datetime) -> dict[UUID, Execution]:
+    """Return the first take of each workflow's latest run that has come, in two queries."""
+    come = runs_of(tenant_id, OuterRef("pk")).scheduled_between(None, now + _MILLISECOND)
+    newest = Subquery(come.order_by("-id").values("pk")[:1])
+    found = dict(Task.objects.filter(pk__in=task_ids).values_list("pk", newest))
+    firsts = Execution.objects.in_bulk([one for one in found.values() if one])
+    return {task_id: firsts[one] for task_id, one in found.items() if one in firsts}
 
 
 def latest_takes(firsts: Sequence[Execution]) -> list[Take]:
@@ -236,9 +246,11 @@ def number_of(seen: SeenRun, key: str) -> int:
     raise NotFound(f"The run has no step {key[:100]!r}.")
 
 
-def ends_of(seen: SeenRun) -> dict[int, WorkflowStep]:
-    """Return the end of each step of a run, of the take that counts."""
+def ends_of(seen: SeenRun, number: int | None = None) -> dict[int, WorkflowStep]:
+    """Return the end of each step of a run, or of one, of the take that counts."""
     found = _ends(seen.take.run_id).filter(item=-1)
+    if number is not None:
+        found = found.filter(step=number)
     return {end.step: end for end in found if end.take == seen.take_of(end.step)}
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
 from events import audit
+from executions.ledger.days import missing_days
+from executions.loop.clocks import database_now
 from executions.models import EndedWorkflowRun, Execution, WorkflowRun
 from executions.payloads import payload_of, seal_payload
 from executions.triggering.triggers import Override, lock_tasks, require_portable, wake_for_made
 from shared.actor import Actor
 from shared.exceptions import Conflict, FieldError, InvalidInput, NotFound
-from shared.ids import new_id
+from shared.ids import moment_of, new_id
 from tasks import standing_pauses
 from tasks.limits import current_limits
 from tasks.models import Task
@@ -26,6 +29,8 @@ from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
 MOST_TAKES = 255
+#: Before any run: an id of an earlier time is of something else.
+_FIRST_RUNS = datetime(2026, 1, 1, tzinfo=UTC)
 #: A step that was undone counts as not run, and so does one of which that is not known.
 _UNDONE = (
     StepState.FAILED,
@@ -103,8 +108,17 @@ def _ended(tenant_id: UUID, run_id: UUID) -> EndedWorkflowRun:
             raise Conflict(
                 f"The run is {waiting.status} and has no steps to retry.", code="nothing_to_retry"
             )
+        _refuse_gone(run_id)
         raise NotFound("There is no such run.")
     return found
+
+
+def _refuse_gone(run_id: UUID) -> None:
+    """Raise Conflict ``run_not_kept`` for a run of a day that has left the ledger."""
+    moment = moment_of(run_id)
+    if _FIRST_RUNS < moment < database_now() and missing_days([moment]):
+        message = f"Runs of {moment:%Y-%m-%d} are not kept any longer."
+        raise Conflict(message, code="run_not_kept")
 
 
 def _kept(

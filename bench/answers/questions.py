@@ -158,12 +158,10 @@ def strange(found: Iterable[Endpoint], others: Mapping[str, list[str]]) -> Itera
 
 
 def _paths(template: str, ids: Mapping[str, list[str]]) -> Iterator[str]:
-    names = _PLACE.findall(template)
-    if not names:
-        yield template
-        return
-    [name] = names
-    yield from (template.replace(f"{{{name}}}", value) for value in ids[name])
+    found = [template]
+    for name in _PLACE.findall(template):
+        found = [one.replace(f"{{{name}}}", value) for one in found for value in ids[name]]
+    yield from found
 
 
 def _with_parameters(endpoint: Endpoint, path: str) -> Iterator[Question]:

@@ -19,9 +19,10 @@ from dashboard.pictures.attempt_phases import (
     phases_of,
 )
 from dashboard.pictures.badge import state_badge
-from dashboard.pictures.broken_axis import BrokenAxis, Piece
+from dashboard.pictures.broken_axis import BrokenAxis
 from dashboard.pictures.markup import Table, figure, joined, percent, plural, tag
 from dashboard.pictures.patterns import pattern
+from dashboard.pictures.time_ruler import cut_band, ruler
 from dashboard.state_vocabulary import look_of
 from executions.choices import AttemptOutcome
 from shared.duration_words import duration_text
@@ -30,7 +31,6 @@ _ROW, _BAR_TOP, _BAR_HEIGHT, _FOOT = 48, 22, 16, 26
 #: So that a phase of a microsecond is still seen.
 _THINNEST = 0.003
 _HATCHED = {"queue": "rising", "no_answer": "crossed"}
-_RULER_SHARE = 0.3
 
 
 def waterfall(
@@ -56,9 +56,9 @@ def waterfall(
             "aria-label": summary,
         },
         tag("defs", {}, *_patterns()),
-        *(_cut_band(piece, height - _FOOT) for piece in axis.cuts),
+        *(cut_band(piece, height - _FOOT) for piece in axis.cuts),
         *(_row(attempt, phases, axis, place) for place, (attempt, phases) in enumerate(rows)),
-        _ruler(axis, height),
+        ruler(axis, height),
     )
     table = Table(
         ("Attempt", "Outcome", "Status", "Begins after", *(word for word in PHASES.values())),
@@ -135,14 +135,6 @@ def _bar(phase: Phase, axis: BrokenAxis, top: int) -> SafeString:
     )
 
 
-def _cut_band(piece: Piece, height: int) -> SafeString:
-    width = percent(piece.right - piece.left)
-    return tag(
-        "rect",
-        {"class": "cut", "x": percent(piece.left), "width": width, "y": 0, "height": height},
-    )
-
-
 def _wait_label(phases: list[Phase], axis: BrokenAxis, top: int) -> SafeString:
     """Return the words of the cut waits that end where this attempt's phases begin."""
     starts = {phases[0].start, phases[0].end} if phases else set()
@@ -163,38 +155,6 @@ def _wait_label(phases: list[Phase], axis: BrokenAxis, top: int) -> SafeString:
                 )
             )
     return joined(labels)
-
-
-def _ruler(axis: BrokenAxis, height: int) -> SafeString:
-    """Return a measure of round length for the uncut stretches."""
-    length = _round_below(axis.milliseconds_per_axis * _RULER_SHARE)
-    if not length:
-        return tag("g", {})
-    width = percent(length / axis.milliseconds_per_axis)
-    y = height - 10.0
-    return tag(
-        "g",
-        {"class": "ruler"},
-        tag("line", {"x1": 0, "x2": width, "y1": y, "y2": y}),
-        tag("line", {"x1": 0, "x2": 0, "y1": y - 4, "y2": y + 4}),
-        tag("line", {"x1": width, "x2": width, "y1": y - 4, "y2": y + 4}),
-        tag(
-            "text",
-            {"class": "tick at-start", "x": width, "dx": 6, "y": y + 4},
-            duration_text(length),
-        ),
-    )
-
-
-def _round_below(milliseconds: float) -> float:
-    """Return the greatest 1, 2 or 5 with zeros that is not above, from 1 µs; else 0."""
-    size = 1e12
-    while size >= 1e-3:
-        for step in (5, 2, 1):
-            if step * size <= milliseconds:
-                return step * size
-        size /= 10
-    return 0.0
 
 
 def _patterns() -> list[SafeString]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from django import template
 
 from dashboard.pictures.badge import state_badge
+from dashboard.pictures.dag import dag
 from dashboard.pictures.delays import delay_histogram, delay_strip
 from dashboard.pictures.fires import fire_histogram
+from dashboard.pictures.gantt import gantt
 from dashboard.pictures.heat_map import heat_map
 from dashboard.pictures.partition_map import partition_map
+from dashboard.pictures.run_grid import run_grid
 from dashboard.pictures.run_strip import run_strip
 from dashboard.pictures.small import gauge, sparkline
 from dashboard.pictures.state_path import state_path
@@ -35,6 +38,9 @@ for draw in (
     heat_map,
     sparkline,
     gauge,
+    dag,
+    gantt,
+    run_grid,
 ):
     register.simple_tag(draw)
 

@@ -14,6 +14,7 @@ from dashboard.access import ConsoleRequest, Done, action, page
 from dashboard.fields import read_text
 from dashboard.listing import read_filters, read_page
 from dashboard.payload_form import pretty, read_override
+from dashboard.run_part import part_of
 from executions.captured_logs import log_url
 from executions.dead_letters.letters import (
     USUAL_RESOLUTIONS,
@@ -95,6 +96,7 @@ def dead_letter(request: ConsoleRequest, letter_id: UUID) -> HttpResponse:
         {
             "letter": shown,
             "task": task,
+            "part": part_of(execution, task) if execution and task else None,
             "task_is_kept": task is not None and task.deleted_at is None,
             "attempts": list(reversed(shown["attempts"])),
             "payload_text": pretty(shown["payload"]),

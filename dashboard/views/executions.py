@@ -19,6 +19,7 @@ from dashboard.execution_facts import attempt_facts, state_visits, stay_of
 from dashboard.listing import present_listed, read_filters, read_page
 from dashboard.log_text import readable
 from dashboard.payload_form import pretty, read_override
+from dashboard.run_part import part_of
 from dashboard.target_words import describe_target
 from executions.bulk.backfill_steps import executions_made_by
 from executions.captured_logs import captured_log
@@ -114,22 +115,25 @@ def execution(request: ConsoleRequest, execution_id: UUID) -> HttpResponse:
     attempts = attempt_facts(shown["attempts"])
     task = Task.objects.get(pk=found.task_id)
     target = read_readable_version(task, found.revision).definition.target
+    part = part_of(found, task)
+    is_take = part is not None and not part.is_step
     letter = DeadLetter.objects.for_tenant(found.tenant_id).filter(execution_id=found.pk).first()
     return render(
         request,
         "dashboard/execution.html",
         {
             "execution": shown,
+            "part": part,
             "is_final": found.status in FINAL,
             "now": now,
             "attempts": attempts,
             "visits": state_visits(found),
             "letter": letter,
-            "called": describe_target(target, found.destination),
+            "called": None if is_take else describe_target(target, found.destination),
             "payload_text": pretty(_payload(found, shown)),
             "progress_text": _text(shown["progress"]),
             "result_text": _text(shown["result"]),
-            "stay": stay_of(found, target),
+            "stay": {} if is_take else stay_of(found, target),
             "lost_count": found.lost_count,
             "log": _log(found, shown["log_url"]),
             "log_of": found.pk if shown["log_url"] else None,

@@ -42,7 +42,7 @@ from tasks import choices
 from tasks.calendars import limits_of, names
 from tasks.cloning import copied_name
 from tasks.creation import create_task
-from tasks.definition import Definition, to_long
+from tasks.definition import WORKFLOW_POOL, Definition, to_long
 from tasks.importers.pasted import parse_pasted
 from tasks.models import Task
 from tasks.revisions import read_definition
@@ -83,6 +83,8 @@ def task_new(request: ConsoleRequest) -> HttpResponse:
 def task_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     """Show a task in the form; save it as its next version, unless it has changed meanwhile."""
     found: Task = Task.objects.get_for_tenant(request.visitor.tenant.pk, task_id)
+    if found.pool == WORKFLOW_POOL:
+        return redirect("dashboard:workflow_edit", task_id)
     current = to_long(read_definition(found))
     if request.method == "GET":
         return _form(request, form_of(current), task=found)

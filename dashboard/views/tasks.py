@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from api.protocol.query import choice, choices, text
@@ -30,7 +30,7 @@ from insight.task_fires import fires_of
 from shared.exceptions import FieldError, InvalidInput
 from shared.ids import first_id_at
 from tasks.choices import TaskStatus
-from tasks.definition import Definition
+from tasks.definition import WORKFLOW_POOL, Definition
 from tasks.dependencies import named_tasks, open_prerequisites
 from tasks.limits import DESTINATION_LENGTH, OWNER_LENGTH
 from tasks.models import Task
@@ -99,6 +99,8 @@ def task(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
     """Show one task: its next fires, its last runs, its versions."""
     tenant = request.visitor.tenant.pk
     found = Task.objects.get_for_tenant(tenant, task_id)
+    if found.pool == WORKFLOW_POOL:
+        return redirect("dashboard:workflow", task_id)
     [shown] = present_tasks([found])
     # Prepared executions of the next seconds are listed under the next fires.
     due = first_id_at(database_now() + timedelta(seconds=1))

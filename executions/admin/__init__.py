@@ -17,6 +17,7 @@ from executions.admin.machinery import (
 )
 from executions.admin.pauses import PauseAdmin
 from executions.admin.tasks import TaskAdmin
+from executions.admin.workflows import EndedWorkflowRunAdmin, WorkflowRunAdmin, WorkflowStepAdmin
 
 __all__ = [
     "AttemptAdmin",
@@ -24,6 +25,7 @@ __all__ = [
     "CalendarAdmin",
     "DeadLetterAdmin",
     "DestinationAdmin",
+    "EndedWorkflowRunAdmin",
     "ExecutionAdmin",
     "HousekeepingAdmin",
     "PartitionLeaseAdmin",
@@ -34,4 +36,6 @@ __all__ = [
     "UnownedStretchAdmin",
     "WorkerHourAdmin",
     "WorkerMinuteAdmin",
+    "WorkflowRunAdmin",
+    "WorkflowStepAdmin",
 ]

@@ -61,6 +61,11 @@ def present_run(tenant_id: UUID, run_id: UUID) -> dict[str, Any]:
 def present_take(take: Take) -> dict[str, Any]:
     """Return the run of a take with every step, in a number of queries that is always the same."""
     [seen] = see([take])
+    return present_seen(seen)
+
+
+def present_seen(seen: SeenRun) -> dict[str, Any]:
+    """Return a run that was read already, with every step."""
     opening = _Opening()
     ends, counts = ends_of(seen), item_counts_of(seen)
     attempts = attempts_of_steps(ends.values())
@@ -79,6 +84,14 @@ def present_runs(takes: Sequence[Take]) -> list[dict[str, Any]]:
         opening = _Opening()
         shown.append({**_run(seen, opening), **opening.missing})
     return shown
+
+
+def present_step(seen: SeenRun, number: int) -> dict[str, Any]:
+    """Return one step of a run as the answer with all of them shows it."""
+    opening = _Opening()
+    end, counts = ends_of(seen, number).get(number), item_counts_of(seen).get(number)
+    attempts = attempts_of_steps([end] if end else [])
+    return {**_step(seen, number, end, attempts, counts, opening), **opening.missing}
 
 
 def present_items(seen: SeenRun, number: int, first: int, end: int) -> list[dict[str, Any]]:

@@ -34,9 +34,13 @@ class Doors:
 
 
 # Routes that answer GET, too, and change something by POST.
-_PAGES_WITH_FORMS = {"login", "task_new", "task_edit", "calendar_new", "calendar_edit"}
+_PAGES_WITH_FORMS = {
+    *("login", "task_new", "task_edit", "calendar_new", "calendar_edit"),
+    *("workflow_new", "workflow_edit"),
+}
 
 _SESSION = "about this browser's session only; keys and commands have none"
+_RUN = "/v1/workflow-runs/{run_id}"
 _OWN_TENANT = "a key belongs to one tenant; the operator of the installation decides over tenants"
 
 CONSOLE = {
@@ -56,6 +60,17 @@ CONSOLE = {
     "task_delete": Doors("DELETE /v1/tasks/{task_id}", "tasks delete"),
     "task_backfill_begin": Doors("POST /v1/tasks/{task_id}/backfill", "tasks backfill"),
     "task_rollback": Doors("POST /v1/tasks/{task_id}/rollback", "tasks rollback"),
+    "workflow_new": Doors("POST /v1/workflows", "workflows create"),
+    "workflow_edit": Doors("PUT /v1/workflows/{workflow_id}", "workflows edit"),
+    "workflow_check": Doors(why="changes nothing; saving answers with the same errors"),
+    "workflow_start": Doors("POST /v1/workflows/{workflow_id}/runs", "workflows run"),
+    "workflow_run_cancel": Doors(f"POST {_RUN}/cancel", "workflows cancel"),
+    "workflow_run_pause": Doors(f"POST {_RUN}/pause", "workflows pause"),
+    "workflow_run_resume": Doors(f"POST {_RUN}/resume", "workflows resume"),
+    "workflow_run_retry": Doors(f"POST {_RUN}/retry", "workflows retry"),
+    "workflow_step_skip": Doors(f"POST {_RUN}/steps/{{key}}/skip", "workflows skip"),
+    "workflow_step_succeed": Doors(f"POST {_RUN}/steps/{{key}}/succeed", "workflows succeed"),
+    "workflow_step_decide": Doors(f"POST {_RUN}/steps/{{key}}/approve", "workflows approve"),
     "execution_cancel": Doors("POST /v1/executions/{execution_id}/cancel", "executions cancel"),
     "execution_retry": Doors("POST /v1/executions/{execution_id}/retry", "executions retry"),
     "dead_letter_retry": Doors("POST /v1/dlq/{letter_id}/retry", "dlq retry"),

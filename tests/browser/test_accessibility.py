@@ -41,6 +41,8 @@ PAGES = {
     "execution": "/executions/{execution}",
     "execution-failed": "/executions/{failed}",
     "execution-explain": "/executions/{failed}/explain",
+    "workflows": "/workflows",
+    "workflow-new": "/workflows/new",
     "dead-letters": "/dead-letters",
     "dead-letters-one-by-one": "/dead-letters?view=letters",
     "dead-letters-resolved": "/dead-letters?state=resolved",

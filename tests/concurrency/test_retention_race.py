@@ -15,6 +15,7 @@ from shared.conf import conf
 from shared.ids import execution_id
 from tenants.models import Tenant
 from tests.executions.old_days import (
+    A_DAY,
     ago,
     days_of,
     forget,
@@ -72,7 +73,7 @@ def test_whoever_dispatches_does_not_wait_behind_a_day_that_leaves(
         claimed = beside(_release_without_waiting).join()
 
     assert [row.id for row in claimed] == [due.id]
-    assert dropping.join() == 3
+    assert dropping.join() == A_DAY
     assert name_of(20) not in days_of()
 
 
@@ -99,7 +100,7 @@ def test_a_detachment_that_was_cut_off_is_ended_by_the_next_run(
     assert name_of(20) not in days_of("executions")
     monkeypatch.undo()
 
-    assert housekeeping.drop_old_days() == 3
+    assert housekeeping.drop_old_days() == A_DAY
 
     assert number(_HALF_DETACHED) == 0
     assert not [table for table in tables() if name_of(20) in table]
@@ -137,7 +138,7 @@ def test_work_that_is_written_while_its_day_leaves_ends_in_its_day(
     with transaction.atomic(), connection.cursor() as cursor:
         # Out of sight for the retention, which finds nothing open that old.
         cursor.execute("UPDATE open_executions SET id = %s WHERE id = %s", [late, made.id])
-        assert beside(housekeeping.drop_old_days).join() == 3
+        assert beside(housekeeping.drop_old_days).join() == A_DAY
     with transaction.atomic():
         assert transitions.cancel([(late, None)], "cancelled") == [late]
 
@@ -154,6 +155,6 @@ def test_an_end_that_is_written_while_its_day_leaves_is_waited_for(
         late = put(alpha, 20)
         dropping = beside(housekeeping.drop_old_days)
         wait_until_it_leaves()
-    assert dropping.join() == 3
+    assert dropping.join() == A_DAY
 
     assert not Execution.objects.filter(id=late.id).exists()

@@ -30,6 +30,8 @@ def test_the_navigation_marks_where_one_is(browser, alpha):
         ("/pauses", "pauses"),
         ("/destinations", "destinations"),
         ("/pools", "pools"),
+        ("/workflows", "workflows"),
+        ("/workflows/new", "workflows"),
         ("/calendar", "forecast"),
         ("/bulk-jobs/new?kind=tasks&action=run&q=x", "bulk_jobs"),
         ("/", "overview"),

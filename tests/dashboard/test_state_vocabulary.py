@@ -5,12 +5,14 @@ from xml.etree.ElementTree import parse
 
 import pytest
 
+from api.workflows.serializers import STEP_STATUSES
 from dashboard.state_vocabulary import (
     ATTEMPT_LOOKS,
     CIRCUIT_LOOKS,
     EXECUTION_LOOKS,
     JOB_LOOKS,
     LOOKS,
+    STEP_LOOKS,
     TASK_LOOKS,
     label_with_attempt,
     look_of,
@@ -30,6 +32,7 @@ def test_every_state_of_the_runtime_and_of_tasks_has_a_look():
     assert set(TASK_LOOKS) == set(TaskStatus)
     assert set(ATTEMPT_LOOKS) == set(AttemptOutcome)
     assert set(JOB_LOOKS) == set(JobStatus)
+    assert set(STEP_LOOKS) == set(STEP_STATUSES)
 
 
 def test_every_state_that_a_move_names_has_a_look():
@@ -39,7 +42,7 @@ def test_every_state_that_a_move_names_has_a_look():
 
 
 @pytest.mark.parametrize(
-    "looks", [EXECUTION_LOOKS, TASK_LOOKS, ATTEMPT_LOOKS, JOB_LOOKS, CIRCUIT_LOOKS]
+    "looks", [EXECUTION_LOOKS, STEP_LOOKS, TASK_LOOKS, ATTEMPT_LOOKS, JOB_LOOKS, CIRCUIT_LOOKS]
 )
 def test_no_two_states_of_a_kind_share_word_or_icon(looks):
     assert len({look.label for look in looks.values()}) == len(looks)

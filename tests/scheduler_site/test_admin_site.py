@@ -49,6 +49,7 @@ from tests.factories import (
     once,
 )
 from tests.support.admin import AdminBrowser, make_admin
+from tests.support.workflows import begin_run, calls, make_workflow, work
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +81,9 @@ def full(browser: AdminBrowser) -> None:
             "headers": {"Authorization": CANARY, "X-Api-Key": CANARY},
         },
     )
+    flow = make_workflow(alpha, [calls("a", payload=CANARY)])
+    work(begin_run(flow, CANARY), lambda key, item: ("SUCCEEDED", CANARY))
+    begin_run(flow, CANARY)
     execution = make_execution(alpha, "FAILED", body)
     make_dead_letter(alpha, body)
     make_key(alpha)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,11 +10,12 @@ import pytest
 
 from executions.changes import changing
 from executions.gate import stage as gate
+from executions.loop.clocks import database_now
 from executions.models import DeadLetter, EndedWorkflowRun, Execution, WorkflowRun
 from executions.ownership.partitions import Partitions
 from executions.triggering.triggers import Override, run_task
 from shared.exceptions import Conflict, InvalidInput, NotFound
-from shared.ids import new_id
+from shared.ids import execution_id, new_id
 from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.validation.workflow import parse_workflow_patch
@@ -286,6 +288,15 @@ def test_a_take_of_a_limited_workflow_waits_for_its_place(tenant: Tenant):
     run_step(running, "a")
     pass_gate()
     assert begin_due(EVERYWHERE, 10) == [failed]
+
+
+def test_a_run_whose_day_has_left_is_not_kept(tenant: Tenant):
+    gone = execution_id(new_id(), database_now() - timedelta(days=200))
+
+    with pytest.raises(Conflict) as refused:
+        retry_run(tenant.id, gone, Retry(), actor=ACTOR)
+
+    assert refused.value.code == "run_not_kept"
 
 
 def test_a_failure_that_a_retry_from_a_step_keeps_does_not_fail_the_take_at_once(tenant: Tenant):

@@ -8,8 +8,8 @@ from bench.answers.questions import Endpoint, Forgotten, Question, endpoints, fo
 _IDS = {
     name: ["1", "2"]
     for name in (
-        "alert_id calendar_id execution_id host job_id key_id letter_id pause_id pool series"
-        " task_id unknown worker_id"
+        "alert_id calendar_id execution_id host job_id key key_id letter_id pause_id pool run_id"
+        " series task_id unknown worker_id workflow_id"
     ).split()
 }
 

@@ -1,0 +1,228 @@
+"""The steps of a run as its pages show them: what each does, and what it waits for, in words.
+
+Pure: works on a run that was read already, and on the answer that shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+
+from dashboard.payload_form import pretty
+from dashboard.pictures.dag import DagStep
+from dashboard.pictures.gantt import GanttBar
+from dashboard.state_vocabulary import STEP_LOOKS
+from dashboard.target_words import TargetWords, describe_target
+from executions.choices import FINAL
+from insight.workflow_runs import SeenRun
+from shared.duration_words import duration_text
+from shared.instants import parse_instant
+from tasks.workflow.graph import Graph
+from tasks.workflow.step_states import ENDED, StepState
+
+#: Letters of an output in the list of steps; the step's page shows it whole.
+_OUTPUT_LETTERS = 2000
+_CONDITIONS = {
+    "all_success": "all have succeeded",
+    "all_done": "all have ended",
+    "none_failed": "none has failed",
+    "one_failed": "one has failed",
+    "any_success": "one has succeeded",
+}
+#: Kind -> its word, and what such a step does.
+_WAITING_KINDS = {
+    "delay": ("delay", "wait"),
+    "wait_for_event": ("signal", "wait for the signal"),
+    "approval": ("approval", "wait for approval"),
+}
+_WAITS = {
+    "delay": "Waits",
+    "approval": "Waits for approval",
+    "retry": "Waits for its next attempt",
+    "destination": "Waits for capacity of its destination",
+    "pause": "On hold: its pool or destination is paused",
+}
+#: Kinds whose open steps call something, and are ended by cancelling.
+_CALLING = ("target", "workflow")
+_SHOWN_KEYS = 5
+_DONE = ("SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED")
+
+
+@dataclass(frozen=True, slots=True)
+class StepFacts:
+    """One step as a row of the run's page, or as a page of its own."""
+
+    number: int
+    key: str
+    status: str
+    called: TargetWords
+    href: str
+    reason: str
+    error: Mapping[str, str] | None
+    attempt: int | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    duration_ms: float | None
+    execution_id: str | None
+    #: What it waits for, in words, and until when if that is known.
+    waits: str
+    until: str | None
+    #: The run that a step of kind ``workflow`` began has the id of its execution.
+    is_sub_run: bool
+    counts: str
+    output: str
+    is_cut: bool
+    is_sensitive: bool
+    may_decide: bool
+    take: int | None
+    may_end: bool
+
+
+def step_words(step: Mapping[str, Any], destination: str = "") -> TargetWords:
+    """Return what a step of a definition does."""
+    kind = step["kind"]
+    if kind == "target":
+        return describe_target(step["target"], destination)
+    name, facts = "", []
+    if kind == "workflow":
+        return TargetWords("sub-workflow", "run", step["workflow_id"], ())
+    if kind == "delay":
+        name = duration_text(step["delay_seconds"] * 1000)
+    if kind == "wait_for_event":
+        name = step["event"]
+        if step["correlation"] is not None:
+            facts.append(("Correlation", step["correlation"]))
+    if step.get("timeout_seconds"):
+        facts.append(("Given up after", duration_text(step["timeout_seconds"] * 1000)))
+    word, verb = _WAITING_KINDS[kind]
+    return TargetWords(word, verb, name, tuple(facts))
+
+
+def begins_when(step: Mapping[str, Any]) -> str:
+    """Return when a step begins; "" for one that begins with the run."""
+    if not step["depends_on"]:
+        return ""
+    keys = _listed(step["depends_on"])
+    if len(step["depends_on"]) == 1 and step["condition"] == "all_success":
+        return f"After {keys}"
+    return f"After {keys}, when {_CONDITIONS[step['condition']]}"
+
+
+def facts_of(seen: SeenRun, shown: Sequence[Mapping[str, Any]]) -> list[StepFacts]:
+    """Return the facts of the steps that an answer shows, in its order."""
+    numbers = {step["key"]: number for number, step in seen.steps.items()}
+    base = run_url(seen.take.run_id)
+    return [_facts(seen, numbers[one["key"]], one, base) for one in shown]
+
+
+def run_url(run_id: UUID) -> str:
+    """Return the address of a run's page; those of its steps are below it."""
+    return reverse("dashboard:workflow_run", args=[run_id])
+
+
+def dag_of(graph: Graph, states: Mapping[int, str], notes: Mapping[int, str], base: str) -> Any:
+    """Return the steps of a graph for its picture; ``base`` and the key are a step's address."""
+    return [
+        DagStep(
+            number,
+            graph.steps[number].key,
+            graph.steps[number].depends_on,
+            states.get(number),
+            notes.get(number, ""),
+            f"{base}{graph.steps[number].key}",
+        )
+        for number in sorted(graph.order, key=graph.rank.__getitem__)
+    ]
+
+
+def bars_of(facts: Sequence[StepFacts]) -> list[GanttBar]:
+    """Return the bars of the steps that have begun; one that ended without a begin has none."""
+    return [
+        GanttBar(one.key, one.status, one.started_at, one.finished_at, one.href)
+        for one in facts
+        if one.started_at is not None
+    ]
+
+
+def counts_text(counts: Mapping[str, int] | None) -> str:
+    """Return how many items of a fan-out have ended, and how many of these failed."""
+    if not counts:
+        return ""
+    total = sum(counts.values())
+    done = sum(counts.get(status, 0) for status in _DONE)
+    failed = f", {counts['FAILED']:,} failed" if counts.get("FAILED") else ""
+    return f"{done:,}/{total:,} items{failed}"
+
+
+def in_order(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts by state in the order in which pages show states."""
+    return {state: counts[state] for state in STEP_LOOKS if counts.get(state)}
+
+
+def _facts(seen: SeenRun, number: int, shown: Mapping[str, Any], base: str) -> StepFacts:
+    step = seen.steps[number]
+    began, ended = (_moment(shown[name]) for name in ("started_at", "finished_at"))
+    output = "" if shown["output"] is None else pretty(shown["output"])
+    wait = shown["waiting_for"]
+    call = seen.plan.calls.get(number) if seen.plan else None
+    state, is_over = seen.state(number), seen.take.execution.status in FINAL
+    calls = step["kind"] in _CALLING
+    return StepFacts(
+        number=number,
+        key=step["key"],
+        status=shown["status"],
+        called=step_words(step, call.destination if call else ""),
+        href=f"{base}/steps/{step['key']}",
+        reason=_reason(shown),
+        error=shown["error"],
+        attempt=shown["attempt"],
+        started_at=began,
+        finished_at=ended,
+        duration_ms=(ended - began).total_seconds() * 1000 if began and ended else None,
+        execution_id=shown["execution_id"],
+        waits=_wait_words(seen, number, wait),
+        until=wait["until"] if wait else None,
+        is_sub_run=step["kind"] == "workflow" and step["for_each"] is None,
+        counts=counts_text(shown["counts"]),
+        output=output[:_OUTPUT_LETTERS],
+        is_cut=len(output) > _OUTPUT_LETTERS,
+        is_sensitive=bool(step.get("sensitive")),
+        may_decide=not is_over and bool(wait) and wait["kind"] == "approval",
+        take=wait.get("take") if wait else None,
+        may_end=not is_over
+        and state not in ENDED
+        and (state is StepState.PENDING or (state is StepState.OPEN and not calls)),
+    )
+
+
+def _reason(shown: Mapping[str, Any]) -> str:
+    """Return why the step ended so, unless its error says the same."""
+    reason = shown["reason"] or ""
+    return "" if shown["error"] and shown["error"]["code"] == reason else reason
+
+
+def _wait_words(seen: SeenRun, number: int, wait: Mapping[str, Any] | None) -> str:
+    if wait is not None:
+        if wait["kind"] != "event":
+            return _WAITS.get(wait["kind"], "Waits")
+        about = f" about {wait['correlation']}" if wait.get("correlation") else ""
+        return f"Waits for the signal {wait['event']}{about}"
+    if seen.plan is None or seen.status(number) != "PENDING":
+        return ""
+    before = seen.plan.graph.steps[number].depends_on
+    missing = [seen.plan.keys[one] for one in before if seen.state(one) not in ENDED]
+    return f"Waits for {_listed(missing)}" if missing else ""
+
+
+def _listed(keys: Sequence[str]) -> str:
+    more = f" and {len(keys) - _SHOWN_KEYS} more" if len(keys) > _SHOWN_KEYS else ""
+    return ", ".join(keys[:_SHOWN_KEYS]) + more
+
+
+def _moment(text: str | None) -> datetime | None:
+    return parse_instant(text) if text else None

@@ -1,0 +1,240 @@
+"""New and edited workflows: a text in YAML or JSON, checked and drawn while it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from dashboard.access import ConsoleRequest, page, run_once
+from dashboard.fields import read_version
+from dashboard.pictures.dag import DagStep
+from dashboard.workflow_text import read_text, write_text
+from executions.changes import changing
+from executions.loop.clocks import database_now
+from shared.exceptions import FieldError, InvalidInput, PunctualError, TooLarge, VersionMismatch
+from tasks import standing_pauses
+from tasks.calendars import limits_of
+from tasks.creation import create_task
+from tasks.definition import Definition
+from tasks.models import Task
+from tasks.presentation import describe_schedule
+from tasks.revisions import read_definition
+from tasks.validation.bodies import StatusChange
+from tasks.validation.steps import graph_of
+from tasks.validation.workflow import (
+    parse_workflow,
+    parse_workflow_replace,
+    workflow_fields,
+)
+from tenants.choices import Role
+from workflows.launching import get_workflow
+
+_SHOWN_ERRORS = 20
+_STEP = re.compile(r"#/steps/([0-9]{1,4})(?=/|$)")
+#: What a new workflow's page begins with.
+_EXAMPLE = """\
+name: Nightly report
+schedule:
+  cron_expression: "0 2 * * *"
+  timezone: UTC
+steps:
+  - key: extract
+    target:
+      url: https://api.example.com/extract
+  - key: load
+    depends_on: [extract]
+    target:
+      url: https://api.example.com/load
+    payload:
+      run: "{{ run.id }}"
+  - key: approve
+    kind: approval
+    depends_on: [load]
+    timeout_seconds: 86400
+  - key: publish
+    depends_on: [approve]
+    target:
+      url: https://api.example.com/publish
+"""
+
+
+@page(Role.ADMIN)
+def workflow_new(request: ConsoleRequest) -> HttpResponse:
+    """Show the text of a new workflow, an example or a copy of another; create it."""
+    if request.method == "GET":
+        return _form(request, _first_text(request))
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["GET", "POST"])
+    visitor, text = request.visitor, request.POST.get("definition", "")
+
+    def create() -> HttpResponse:
+        # From here on no calendar that it names is deleted.
+        standing_pauses.share_active(visitor.tenant.pk)
+        now, limits = database_now(), limits_of(visitor.tenant.pk)
+        definition = parse_workflow(read_text(text), now=now, limits=limits)
+        made = create_task(visitor.tenant.pk, definition, actor=visitor.actor, now=now)
+        messages.success(request, "Created.")
+        return redirect("dashboard:workflow", made.pk)
+
+    try:
+        return run_once(request, create)
+    except PunctualError as refused:
+        return _form(request, text, refused)
+
+
+@page(Role.ADMIN)
+def workflow_edit(request: ConsoleRequest, task_id: UUID) -> HttpResponse:
+    """Show a workflow as text; save it as its next version, unless it has changed meanwhile."""
+    visitor = request.visitor
+    found = get_workflow(visitor.tenant.pk, task_id)
+    if request.method == "GET":
+        return _form(request, write_text(workflow_fields(read_definition(found))), task=found)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["GET", "POST"])
+    text = request.POST.get("definition", "")
+    expected = read_version(request) or found.version
+
+    def edit(current: Definition, now: datetime) -> tuple[Definition, StatusChange | None]:
+        limits = limits_of(visitor.tenant.pk)
+        body = read_text(text)
+        return parse_workflow_replace(body, now=now, limits=limits, current=current), None
+
+    def save() -> HttpResponse:
+        changing.edit_task(
+            visitor.tenant.pk, task_id, edit, actor=visitor.actor, expected_version=expected
+        )
+        messages.success(request, "Saved. Open runs continue with the version that they have.")
+        return redirect("dashboard:workflow", task_id)
+
+    try:
+        return run_once(request, save)
+    except VersionMismatch as refused:
+        return _form(request, text, refused, task=found, version=found.version)
+    except PunctualError as refused:
+        return _form(request, text, refused, task=found, version=expected)
+
+
+@require_POST
+@page(Role.VIEWER)
+def workflow_check(request: ConsoleRequest) -> HttpResponse:
+    """Show what is wrong with the text, or the graph and the schedule that it makes; a fragment."""
+    text = request.POST.get("definition", "")
+    if not text.strip():
+        return render(request, "dashboard/_workflow_check.html", {"is_empty": True})
+    body: Any = None
+    try:
+        body = read_text(text)
+        definition = _judged(request, body)
+    except (InvalidInput, TooLarge) as refused:
+        shown: dict[str, Any] = {"errors": _errors(refused, body)}
+    else:
+        steps = definition.target["steps"]
+        shown = {
+            "name": definition.name,
+            "count": len(steps),
+            "dag": _preview(definition),
+            "schedule_text": describe_schedule(definition, seed="", anchor=database_now()),
+            "type": definition.type,
+        }
+    return render(request, "dashboard/_workflow_check.html", shown)
+
+
+def _judged(request: ConsoleRequest, body: Any) -> Definition:
+    tenant = request.visitor.tenant.pk
+    now, limits = database_now(), limits_of(tenant)
+    task = _task_of(request)
+    if task is None:
+        return parse_workflow(body, now=now, limits=limits)
+    return parse_workflow_replace(body, now=now, limits=limits, current=read_definition(task))
+
+
+def _task_of(request: ConsoleRequest) -> Task | None:
+    """Return the workflow that the form edits, None for a new one."""
+    try:
+        wanted = UUID(request.POST.get("workflow", ""))
+    except ValueError:
+        return None
+    return get_workflow(request.visitor.tenant.pk, wanted)
+
+
+def _preview(definition: Definition) -> list[DagStep]:
+    numbers = definition.target["numbers"]
+    graph = graph_of(definition.target["steps"], numbers)
+    fans = {step["key"] for step in definition.target["steps"] if step.get("for_each")}
+    return [
+        DagStep(
+            number,
+            graph.steps[number].key,
+            graph.steps[number].depends_on,
+            note="for each item" if graph.steps[number].key in fans else "",
+        )
+        for number in graph.order
+    ]
+
+
+def _first_text(request: ConsoleRequest) -> str:
+    given = request.GET.get("copy", "")
+    if not given:
+        return _EXAMPLE
+    try:
+        source = get_workflow(request.visitor.tenant.pk, UUID(given))
+    except ValueError:
+        return _EXAMPLE
+    return write_text(workflow_fields(read_definition(source)))
+
+
+def _form(
+    request: ConsoleRequest,
+    text: str,
+    refused: PunctualError | None = None,
+    *,
+    task: Task | None = None,
+    version: int | None = None,
+) -> HttpResponse:
+    body: Any = None
+    if refused is not None:
+        try:
+            body = read_text(text)
+        except InvalidInput:
+            body = None
+    save_url = (
+        reverse("dashboard:workflow_edit", args=[task.pk])
+        if task
+        else reverse("dashboard:workflow_new")
+    )
+    context = {
+        "task": task,
+        "text": text,
+        "version": version or (task.version if task else None),
+        "errors": [] if refused is None else _errors(refused, body),
+        "save_url": save_url,
+    }
+    status = 200 if refused is None else 400
+    return render(request, "dashboard/workflow_form.html", context, status=status)
+
+
+def _errors(refused: PunctualError, body: Any) -> list[dict[str, str]]:
+    """Return what is wrong, each with its pointer and the key of the step that it is in."""
+    if not isinstance(refused, InvalidInput):
+        return [{"pointer": "", "step": "", "message": refused.message}]
+    return [_error(one, body) for one in refused.errors[:_SHOWN_ERRORS]]
+
+
+def _error(error: FieldError, body: Any) -> dict[str, str]:
+    found = _STEP.match(error.pointer)
+    steps: Sequence[Any] = body.get("steps") or () if isinstance(body, Mapping) else ()
+    place = int(found[1]) if found else -1
+    inside = isinstance(steps, list) and 0 <= place < len(steps)
+    step = steps[place] if inside else None
+    key = str(step.get("key", ""))[:80] if isinstance(step, Mapping) else ""
+    pointer = "" if error.pointer == "#" else error.pointer
+    return {"pointer": pointer, "step": key, "message": error.message}

@@ -1,0 +1,181 @@
+"""The page of a run, and of one of its steps."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from executions.models import DeadLetter, Execution, WorkflowStep
+from tests.dashboard.asking import queries_for
+from tests.support.workflows import begin_run, calls, make_workflow, work
+
+NAMED = {"n": "{{ steps.a.output.n }}", "m": "{{ steps.s.output.n }}"}
+
+
+def _facts(client, run):
+    answer = client.get(f"/workflow-runs/{run}")
+    assert answer.status_code == 200
+    return {one.key: one for one in answer.context["facts"]}
+
+
+def test_a_run_shows_its_graph_its_times_and_each_step(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a"), calls("b", "a")]), {"day": "x"})
+    work(run, lambda key, item: "FAILED" if key == "a" else "SUCCEEDED")
+
+    answer = browser(alpha).get(f"/workflow-runs/{run}")
+
+    assert [(one.key, one.state) for one in answer.context["dag"]] == [
+        ("a", "FAILED"),
+        ("b", "SKIPPED"),
+    ]
+    assert [one.key for one in answer.context["bars"]] == ["a"]
+    assert answer.context["failed"].key == "a"
+    assert "dependency_failed" in answer.text
+    assert "&quot;day&quot;: &quot;x&quot;" in answer.text
+    step = Execution.objects.get(run_id=run)
+    assert f'href="/executions/{step.pk}"' in answer.text
+    assert f'href="/workflow-runs/{run}/steps/a"' in answer.text
+
+
+def test_outputs_are_shown_and_those_of_a_sensitive_step_are_masked(browser, alpha):
+    flow = [calls("a"), calls("s", sensitive=True), calls("b", "a", "s", payload=NAMED)]
+    run = begin_run(make_workflow(alpha, flow))
+    work(run, lambda key, item: ("SUCCEEDED", {"n": 4711}))
+    client = browser(alpha)
+
+    facts = _facts(client, run)
+
+    assert "4711" in facts["a"].output
+    assert (facts["s"].output, facts["s"].is_sensitive) == ("", True)
+    assert "Masked" in client.get(f"/workflow-runs/{run}/steps/s").text
+
+
+def test_what_a_step_waits_for_is_told_in_words(browser, alpha):
+    flow: list[dict[str, Any]] = [
+        {"key": "ok", "kind": "approval", "timeout_seconds": 3600},
+        {"key": "paid", "kind": "wait_for_event", "event": "paid", "correlation": "17"},
+        {"key": "rest", "kind": "delay", "delay_seconds": 60},
+        calls("b", "ok", "rest"),
+    ]
+    run = begin_run(make_workflow(alpha, flow))
+
+    facts = _facts(browser(alpha), run)
+
+    assert {key: one.waits for key, one in facts.items()} == {
+        "ok": "Waits for approval",
+        "paid": "Waits for the signal paid about 17",
+        "rest": "Waits",
+        "b": "Waits for ok, rest",
+    }
+    assert facts["ok"].until
+    assert [one.key for one in facts.values() if one.may_decide] == ["ok"]
+
+
+def test_a_run_that_has_not_begun_can_only_be_cancelled(browser, alpha):
+    flow = make_workflow(alpha, [calls("a")])
+    client = browser(alpha)
+    run = client.post(f"/workflows/{flow.pk}/start")["Location"].rpartition("/")[2]
+
+    page = client.get(f"/workflow-runs/{run}").text
+
+    assert "It has not begun" in page
+    assert f"/workflow-runs/{run}/cancel" in page
+    assert f"/workflow-runs/{run}/pause" not in page
+    assert f"/workflow-runs/{run}/retry" not in page
+
+
+def test_buttons_follow_the_state_of_the_run_and_the_role(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    client, viewer = browser(alpha), browser(alpha, role="viewer")
+
+    under_way = client.get(f"/workflow-runs/{run}").text
+    work(run, lambda key, item: "FAILED")
+    ended = client.get(f"/workflow-runs/{run}").text
+
+    assert f"/workflow-runs/{run}/pause" in under_way
+    assert f"/workflow-runs/{run}/retry" not in under_way
+    assert f"/workflow-runs/{run}/retry" in ended
+    assert f"/workflow-runs/{run}/cancel" not in ended
+    assert 'method="post" action="/workflow-runs' not in viewer.get(f"/workflow-runs/{run}").text
+
+
+def test_the_items_of_a_fan_out_are_paged(browser, alpha, monkeypatch):
+    monkeypatch.setattr("dashboard.views.workflows.run._ITEMS", 2)
+    flow = [calls("f", for_each=[1, 2, 3], payload="{{ item }}", min_success_share=0.1)]
+    run = begin_run(make_workflow(alpha, flow))
+    work(run, lambda key, item: "FAILED" if item == 2 else "SUCCEEDED")
+    client = browser(alpha)
+    path = f"/workflow-runs/{run}/steps/f"
+
+    first = client.get(path)
+    cursor = first.context["pagination"]["next_cursor"]
+    second = client.get(path, {"cursor": cursor})
+
+    assert [one["status"] for one in first.context["items"]] == ["SUCCEEDED", "SUCCEEDED"]
+    assert [(one["item"], one["status"]) for one in second.context["items"]] == [(2, "FAILED")]
+    assert first.context["counts"] == {"SUCCEEDED": 2, "FAILED": 1}
+    assert _facts(client, run)["f"].counts == "3/3 items, 1 failed"
+
+
+def test_an_unknown_step_and_runs_of_others_are_not_found(browser, alpha, beta):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    other = begin_run(make_workflow(beta, [calls("a")]))
+    client = browser(alpha)
+
+    for path in (f"{run}/steps/x", f"{other}", f"{other}/steps/a", f"{uuid4()}"):
+        assert client.get(f"/workflow-runs/{path}").status_code == 404
+
+
+def test_an_output_that_no_key_opens_is_told_and_breaks_no_page(browser, alpha):
+    flow = [calls("a"), calls("b", "a", payload="{{ steps.a.output }}")]
+    run = begin_run(make_workflow(alpha, flow))
+    work(run, lambda key, item: ("SUCCEEDED", "x"))
+    WorkflowStep.objects.filter(run_id=run, step=1).update(sealed_output=b"\x01")
+    client = browser(alpha)
+
+    for path in (f"/workflow-runs/{run}", f"/workflow-runs/{run}/steps/a"):
+        assert "ENCRYPTION_KEYS" in client.get(path).text
+
+
+@pytest.mark.parametrize("below", ["", "/steps/s0"])
+def test_a_run_of_many_steps_costs_as_many_queries_as_one_of_few(browser, alpha, below):
+    client = browser(alpha)
+    few, many = (
+        begin_run(make_workflow(alpha, [calls(f"s{n}") for n in range(size)])) for size in (1, 40)
+    )
+    for run in (few, many):
+        work(run)
+
+    assert queries_for(client, f"/workflow-runs/{many}{below}") <= queries_for(
+        client, f"/workflow-runs/{few}{below}"
+    )
+
+
+def test_the_execution_of_a_step_leads_to_its_run_and_has_no_buttons(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    work(run, lambda key, item: "FAILED")
+    step = Execution.objects.get(run_id=run)
+    client = browser(alpha)
+
+    page, take = (client.get(f"/executions/{one}").text for one in (step.pk, run))
+
+    assert f'href="/workflow-runs/{run}/steps/a"' in page
+    assert f'href="/workflow-runs/{run}"' in take
+    for text in (page, take):
+        assert f"/executions/{step.pk}/retry" not in text
+        assert f"/executions/{run}/retry" not in text
+    for one in (step.pk, run):
+        assert client.get(f"/executions/{one}/explain").status_code == 200
+
+
+def test_the_dead_letter_of_a_run_leads_to_the_run_instead_of_a_retry(browser, alpha):
+    run = begin_run(make_workflow(alpha, [calls("a")]))
+    work(run, lambda key, item: "FAILED")
+    letter = DeadLetter.objects.get()
+
+    page = browser(alpha).get(f"/dead-letters/{letter.pk}").text
+
+    assert f'href="/workflow-runs/{run}"' in page
+    assert f"/dead-letters/{letter.pk}/retry" not in page
