@@ -140,7 +140,6 @@ def _node(step: DagStep, place: tuple[int, float], plane: _Plane, *, is_first: b
         step.href,
         {
             "class": css,
-            "aria-label": words if step.href else None,
             # One stop for the graph; arrow keys go on from there.
             "tabindex": (0 if is_first else -1) if step.href else None,
         },
@@ -165,7 +164,8 @@ def _icon(step: DagStep, x: float, y: float) -> SafeString | str:
 
 def _text(css: str, x: float, y: float, text: str) -> SafeString:
     clipped = text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
-    return tag("text", {"class": css, "x": x, "y": y}, clipped)
+    # The title of the node says the whole, and is its name.
+    return tag("text", {"class": css, "x": x, "y": y, "aria-hidden": "true"}, clipped)
 
 
 def _line(edge: tuple[int, int], layout: Layout, plane: _Plane) -> SafeString:

@@ -35,7 +35,7 @@ from shared.admin import ProductAdmin
 from shared.encryption import seal
 from shared.sql import run
 from tasks.models import Calendar, Pause, ZoneMove, ZoneRules
-from tenants.models import IdempotencyRecord
+from tenants.models import IdempotencyRecord, Tenant
 from tenants.services import set_member
 from tests.architecture import tree
 from tests.factories import (
@@ -69,6 +69,12 @@ def browser(db: None) -> AdminBrowser:
     return make_admin()
 
 
+def _fill_workflows(tenant: Tenant) -> None:
+    flow = make_workflow(tenant, [calls("a", payload=CANARY)])
+    work(begin_run(flow, CANARY), lambda key, item: ("SUCCEEDED", CANARY))
+    begin_run(flow, CANARY)
+
+
 @pytest.fixture
 def full(browser: AdminBrowser) -> None:
     """Fill every model with a row; whatever is secret holds the canary."""
@@ -81,9 +87,7 @@ def full(browser: AdminBrowser) -> None:
             "headers": {"Authorization": CANARY, "X-Api-Key": CANARY},
         },
     )
-    flow = make_workflow(alpha, [calls("a", payload=CANARY)])
-    work(begin_run(flow, CANARY), lambda key, item: ("SUCCEEDED", CANARY))
-    begin_run(flow, CANARY)
+    _fill_workflows(alpha)
     execution = make_execution(alpha, "FAILED", body)
     make_dead_letter(alpha, body)
     make_key(alpha)
