@@ -24,6 +24,7 @@ from tasks.limits import NAME_LENGTH, Limits
 from tasks.masking import Place, keep_masked, mask_target
 from tasks.merging import merge_patch
 from tasks.payloads import check_payload_size, require_object
+from tasks.validation import bodies
 from tasks.validation.bodies import StatusChange, status_change
 from tasks.validation.deadlines import FIELDS as DEADLINES
 from tasks.validation.deadlines import read_deadline
@@ -49,22 +50,8 @@ FIELDS = (
     "priority",
     "owner",
 )
-READ_ONLY_FIELDS = (
-    "id",
-    "status",
-    "version",
-    "next_execution",
-    "next_execution_local",
-    "next_execution_due_at",
-    "schedule_text",
-    "last_execution",
-    "created_at",
-    "updated_at",
-    "paused_until",
-    "pause_note",
-    "paused_by",
-    "missing",
-)
+#: A workflow answers with the fields of a task, except ``executions``.
+READ_ONLY_FIELDS = tuple(name for name in bodies.READ_ONLY_FIELDS if name != "executions")
 
 
 def parse_workflow(body: Any, *, now: datetime, limits: Limits) -> Definition:

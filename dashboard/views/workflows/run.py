@@ -73,7 +73,7 @@ def run(request: ConsoleRequest, run_id: UUID) -> HttpResponse:
 
 @page(Role.VIEWER)
 def step(request: ConsoleRequest, run_id: UUID, key: str) -> HttpResponse:
-    """Show one step of a run: what it does, how it stands, its output, a page of its items."""
+    """Show one step of a run: what it does, its state, its output, a page of its items."""
     query = {**read_filters(request, {}), "limit": _ITEMS}
     [seen] = see([find_take(request.visitor.tenant.pk, run_id)])
     number = number_of(seen, key)

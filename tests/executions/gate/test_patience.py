@@ -1,4 +1,4 @@
-"""Runs of workflows that were asked for wait at the gate, whatever the policy."""
+"""Runs of workflows that were asked for wait at the gate under every policy."""
 
 from __future__ import annotations
 
