@@ -16,6 +16,7 @@ from uuid import UUID
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LOW_BITS = 80
+_LATEST_PREFIX = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // _MILLISECOND
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 #: Series of the occurrences that a schedule makes.
 SCHEDULE_SERIES = "schedule"
@@ -76,8 +77,11 @@ def first_id_at(moment: datetime) -> UUID:
 
 
 def moment_of(value: UUID) -> datetime:
-    """Return the time prefix of a time-ordered id."""
-    return _EPOCH + timedelta(milliseconds=value.int >> _LOW_BITS)
+    """Return the time prefix of a time-ordered id, 9999-01-01 at the latest.
+
+    A caller may send any id, and the prefix holds later times than a datetime does.
+    """
+    return _EPOCH + timedelta(milliseconds=min(value.int >> _LOW_BITS, _LATEST_PREFIX))
 
 
 def partition_of(task_id: UUID, count: int) -> int:

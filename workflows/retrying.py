@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,14 +22,13 @@ from tasks.limits import current_limits
 from tasks.models import Task
 from tasks.payloads import check_payload_size
 from tasks.workflow.step_states import StepState
+from tenants.models import Tenant
 from workflows import transitions
 from workflows.launching import check_input
 from workflows.plan import Plan, plan_of
 from workflows.sealed import seal_input
 
 MOST_TAKES = 255
-#: Before any run: an id of an earlier time is of something else.
-_FIRST_RUNS = datetime(2026, 1, 1, tzinfo=UTC)
 #: A step that was undone counts as not run, and so does one of which that is not known.
 _UNDONE = (
     StepState.FAILED,
@@ -108,15 +106,19 @@ def _ended(tenant_id: UUID, run_id: UUID) -> EndedWorkflowRun:
             raise Conflict(
                 f"The run is {waiting.status} and has no steps to retry.", code="nothing_to_retry"
             )
-        _refuse_gone(run_id)
+        _refuse_gone(tenant_id, run_id)
         raise NotFound("There is no such run.")
     return found
 
 
-def _refuse_gone(run_id: UUID) -> None:
-    """Raise Conflict ``run_not_kept`` for a run of a day that has left the ledger."""
+def _refuse_gone(tenant_id: UUID, run_id: UUID) -> None:
+    """Raise Conflict ``run_not_kept`` for a run of a day that has left the ledger.
+
+    An id of a time before the tenant is of no run.
+    """
     moment = moment_of(run_id)
-    if _FIRST_RUNS < moment < database_now() and missing_days([moment]):
+    began = Tenant.objects.values_list("created_at", flat=True).get(pk=tenant_id)
+    if began <= moment < database_now() and missing_days([moment]):
         message = f"Runs of {moment:%Y-%m-%d} are not kept any longer."
         raise Conflict(message, code="run_not_kept")
 

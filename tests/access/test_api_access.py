@@ -36,8 +36,13 @@ _CODES = {
     403: ("forbidden", "tenant_suspended"),
     404: ("not_found",),
 }
-#: An id of nothing, and a text that is no id.
-_UNKNOWN = ("01a1fa7a-b5a5-75e2-b563-27366f1a90a5", "7")
+#: Ids of nothing, among them of a time that no calendar has, and a text that is no id.
+_UNKNOWN = (
+    "01a1fa7a-b5a5-75e2-b563-27366f1a90a5",
+    "00000000-0000-7000-8000-000000000000",
+    "ffffffff-ffff-7fff-bfff-ffffffffffff",
+    "7",
+)
 
 
 def _id(operation: Operation) -> str:

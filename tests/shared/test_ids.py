@@ -91,6 +91,10 @@ def test_new_ids_are_of_now_and_differ():
     assert before <= moment_of(made[0]) <= datetime.now(UTC)
 
 
+def test_an_id_of_a_time_that_no_datetime_holds_is_of_the_year_9999():
+    assert moment_of(UUID(int=2**128 - 1)) == datetime(9999, 1, 1, tzinfo=UTC)
+
+
 def test_moments_before_1970_have_the_lowest_bound():
     assert first_id_at(datetime(1960, 1, 1, tzinfo=UTC)) == UUID(int=0)
 

@@ -292,11 +292,22 @@ def test_a_take_of_a_limited_workflow_waits_for_its_place(tenant: Tenant):
 
 def test_a_run_whose_day_has_left_is_not_kept(tenant: Tenant):
     gone = execution_id(new_id(), database_now() - timedelta(days=200))
+    Tenant.objects.filter(pk=tenant.id).update(created_at=database_now() - timedelta(days=300))
 
     with pytest.raises(Conflict) as refused:
         retry_run(tenant.id, gone, Retry(), actor=ACTOR)
 
     assert refused.value.code == "run_not_kept"
+
+
+def test_an_id_of_a_time_before_the_tenant_is_of_no_run(tenant: Tenant):
+    with pytest.raises(NotFound):
+        retry_run(
+            tenant.id,
+            execution_id(new_id(), database_now() - timedelta(days=200)),
+            Retry(),
+            actor=ACTOR,
+        )
 
 
 def test_a_failure_that_a_retry_from_a_step_keeps_does_not_fail_the_take_at_once(tenant: Tenant):
