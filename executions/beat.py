@@ -221,9 +221,11 @@ class PunctualScheduler(DatabaseScheduler):
         try:
             wake = listener.drain()
             if wake is not None:
-                for bounds in (self._due_tasks, self._due_work):
-                    bounds.heard(wake.first)
-                self._agenda.hurry(*_WOKEN, within=wake.within)
+                self._due_work.heard(wake.first)
+                if not wake.stage:
+                    self._due_tasks.heard(wake.first)
+                stages = (wake.stage,) if wake.stage else _WOKEN
+                self._agenda.hurry(*stages, within=wake.within)
         except psycopg.Error as error:
             log.warning("listener_lost", extra={"reason": str(error)})
             listener.close()

@@ -24,6 +24,9 @@ from shared.sql import run, statement
 #: pass costs much at any size. The wait always leaves time to hand the work out ahead.
 _PATIENT_FROM_SECONDS, _PATIENCE_SECONDS = 1.0, 0.5
 
+#: Stages that a wake-up may be for alone.
+_ALONE = ("dispatch", "workflows")
+
 _lock = threading.Lock()
 _wanted: list[Wake] = []
 
@@ -31,23 +34,26 @@ _wanted: list[Wake] = []
 class Wake(NamedTuple):
     """A wake-up: check ``within`` these seconds; ``first`` is the earliest instant written.
 
-    ``first`` is None where the writer does not know it.
+    ``first`` is None where the writer does not know it. ``stage`` is the only stage that has work,
+    '' for every stage.
     """
 
     within: float
     first: datetime | None = None
+    stage: str = ""
 
     def __or__(self, other: Wake) -> Wake:
         """Return a wake-up for both."""
         within = min(self.within, other.within)
+        stage = self.stage if self.stage == other.stage else ""
         if self.first is None or other.first is None:
-            return Wake(within)
-        return Wake(within, min(self.first, other.first))
+            return Wake(within, None, stage)
+        return Wake(within, min(self.first, other.first), stage)
 
     def payload(self) -> str:
         """Return the text of the notification."""
-        first = "" if self.first is None else f" {self.first.isoformat()}"
-        return f"{self.within:.3f}{first}"
+        first = "" if self.first is None else self.first.isoformat()
+        return f"{self.within:.3f} {first} {self.stage}".rstrip()
 
 
 def wake_schedulers_on_commit(due_at: datetime | None, now: datetime) -> None:
@@ -73,6 +79,11 @@ def _wake_in(seconds: float, first: datetime | None) -> None:
         # The work is committed, and the next regular check finds it: a wake-up that cannot be
         # sent must not turn the caller's success into an error.
         transaction.on_commit(lambda: _send(Wake(within, first)), robust=True)
+
+
+def wake_stage_on_commit(stage: str) -> None:
+    """Wake one stage of the schedulers, at once, after this transaction commits."""
+    transaction.on_commit(lambda: _send(Wake(0.0, None, stage)), robust=True)
 
 
 def wake_schedulers_now() -> None:
@@ -131,7 +142,8 @@ class Listener:
 
 
 def _read(payload: str) -> Wake:
-    said, _, moment = payload.partition(" ")
+    said, _, rest = payload.partition(" ")
+    moment, _, stage = rest.partition(" ")
     try:
         within, first = float(said), datetime.fromisoformat(moment) if moment else None
     except ValueError:
@@ -139,4 +151,4 @@ def _read(payload: str) -> Wake:
     # Any client of the database can send any text here.
     if not 0.0 <= within <= _PATIENCE_SECONDS or (first and first.tzinfo is None):
         return Wake(0.0)
-    return Wake(within, first)
+    return Wake(within, first, stage) if stage in ("", *_ALONE) else Wake(0.0)

@@ -36,6 +36,8 @@ ConnectionFailed = (redis.ConnectionError, redis.TimeoutError, OSError)
 
 OUTCOME_STREAM = "punctual:outcomes"
 OUTCOME_GROUP = "recorders"
+#: A list of at most one element: there is one while the stream has an outcome that others wait for.
+OUTCOME_PROMPT = "punctual:outcomes:prompt"
 INCARNATION_KEY = "punctual:incarnation"
 WORKERS_KEY = "punctual:workers"
 WORKER_INFO_KEY = "punctual:worker_info"

@@ -15,7 +15,7 @@ import redis
 import redis.asyncio
 
 from shared.conf import conf
-from shared.redis_client import INCARNATION_KEY, OUTCOME_STREAM
+from shared.redis_client import INCARNATION_KEY, OUTCOME_PROMPT, OUTCOME_STREAM
 from wire import outcomes
 
 log = logging.getLogger("executions.workers.outbox")
@@ -67,9 +67,10 @@ class Outbox:
             await self._wake.wait()
             await self._gather()
             self._wake.clear()
-            self._prompt.clear()
             while self._waiting:
                 await self._send()
+            # Not before: what was put meanwhile was sent, too.
+            self._prompt.clear()
             self._empty.set()
 
     async def _gather(self) -> None:
@@ -107,7 +108,7 @@ class Outbox:
         count = self._next_count()
         entry = outcomes.joined(self._waiting[:count])
         try:
-            await self._connection.xadd(OUTCOME_STREAM, {"d": entry})
+            await self._add(entry)
         except (redis.RedisError, OSError) as error:
             # Not only a lost connection: a full or read-only server may recover as well.
             log.warning("outcomes_wait_for_redis", extra={"reason": type(error).__name__})
@@ -116,6 +117,16 @@ class Outbox:
         # Only accepted outcomes leave; the token refuses a repeat after a lost answer.
         self._keep(self._waiting[:count])
         del self._waiting[:count]
+
+    async def _add(self, entry: bytes) -> None:
+        if not self._prompt.is_set():
+            await self._connection.xadd(OUTCOME_STREAM, {"d": entry})
+            return
+        async with self._connection.pipeline(transaction=True) as pipeline:
+            pipeline.xadd(OUTCOME_STREAM, {"d": entry})
+            pipeline.lpush(OUTCOME_PROMPT, b"1")
+            pipeline.ltrim(OUTCOME_PROMPT, 0, 0)
+            await pipeline.execute()
 
     def _keep(self, accepted: list[bytes]) -> None:
         now = time.monotonic()

@@ -62,6 +62,11 @@ class Plan:
         return bool(self.definition.target["on_failure"] == "compensate")
 
     @property
+    def has_fans(self) -> bool:
+        """Whether any step is done once for each of several items."""
+        return any(step.get("for_each") is not None for step in self.steps.values())
+
+    @property
     def size(self) -> int:
         """How many bytes the states of its steps take: one for each number, 0 included."""
         return max(self.steps) + 1

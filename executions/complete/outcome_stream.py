@@ -16,7 +16,13 @@ from typing import Any, NamedTuple, cast
 import orjson
 import redis
 
-from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, blocking_client, client
+from shared.redis_client import (
+    OUTCOME_GROUP,
+    OUTCOME_PROMPT,
+    OUTCOME_STREAM,
+    blocking_client,
+    client,
+)
 
 log = logging.getLogger("executions.engine.outcome_stream")
 
@@ -27,6 +33,8 @@ _SIDE_LIST_CHARACTERS = 4096
 #: Entries of another recorder that are pending this long are taken over.
 _CLAIM_AFTER_MS = 5000
 _CLAIM_EVERY_SECONDS = 1.0
+#: How long others are gathered with an outcome that others wait for.
+_PROMPT_SECONDS = 0.005
 #: Consumers idle for this long and without pending entries are removed: one per restart.
 _FORGET_AFTER_MS = 3600 * 1000
 
@@ -68,6 +76,16 @@ class OutcomeConsumer:
                 raise
             ensure_group()
             return []
+
+    def gather(self, seconds: float) -> float:
+        """Wait this long for outcomes to come; return for how long to wait on.
+
+        Others wait for the outcomes of workflows' steps: one that comes ends this at once.
+        """
+        if seconds <= 0.0 or self._redis is None:
+            return seconds
+        told = self._redis.blpop([OUTCOME_PROMPT], timeout=seconds)
+        return _PROMPT_SECONDS if told else 0.0
 
     def postpone(self, entries: Sequence[Entry]) -> None:
         """Leave entries pending: the first recorder that looks in some seconds reads them again."""

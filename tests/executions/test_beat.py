@@ -19,7 +19,7 @@ from executions.loop import lower_bounds
 from executions.loop.clocks import database_now
 from executions.models import Execution, PartitionLease
 from scheduler_site.celery import app
-from shared.notify import wake_schedulers_now
+from shared.notify import wake_schedulers_now, wake_stage_on_commit
 from tenants.models import Tenant
 from tests.factories import WORKER, every_second, make_task, once
 from tests.support.beats import beat
@@ -171,6 +171,21 @@ def test_a_notification_wakes_it(scheduler: PunctualScheduler) -> None:
     assert select.select([scheduler._listener], [], [], 5)[0]
     scheduler._hear()
     assert {"materialize", "gate", "dispatch"} <= due_now(scheduler)
+
+
+def test_a_notification_for_one_stage_leaves_the_others(
+    scheduler: PunctualScheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tick(scheduler)
+    assert scheduler._listener is not None
+    hurried: list[object] = []
+    monkeypatch.setattr(scheduler._agenda, "hurry", lambda *names, within: hurried.append(names))
+
+    wake_stage_on_commit("dispatch")
+
+    assert select.select([scheduler._listener], [], [], 5)[0]
+    scheduler._hear()
+    assert hurried == [("dispatch",)]
 
 
 @pytest.mark.parametrize(("due_in", "hurried"), [(2.0, True), (12.0, False)])

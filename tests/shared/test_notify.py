@@ -19,6 +19,7 @@ from shared.notify import (
     wake_schedulers_in,
     wake_schedulers_now,
     wake_schedulers_on_commit,
+    wake_stage_on_commit,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,7 +81,7 @@ def test_work_that_is_due_later_lets_schedulers_wait_for_more(
     wake_schedulers_in(due_in)
 
     assert select.select([listener], [], [], 5.0)[0]
-    assert listener.drain() == (within, None)
+    assert listener.drain() == (within, None, "")
 
 
 def test_who_knows_when_the_first_comes_says_so(listener: Listener):
@@ -91,15 +92,31 @@ def test_who_knows_when_the_first_comes_says_so(listener: Listener):
     wake_schedulers_from(None, now)
 
     assert select.select([listener], [], [], 5.0)[0]
-    assert listener.drain() == (0.5, first)
+    assert listener.drain() == (0.5, first, "")
 
 
 def test_of_several_wake_ups_the_first_counts_where_all_know_theirs():
     now = database_now()
     early, late = Wake(0.5, now), Wake(0.0, now + timedelta(seconds=1))
 
-    assert early | late == late | early == (0.0, now)
-    assert early | Wake(0.2) == Wake(0.2) | early == (0.2, None)
+    assert early | late == late | early == (0.0, now, "")
+    assert early | Wake(0.2) == Wake(0.2) | early == (0.2, None, "")
+
+
+def test_a_wake_up_for_one_stage_says_which(listener: Listener):
+    with transaction.atomic():
+        wake_stage_on_commit("dispatch")
+        assert not hears(listener, 0.1)
+
+    assert select.select([listener], [], [], 5.0)[0]
+    assert listener.drain() == (0.0, None, "dispatch")
+
+
+def test_wake_ups_for_several_stages_are_for_all():
+    one, other = Wake(0.0, None, "dispatch"), Wake(0.0, None, "workflows")
+
+    assert one | one == one
+    assert one | other == one | Wake(0.0) == (0.0, None, "")
 
 
 def test_of_several_wake_ups_the_most_urgent_counts(listener: Listener):
@@ -118,14 +135,24 @@ def test_of_several_wake_ups_the_most_urgent_counts(listener: Listener):
 
 @pytest.mark.parametrize(
     "payload",
-    ["", "soon", "nan", "-1", "60", "0.1 soon", "0.1 2026-11-27", "60 2026-11-27T12:00:00+00:00"],
+    [
+        "",
+        "soon",
+        "nan",
+        "-1",
+        "60",
+        "0.1 soon",
+        "0.1 2026-11-27",
+        "60 2026-11-27T12:00:00+00:00",
+        "0.1  rescue",
+    ],
 )
 def test_a_wake_up_that_says_something_else_is_urgent(listener: Listener, payload: str):
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_notify('punctual_wake', %s)", [payload])
 
     assert select.select([listener], [], [], 5.0)[0]
-    assert listener.drain() == (0.0, None)
+    assert listener.drain() == (0.0, None, "")
 
 
 def test_commits_that_meet_share_one_notification(monkeypatch: pytest.MonkeyPatch):

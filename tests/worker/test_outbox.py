@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import redis
 from pytest_django import Settings
 
 from shared.conf import conf
+from shared.redis_client import OUTCOME_PROMPT, OUTCOME_STREAM, async_client, client
 from wire import outcomes
 from worker.outbox import Outbox
 
@@ -57,20 +58,48 @@ async def test_outcomes_that_come_together_travel_in_one_entry() -> None:
     assert stream.entries == [[{"token": 0}, {"token": 1}, {"token": 2}]]
 
 
+@pytest.mark.usefixtures("servers")
 async def test_a_prompt_outcome_does_not_wait_for_the_usual_time(settings: Settings) -> None:
     # The usual time would outlast the test.
+    usual = conf()
     settings.PUNCTUAL = replace(conf(), outcome_flush_seconds=3600.0)
-    stream = Stream()
-    outbox = Outbox(stream)  # type: ignore[arg-type]  # only xadd is called
+    connection = async_client()
+    outbox = Outbox(connection)
     sender = asyncio.create_task(outbox.run())
     put(outbox, token=1)
     prompt: Any = {"token": 2}
     outbox.put(prompt, prompt=True)
 
     await asyncio.wait_for(outbox.flushed(), 60)
-    sender.cancel()
 
-    assert stream.entries == [[{"token": 1}, {"token": 2}]]
+    [(_, entry)] = cast(Any, client().xrange(OUTCOME_STREAM))
+    assert [outcomes.decode(frame)["token"] for frame in outcomes.split(entry[b"d"])] == [1, 2]
+    assert client().llen(OUTCOME_PROMPT) == 1
+
+    client().delete(OUTCOME_PROMPT)
+    settings.PUNCTUAL = usual
+    put(outbox, token=3)
+    await asyncio.wait_for(outbox.flushed(), 60)
+    sender.cancel()
+    await connection.aclose()
+
+    assert (client().xlen(OUTCOME_STREAM), client().llen(OUTCOME_PROMPT)) == (2, 0)
+
+
+@pytest.mark.usefixtures("servers")
+async def test_of_any_number_of_prompt_entries_one_is_told(settings: Settings) -> None:
+    settings.PUNCTUAL = replace(conf(), outcome_batch=1)
+    connection = async_client()
+    outbox = Outbox(connection)
+    sender = asyncio.create_task(outbox.run())
+    for token in range(3):
+        prompt: Any = {"token": token}
+        outbox.put(prompt, prompt=True)
+    await asyncio.wait_for(outbox.flushed(), 60)
+    sender.cancel()
+    await connection.aclose()
+
+    assert (client().xlen(OUTCOME_STREAM), client().llen(OUTCOME_PROMPT)) == (3, 1)
 
 
 async def test_an_entry_is_bounded(settings: Settings) -> None:

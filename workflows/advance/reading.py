@@ -69,6 +69,8 @@ def ended(told: Iterable[Told], named: Mapping[UUID, Collection[int]]) -> dict[U
 def fans(runs: Sequence[RunRow], plans: Mapping[UUID, Plan]) -> dict[UUID, dict[int, FanRow]]:
     """Return the fan-outs under way of locked runs, by run and step."""
     found: dict[UUID, dict[int, FanRow]] = defaultdict(dict)
+    if not runs:
+        return found
     for run_id, step, take, *counts, began_at, sealed in rows(
         "workflow_runs/fans", {"runs": [run.id for run in runs]}
     ):

@@ -80,7 +80,8 @@ def _advance(run_ids: Sequence[UUID]) -> tuple[list[Run], bool]:
 def _opened(
     rows_: Sequence[RunRow], plans: dict[UUID, Plan], signals: Mapping[UUID, Any] | None = None
 ) -> list[Run]:
-    fans, waits = reading.fans(rows_, plans), reading.waits(rows_)
+    fans = reading.fans([row for row in rows_ if plans[row.id].has_fans], plans)
+    waits = reading.waits(rows_)
     named = [row for row in rows_ if plans[row.id].named or row.parent_run]
     outputs = reading.outputs(named)
     return [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from executions import run_signals
 from shared.ids import step_id
-from shared.notify import wake_schedulers_in
+from shared.notify import wake_schedulers_in, wake_stage_on_commit
 from shared.sql import rows, run
 from workflows import transitions
 from workflows.advance.records import NewWait, RunRow, StepEnd
@@ -30,8 +30,13 @@ def write(runs: Sequence[Run]) -> None:
         )
     if abandoned := [one.row for one in runs if one.abandoned]:
         transitions.archive_unbegun(abandoned)
-    if any(one.changes.begins or one.changes.waits for one in runs):
+    # The begin of a sub-workflow passes the gate; other stages find nothing new in the rest.
+    if any(begin.child for one in runs for begin in one.changes.begins):
         wake_schedulers_in(0.0)
+    elif any(one.changes.begins for one in runs):
+        wake_stage_on_commit("dispatch")
+    if any(one.changes.waits for one in runs):
+        wake_stage_on_commit("workflows")
 
 
 def _update(runs: Sequence[Run]) -> None:

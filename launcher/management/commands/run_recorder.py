@@ -68,7 +68,7 @@ def _complete(recorder: Recorder, news: News) -> float:
     counts = recorder.run_once()
     if counts.done:
         news.hurry()
-    return counts.next_in
+    return recorder.stream.gather(counts.next_in)
 
 
 def _tidy(recorder: Recorder) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from executions.complete import outcome_stream
 from executions.complete.outcome_stream import OutcomeConsumer, ensure_group
-from shared.redis_client import OUTCOME_GROUP, OUTCOME_STREAM, client
+from shared.redis_client import OUTCOME_GROUP, OUTCOME_PROMPT, OUTCOME_STREAM, client
 
 pytestmark = pytest.mark.usefixtures("django_db_modify_db_settings")
 
@@ -40,6 +40,18 @@ def test_two_consumers_share_the_entries() -> None:
 
     assert [entry.data for entry in first.read(2)] == [b"1", b"2"]
     assert [entry.data for entry in second.read(2)] == [b"3"]
+
+
+def test_gathering_ends_once_others_wait_for_an_outcome() -> None:
+    ensure_group()
+    one = consumer("a")
+    one.read(1)
+
+    assert one.gather(0.0) == one.gather(0.01) == 0.0
+
+    client().lpush(OUTCOME_PROMPT, b"1")
+    assert 0.0 < one.gather(2.0) < 0.02
+    assert client().llen(OUTCOME_PROMPT) == 0
 
 
 def test_what_was_not_acknowledged_comes_again_before_anything_new() -> None:
