@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from executions.models import DeadLetter
-from operations.definition_files import parse_yaml
+from shared.strict_yaml import read_yaml
 from tasks.models import Task
 from tests.support.page_calls import FOLDER, blocks, calls_of, commands_of, run_command
 from tests.support.runs_api import act, shown, steps
@@ -97,7 +97,7 @@ def test_the_yaml_of_the_first_workflow_makes_and_runs_one(alpha, tmp_path, monk
     task = Task.objects.get()
     assert run_command(start, workflow=task.id).code == 0
     assert "PENDING" in run_command(status, workflow=task.id).out
-    assert parse_yaml(yaml.encode(), "--file")["steps"][1]["depends_on"] == ["extract"]
+    assert read_yaml(yaml)["steps"][1]["depends_on"] == ["extract"]
 
 
 def test_the_fan_out_loads_each_file_that_is_not_empty(client, alpha):
