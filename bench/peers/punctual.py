@@ -72,7 +72,7 @@ class Punctual(Contender):
 
     def schedule(self, plan: Plan) -> None:
         """Create a one-time task for each call."""
-        asyncio.run(self._create(plan))
+        asyncio.run(create(self._product, plan))
 
     def recorded(self, plan: Plan) -> Recorded:
         """Wait until no execution is under way, and count what has succeeded."""
@@ -88,15 +88,6 @@ class Punctual(Contender):
     def versions(self) -> dict[str, str]:
         """Return nothing: the result tells the versions of this checkout anyway."""
         return {}
-
-    async def _create(self, plan: Plan) -> None:
-        client = ApiClient(self._product.base_url, self._product.api_key, concurrency=1)
-        async with client:
-            for numbers in plan.batches(_BATCH):
-                body = {"tasks": [task(plan, number) for number in numbers], "atomic": True}
-                key = secrets.token_hex(16)
-                # All or none: this status says that all were created.
-                await client.expect(200, "POST", "/v1/tasks/bulk", body, key=key)
 
     def _until_recorded(self) -> None:
         pause = threading.Event()
@@ -114,6 +105,16 @@ class Punctual(Contender):
         except psycopg.Error as error:
             raise CouldNotRunError(f"the database: {error}") from error
         return int(row[0])
+
+
+async def create(product: installation.Installation, plan: Plan) -> None:
+    """Create a one-time task for each call of the plan; ApiError unless all were created."""
+    async with ApiClient(product.base_url, product.api_key, concurrency=1) as client:
+        for numbers in plan.batches(_BATCH):
+            body = {"tasks": [task(plan, number) for number in numbers], "atomic": True}
+            key = secrets.token_hex(16)
+            # All or none: this status says that all were created.
+            await client.expect(200, "POST", "/v1/tasks/bulk", body, key=key)
 
 
 def task(plan: Plan, number: int) -> dict[str, object]:

@@ -1,0 +1,170 @@
+"""The bugs that :mod:`bench.mutations` plants in runs of workflows."""
+
+from __future__ import annotations
+
+from bench.mutation import Edit, Mutation, one
+
+_RACE = "tests/concurrency/test_workflow_race.py"
+_FAULTS = "tests/workflows/test_faults.py"
+_SIGNALS = "tests/concurrency/test_signal_race.py"
+_STAGES = "tests/workflows/test_stages.py"
+_RUNS = "workflows/sql/workflow_runs.sql"
+_ENDS = "workflows/sql/workflow_ends.sql"
+_READING = "workflows/advance/reading.py"
+_RUN = "workflows/advance/run.py"
+_LOCK = '    found = [row[0] for row in rows("workflow_runs/lock"'
+_SEEN = '    seen = list(rows("workflow_runs/read", {"runs": list(run_ids)}))\n'
+_OF_A_RUN = "WHERE run_id IS NOT NULL"
+_OF_GONE = "WHERE (e).run_id IS NOT NULL"
+_RELEASED = f"{_FAULTS}::test_a_step_that_ends_without_having_done_its_work_releases_what_waits"
+
+WORKFLOWS = (
+    one(
+        "run-unlocked",
+        "two advances change a run at one time",
+        (_RACE,),
+        _RUNS,
+        "ORDER BY r.id FOR NO KEY UPDATE",
+        "ORDER BY r.id",
+        "-- name: lock\n",
+    ),
+    Mutation(
+        "run-judged-as-before-its-lock",
+        "an advance judges a run as it was before it waited for its lock",
+        (
+            Edit(_READING, _LOCK, f"{_SEEN}{_LOCK}"),
+            Edit(
+                _READING,
+                'for row in rows("workflow_runs/read", {"runs": found})',
+                "for row in seen",
+            ),
+        ),
+        (f"{_RACE}::test_an_advance_that_waits_for_another_sees_what_that_has_written",),
+    ),
+    one(
+        "inbox-forgotten",
+        "the end of a step is not written into the inbox of its run",
+        (_FAULTS,),
+        "executions/sql/complete.sql",
+        _OF_A_RUN,
+        f"{_OF_A_RUN} AND false",
+        "-- name: finish\n",
+    ),
+    one(
+        "inbox-forgotten-by-cancel",
+        "the cancel of a step is not written into the inbox of its run",
+        (_RELEASED,),
+        "executions/sql/complete.sql",
+        _OF_GONE,
+        f"{_OF_GONE} AND false",
+        "-- name: cancel\n",
+    ),
+    one(
+        "inbox-forgotten-by-skip",
+        "the skip of a step at the gate is not written into the inbox of its run",
+        (_RELEASED,),
+        "executions/sql/gate.sql",
+        _OF_GONE,
+        f"{_OF_GONE} AND false",
+        "-- name: skip\n",
+    ),
+    one(
+        "inbox-not-repaired",
+        "what a process that died has left in the inbox is never applied",
+        (f"{_STAGES}::test_an_end_that_no_process_advanced_is_repaired_after_a_second",),
+        _ENDS,
+        "interval '1 second' AND",
+        "interval '1 second' AND false AND",
+        "-- name: left_behind\n",
+    ),
+    one(
+        "advanced-before-commit",
+        "the transaction that ends a step advances the run itself",
+        (f"{_RACE}::test_an_end_waits_for_no_run",),
+        "executions/run_signals.py",
+        "transaction.on_commit(partial(runs_told.send, sender=None, runs=runs), robust=True)",
+        "partial(runs_told.send, sender=None, runs=runs)()",
+    ),
+    one(
+        "take-ignored",
+        "the end of an earlier take ends the step of this one",
+        (f"{_FAULTS}::test_a_zombie_of_an_earlier_take_changes_nothing",),
+        _RUN,
+        "if told.take != self.takes[step] or step not in self.plan.steps:",
+        "if step not in self.plan.steps:",
+    ),
+    one(
+        "fan-out-judged-early",
+        "a fan-out ends when all items that have begun have ended",
+        (f"{_FAULTS}::test_nothing_behind_a_fan_out_is_judged_before_all_its_items_have_begun",),
+        "tasks/workflow/fans.py",
+        "if self.ended >= self.total:",
+        "if self.ended >= self.begun:",
+    ),
+    one(
+        "window-ignored",
+        "a fan-out begins all its items at once",
+        ("tests/workflows/advance/test_begins.py::test_a_fan_out_goes_through_its_window",),
+        "tasks/workflow/fans.py",
+        "count = max(0, min(most, room, self.total - self.begun))",
+        "count = max(0, min(most, self.total - self.begun))",
+    ),
+    one(
+        "cancelled-run-begins",
+        "a run that is being cancelled begins other steps",
+        ("tests/workflows/test_control.py", _RACE),
+        _RUN,
+        "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):",
+        "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.CANCELLING):",
+    ),
+    one(
+        "paused-run-begins",
+        "a run that is paused begins other steps",
+        ("tests/workflows/test_control.py",),
+        _RUN,
+        "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):",
+        "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.PAUSED):",
+    ),
+    one(
+        "run-begun-twice",
+        "two schedulers begin one run",
+        (f"{_RACE}::test_two_schedulers_begin_a_run_once",),
+        _RUNS,
+        "    FOR NO KEY UPDATE SKIP LOCKED\n",
+        "",
+        "-- name: begin\n",
+    ),
+    one(
+        "retry-runs-all",
+        "a retry runs again what has succeeded",
+        ("tests/workflows/test_retrying.py",),
+        "workflows/retrying.py",
+        "if number not in before.steps or old[number] != StepState.SUCCEEDED",
+        "if number in plan.steps",
+    ),
+    one(
+        "child-end-untold",
+        "the end of a run does not end the step that it is of",
+        ("tests/workflows/advance/test_children.py",),
+        _ENDS,
+        "WHERE (d.e).step IS NOT NULL\n)",
+        "WHERE false\n)",
+        "-- name: end_runs\n",
+    ),
+    one(
+        "waiter-unlocked",
+        "a signal does not wait for the step that begins to wait for it",
+        (_SIGNALS,),
+        "workflows/advance/writing.py",
+        "        own_names([(row.tenant_id, ",
+        "        list([(row.tenant_id, ",
+    ),
+    one(
+        "signal-unlocked",
+        "a step that begins to wait does not wait for the signal that is being sent",
+        (_SIGNALS,),
+        "workflows/signals.py",
+        "    own_names([(tenant_id, name, correlation)])\n",
+        "",
+    ),
+)

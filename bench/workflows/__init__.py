@@ -1,0 +1,1 @@
+"""Measures workflows, and breaks them: run ``python -m bench.workflows``."""
