@@ -8,6 +8,9 @@ _RACE = "tests/concurrency/test_workflow_race.py"
 _FAULTS = "tests/workflows/test_faults.py"
 _SIGNALS = "tests/concurrency/test_signal_race.py"
 _STAGES = "tests/workflows/test_stages.py"
+_WAITS = f"{_RACE}::test_an_advance_that_waits_for_another_sees_what_that_has_written"
+_CONTROL = "tests/workflows/test_control.py"
+_CHILDREN = "tests/workflows/advance/test_children.py"
 _RUNS = "workflows/sql/workflow_runs.sql"
 _ENDS = "workflows/sql/workflow_ends.sql"
 _READING = "workflows/advance/reading.py"
@@ -22,7 +25,7 @@ WORKFLOWS = (
     one(
         "run-unlocked",
         "two advances change a run at one time",
-        (_RACE,),
+        (_WAITS,),
         _RUNS,
         "ORDER BY r.id FOR NO KEY UPDATE",
         "ORDER BY r.id",
@@ -39,12 +42,12 @@ WORKFLOWS = (
                 "for row in seen",
             ),
         ),
-        (f"{_RACE}::test_an_advance_that_waits_for_another_sees_what_that_has_written",),
+        (_WAITS,),
     ),
     one(
         "inbox-forgotten",
         "the end of a step is not written into the inbox of its run",
-        (_FAULTS,),
+        (f"{_FAULTS}::test_two_ends_in_one_batch_start_their_join_once",),
         "executions/sql/complete.sql",
         _OF_A_RUN,
         f"{_OF_A_RUN} AND false",
@@ -112,7 +115,7 @@ WORKFLOWS = (
     one(
         "cancelled-run-begins",
         "a run that is being cancelled begins other steps",
-        ("tests/workflows/test_control.py", _RACE),
+        (f"{_CONTROL}::test_a_step_that_succeeds_all_the_same_begins_nothing_more",),
         _RUN,
         "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):",
         "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.CANCELLING):",
@@ -120,7 +123,7 @@ WORKFLOWS = (
     one(
         "paused-run-begins",
         "a run that is paused begins other steps",
-        ("tests/workflows/test_control.py",),
+        (f"{_CONTROL}::test_a_paused_run_begins_nothing_until_it_is_resumed",),
         _RUN,
         "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING):",
         "while self.phase in (RunPhase.RUNNING, RunPhase.FAILING, RunPhase.PAUSED):",
@@ -137,7 +140,7 @@ WORKFLOWS = (
     one(
         "retry-runs-all",
         "a retry runs again what has succeeded",
-        ("tests/workflows/test_retrying.py",),
+        (f"{_FAULTS}::test_a_retry_runs_no_succeeded_step_and_makes_no_second_graph",),
         "workflows/retrying.py",
         "if number not in before.steps or old[number] != StepState.SUCCEEDED",
         "if number in plan.steps",
@@ -145,7 +148,7 @@ WORKFLOWS = (
     one(
         "child-end-untold",
         "the end of a run does not end the step that it is of",
-        ("tests/workflows/advance/test_children.py",),
+        (f"{_CHILDREN}::test_a_step_runs_a_workflow_and_has_the_outputs_of_its_last_steps",),
         _ENDS,
         "WHERE (d.e).step IS NOT NULL\n)",
         "WHERE false\n)",
