@@ -226,6 +226,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         _killed,
         allowed=AS_EVER,
         id="broker-killed",
+        workflows=True,
         seconds=_SHORT_SECONDS,
         fault="Valkey crashes",
         how="SIGKILL",

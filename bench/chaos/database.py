@@ -140,6 +140,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     probed(
         _killed,
         id="database-killed",
+        workflows=True,
         seconds=_SHORT_SECONDS,
         fault="PostgreSQL crashes",
         how="SIGKILL of the postmaster",

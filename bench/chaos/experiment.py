@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench import campaign
-from bench.chaos import invariants
+from bench.chaos import invariants, workflow_load
 from bench.chaos.site import Site, Stand, pair
 from operations.proof.campaign import Outcome
 from operations.proof.matcher import Fault
@@ -54,6 +54,8 @@ class Experiment:
     latest_start_seconds: float = 15.0
     #: Whether the short selection has it.
     quick: bool = False
+    #: Whether runs of workflows go on beside the load, judged by rules of their own.
+    workflows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Result:
             "fault": one.fault,
             "how": one.how,
             "invariant": one.invariant,
+            "workflows": one.workflows,
             "latest_start_bound_seconds": one.latest_start_seconds,
             "expected": verdict.expected,
             "run": verdict.run,
@@ -116,11 +119,15 @@ def run(experiment: Experiment, site: Site) -> Result:
         seen = replace(window, receiver_url=site.reachable(window.receiver_url))
         return steady(seen, experiment.rate, slow_share=experiment.slow_share)
 
-    async def meanwhile(window: Window) -> tuple[Fault, ...]:
-        return await experiment.inject(site, window)
+    with workflow_load.beside(site, wanted=experiment.workflows) as load:
 
-    outcome = asyncio.run(campaign.run(site.product, experiment.seconds, plan, meanwhile))
-    return judge(experiment, site, outcome)
+        async def meanwhile(window: Window) -> tuple[Fault, ...]:
+            return await load.during(window, experiment.inject(site, window))
+
+        outcome = asyncio.run(campaign.run(site.product, experiment.seconds, plan, meanwhile))
+        problems = load.problems(outcome.notes)
+    result = judge(experiment, site, outcome)
+    return replace(result, problems=result.problems + problems)
 
 
 def judge(experiment: Experiment, site: Site, outcome: Outcome) -> Result:

@@ -34,20 +34,36 @@ INVARIANTS = {
             FROM attempts) AS pairs
         WHERE fencing_token <= former
     """,
+    # No worker runs the take of a run.
     "I5 what succeeded has one attempt that did, the last": """
-        SELECT e.id, e.attempt FROM executions e WHERE e.status = 'SUCCEEDED' AND 1 <> (
+        SELECT e.id, e.attempt FROM executions e
+        WHERE e.status = 'SUCCEEDED' AND e.pool <> 'workflow' AND 1 <> (
             SELECT count(*) FILTER (WHERE a.outcome = 'SUCCEEDED' AND a.number = e.attempt)
                    + count(*) FILTER (WHERE a.outcome = 'SUCCEEDED' AND a.number <> e.attempt) * 2
             FROM attempts a WHERE a.execution_id = e.id)
     """,
+    # A step has none: its run has.
     "I7 each failed execution has one dead letter": """
         SELECT e.id, count(d.execution_id)
         FROM executions e LEFT JOIN dead_letters d ON d.execution_id = e.id
-        WHERE e.status = 'FAILED' GROUP BY e.id HAVING count(d.execution_id) <> 1
+        WHERE e.status = 'FAILED' AND e.step IS NULL
+        GROUP BY e.id HAVING count(d.execution_id) <> 1
     """,
     "I8 what workers have is within its lease, or was taken back": """
         SELECT id, status, lease_expires_at FROM executions
         WHERE status IN ('QUEUED', 'RUNNING') AND lease_expires_at < now() - interval '10 seconds'
+    """,
+    "I9 a take of a run has each step and item once": """
+        SELECT run_id, step, item, take, count(*) FROM executions WHERE step IS NOT NULL
+        GROUP BY run_id, step, item, take HAVING count(*) > 1
+    """,
+    "I10 a run that has ended leaves nothing that is open": """
+        SELECT e.id, e.take FROM ended_workflow_runs e
+        WHERE NOT EXISTS (SELECT FROM workflow_runs r WHERE r.id = e.id) AND (
+            EXISTS (SELECT FROM open_executions o WHERE o.run_id = e.id)
+            OR EXISTS (SELECT FROM workflow_inbox i WHERE i.run_id = e.id)
+            OR EXISTS (SELECT FROM workflow_waits w WHERE w.run_id = e.id)
+            OR EXISTS (SELECT FROM workflow_fans f WHERE f.run_id = e.id))
     """,
 }
 

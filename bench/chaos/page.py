@@ -27,6 +27,16 @@ invariant of the ledger is broken.
 """
 
 
+#: Where the table begins.
+_TABLE = "| fault | how |"
+_WORKFLOWS = """\
+Beside the faults that are marked (w), runs of workflows went on: each had to end as its policy
+says, no step might start before those that it depends on had ended, and none run twice unless a
+fault had kept its outcome from being recorded.
+
+"""
+
+
 _STORMS = """
 ## Storms
 
@@ -43,7 +53,9 @@ def write(results: Path) -> str:
     """Return the page; a fault without a stored run says so."""
     runs = _runs(results)
     lines = [_line(one.fault, one.how, one.invariant, runs.get(one.id, ())) for one in EXPERIMENTS]
-    page = _HEAD + "\n".join(lines) + "\n"
+    beside = any(told[-1].get("workflows") for told in runs.values())
+    head = _HEAD.replace(_TABLE, _WORKFLOWS + _TABLE) if beside else _HEAD
+    page = head + "\n".join(lines) + "\n"
     storms = [_storm(path) for path in sorted(results.glob("*-storm.json"))]
     return page + _STORMS + "\n".join(storms) + "\n" if storms else page
 
@@ -79,10 +91,11 @@ def _runs(results: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _line(fault: str, how: str, invariant: str, runs: Sequence[dict[str, Any]]) -> str:
-    said = f"| {fault} | {how} | {invariant} | {len(runs)} |"
     if not runs:
-        return f"{said} – | – | – | – | not run |"
+        return f"| {fault} | {how} | {invariant} | 0 | – | – | – | – | not run |"
     last = runs[-1]
+    marked = f"{fault} (w)" if last.get("workflows") else fault
+    said = f"| {marked} | {how} | {invariant} | {len(runs)} |"
     for key, words in (("could_not_run", "could not run"), ("broke_off", "broke off")):
         if key in last:
             return f"{said} – | – | – | – | {words}: {last[key]} |"

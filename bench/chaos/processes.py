@@ -143,6 +143,7 @@ def _one_killed(kind: str, fault_: str, invariant: str, latest: float) -> Experi
         seconds=20.0,
         latest_start_seconds=latest,
         quick=kind == "worker",
+        workflows=kind != "system-worker",
     )
 
 
@@ -226,6 +227,7 @@ EXPERIMENTS = (
         how="SIGKILL of all processes, PostgreSQL and Valkey too",
         invariant="the supervisor brings all of it back without a hand",
         inject=_everything,
+        workflows=True,
         seconds=25.0,
         slow_share=0.4,
         latest_start_seconds=35.0,

@@ -85,10 +85,17 @@ def problems(
 
 
 def _repeated(place: Place, made: Sequence[Call], doubts: Doubts) -> Iterable[str]:
-    """Yield a line where a success that was recorded was followed by another request."""
-    done = [call for call in made[:-1] if call.arrival.succeeded and not doubts(call.arrival)]
-    if done:
+    """Yield a line where an outcome that was recorded was followed by a request without a reason.
+
+    The reason of another attempt is the failure of the one before.
+    """
+    for number, call in enumerate(made[:-1]):
+        one = call.arrival
+        later = [(after.take, after.arrival.attempt) for after in made[number + 1 :]]
+        if doubts(one) or not (one.succeeded or (call.take, one.attempt) in later):
+            continue
         yield f"step {place[1]}[{place[2]}] of run {place[0]} ran {len(made)} times"
+        return
 
 
 def _early(first: Call, step: int, before: Sequence[Call], optional: bool) -> list[str]:

@@ -18,7 +18,10 @@ def call(
     item: int = -1,
     take: int = 1,
     status: int = 200,
+    attempt: int = 1,
 ) -> Call:
     """Return a request of a step that came then, and was answered so long after."""
-    arrival = Arrival("", 0, at_ms * MS, f"{step} {item}", 1, 1, "/ok", status, lasts_ms, None, "")
+    arrival = Arrival(
+        "", 0, at_ms * MS, f"{step} {item}", attempt, 1, "/ok", status, lasts_ms, None, ""
+    )
     return Call(run, step, item, take, arrival)

@@ -86,3 +86,14 @@ def test_storms_stand_below(tmp_path: Path):
 
     figures = "| 720 | 1 | 0 | 3 (9) | 7.1 s | broken: 1 never ran |"
     assert last == "| 2026-01-03 | 60 | 200 | 1 redis, 2 worker " + figures
+
+
+def test_a_fault_beside_which_workflows_ran_is_marked_once_it_was_run_so(tmp_path: Path):
+    store(tmp_path, "2026-01-01T000000Z-chaos.json")
+    assert "(w)" not in page.write(tmp_path)
+
+    store(tmp_path, "2026-01-02T000000Z-chaos.json", workflows=True)
+
+    told = page.write(tmp_path)
+    assert f"| {EXPERIMENTS[0].fault} (w) |" in told
+    assert told.index("marked (w)") < told.index("| fault | how |")

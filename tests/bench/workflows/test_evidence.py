@@ -39,7 +39,18 @@ def test_what_has_succeeded_and_was_recorded_runs_once():
 
 
 def test_what_has_failed_may_be_tried_again():
-    assert problems([call(1, 0, status=500), call(1, 5)], JOIN) == []
+    assert problems([call(1, 0, status=500), call(1, 5, attempt=2)], JOIN) == []
+
+
+def test_one_attempt_makes_one_request():
+    found = problems([call(1, 0, status=500), call(1, 5)], JOIN)
+
+    assert found == ["step 1[-1] of run run ran 2 times"]
+
+
+def test_what_an_earlier_take_has_done_is_not_done_again():
+    assert problems([call(1, 0), call(1, 5, take=2)], JOIN)
+    assert problems([call(1, 0, status=500), call(1, 5, take=2)], JOIN) == []
 
 
 def test_each_item_of_a_fan_out_runs_once_and_the_join_waits_for_all():
