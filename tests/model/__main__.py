@@ -8,17 +8,28 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from tests.model.bounds import LARGE, SMALL, of_planted
-from tests.model.explorer import explore
-from tests.model.planted import PLANTED
+from tests.model.bounds import (
+    JOINS,
+    JOINS_LARGE,
+    LARGE,
+    SMALL,
+    join_of_planted,
+    of_planted,
+)
+from tests.model.explorer import explore, explore_joins
+from tests.model.planted import PLANTED, PLANTED_IN_RUNS
 
 
 def lines(wide: bool) -> Iterator[str]:
     """Yield what is told."""
     for name, setup in {**SMALL, **(LARGE if wide else {})}.items():
         yield f"{name}: {explore(setup)}"
+    for name, bounds in {**JOINS, **(JOINS_LARGE if wide else {})}.items():
+        yield f"a run of a workflow, {name}: {explore_joins(bounds)}"
     for bug in PLANTED:
         yield f"\nPlanted: {bug}.\n{explore(of_planted(bug))}"
+    for bug in PLANTED_IN_RUNS:
+        yield f"\nPlanted: {bug}.\n{explore_joins(join_of_planted(bug))}"
 
 
 if __name__ == "__main__":

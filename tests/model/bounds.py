@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.model import planted
+from tests.model.joins import JoinSetup
 from tests.model.state import Setup
 
 _BARE = Setup(announcements=False, failures=False)
@@ -40,3 +41,29 @@ OF_PLANTED = {
 def of_planted(bug: str) -> Setup:
     """Return the bounds within which a planted bug is looked for, with the bug in."""
     return OF_PLANTED[bug]._replace(planted=bug)
+
+
+#: Of a run of a workflow; each takes a moment.
+JOINS = {
+    "two parents and a join": JoinSetup(),
+    "two crashes": JoinSetup(faults=2),
+    "steps that fail, a retry and a fault": JoinSetup(faults=1, retries=1, failures=True),
+}
+JOINS_LARGE = {
+    "three recorders, a retry and two faults": JoinSetup(
+        recorders=3, faults=2, retries=1, failures=True
+    ),
+}
+JOINS_OF_PLANTED = {
+    planted.RUN_UNLOCKED: JoinSetup(),
+    planted.JUDGED_AS_BEFORE: JoinSetup(),
+    planted.INBOX_FORGOTTEN: JoinSetup(),
+    planted.NOT_REPAIRED: JoinSetup(faults=1),
+    planted.TAKEN_BEFORE: JoinSetup(faults=1),
+    planted.TAKE_IGNORED: JoinSetup(faults=1, retries=1, failures=True),
+}
+
+
+def join_of_planted(bug: str) -> JoinSetup:
+    """Return the same of a bug that is planted in a run of a workflow."""
+    return JOINS_OF_PLANTED[bug]._replace(planted=bug)

@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import gc
 from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.model import protocol
 from tests.model.faults import ended
-from tests.model.state import Move, Setup, State, first
+from tests.model.joins import JoinSetup, first_join, join_ended, join_moves
+from tests.model.state import Setup, first
+
+#: A state and a move of either model: a state has ``broken``; a move ``state`` and ``is_fault``.
+AnyState, AnyMove = Any, Any
 
 LOST = "an execution is lost"
 ENDLESS = "a run without faults does not end"
@@ -26,7 +32,7 @@ class Explored:
     moves: int = 0
     ends: int = 0
     broken: str = ""
-    trace: list[Move] = field(default_factory=list)
+    trace: list[AnyMove] = field(default_factory=list)
 
     def __str__(self) -> str:
         if not self.broken:
@@ -36,23 +42,43 @@ class Explored:
 
 
 def explore(setup: Setup, limit: int = 5_000_000) -> Explored:
-    """Return what the model can come to; more states than the limit are an error."""
+    """Return what the core loop can come to; more states than the limit are an error."""
+    return _without_collector(
+        first(setup),
+        lambda state: protocol.moves(state, setup),
+        lambda state: ended(state, setup),
+        limit,
+    )
+
+
+def explore_joins(setup: JoinSetup, limit: int = 5_000_000) -> Explored:
+    """Return the same of a run of a workflow."""
+    return _without_collector(
+        first_join(setup), lambda state: join_moves(state, setup), join_ended, limit
+    )
+
+
+def _without_collector(*model: Any) -> Explored:
     gc.disable()  # millions of tuples without a circle: looking for one takes a third of the time
     try:
-        return _explore(setup, limit)
+        return _explore(*model)
     finally:
         gc.enable()
 
 
-def _explore(setup: Setup, limit: int) -> Explored:
-    start = first(setup)
-    came: dict[State, tuple[State, Move] | None] = {start: None}
+def _explore(
+    start: AnyState,
+    moves: Callable[[AnyState], Iterable[AnyMove]],
+    has_ended: Callable[[AnyState], bool],
+    limit: int,
+) -> Explored:
+    came: dict[AnyState, tuple[AnyState, AnyMove] | None] = {start: None}
     waiting = deque([start])
     found = Explored()
-    quiet: dict[State, list[State]] = {}
+    quiet: dict[AnyState, list[AnyState]] = {}
     while waiting:
         state = waiting.popleft()
-        following = list(protocol.moves(state, setup))
+        following = list(moves(state))
         found.moves += len(following)
         quiet[state] = [move.state for move in following if not move.is_fault]
         for move in following:
@@ -63,7 +89,7 @@ def _explore(setup: Setup, limit: int) -> Explored:
                     return _told(found, came, move.state, move.state.broken)
         if not quiet[state]:
             found.ends += 1
-            if not ended(state, setup):
+            if not has_ended(state):
                 return _told(found, came, state, LOST)
         if len(came) > limit:
             raise MemoryError(f"more than {limit} states")
@@ -74,8 +100,8 @@ def _explore(setup: Setup, limit: int) -> Explored:
 
 def _told(
     found: Explored,
-    came: dict[State, tuple[State, Move] | None],
-    state: State,
+    came: dict[AnyState, tuple[AnyState, AnyMove] | None],
+    state: AnyState,
     broken: str,
 ) -> Explored:
     found.states, found.broken = len(came), broken
@@ -86,10 +112,10 @@ def _told(
     return found
 
 
-def _circling(quiet: dict[State, list[State]]) -> State | None:
+def _circling(quiet: dict[AnyState, list[AnyState]]) -> AnyState | None:
     """Return a state that lies on, or leads to, a circle of moves without faults."""
     left = {state: len(following) for state, following in quiet.items()}
-    before: dict[State, list[State]] = {}
+    before: dict[AnyState, list[AnyState]] = {}
     for state, following in quiet.items():
         for after in following:
             before.setdefault(after, []).append(state)

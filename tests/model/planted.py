@@ -10,6 +10,13 @@ STARTED_IGNORED = "void ignores what has started"
 INCARNATION_IGNORED = "the start guard ignores the incarnation"
 BARRIER_IGNORED = "rescue does not wait for the outcome stream"
 
+RUN_UNLOCKED = "an advance does not lock its run"
+JUDGED_AS_BEFORE = "an advance locks and judges its run in one statement"
+INBOX_FORGOTTEN = "the end of a step is not written into the inbox"
+NOT_REPAIRED = "nothing advances what a crash has left in the inbox"
+TAKEN_BEFORE = "an advance takes the inbox in a transaction of its own"
+TAKE_IGNORED = "an advance does not check the take of an end"
+
 PLANTED = (
     TOKEN_UNCHECKED,
     EPOCH_UNCHECKED,
@@ -18,4 +25,13 @@ PLANTED = (
     STARTED_IGNORED,
     INCARNATION_IGNORED,
     BARRIER_IGNORED,
+)
+#: Those of a run of a workflow.
+PLANTED_IN_RUNS = (
+    RUN_UNLOCKED,
+    JUDGED_AS_BEFORE,
+    INBOX_FORGOTTEN,
+    NOT_REPAIRED,
+    TAKEN_BEFORE,
+    TAKE_IGNORED,
 )
