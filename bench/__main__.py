@@ -47,6 +47,9 @@ REPORTS: dict[str, tuple[str, ...]] = {
     "recovery": ("bench.kill", "--start", "--kind", "worker"),
     "machines": ("bench.machines",),
     "costs": ("bench.costs", "--statements"),
+    "chains": ("bench.workflows", "chain", "--start", "--rate", "500"),
+    "fan-out": ("bench.workflows", "fan-out", "--start"),
+    "runs": ("bench.workflows", "many", "--start"),
     "burst": ("bench.peers", "burst"),
     "peers-steady": ("bench.peers", "steady"),
     # Punctual for about a minute; a peer's rate shows with fewer.

@@ -1,6 +1,6 @@
 """``python -m bench.workflows PART``: what runs of workflows take, and whether faults break them.
 
-Each part starts an installation of its own with ``--start``. Exit codes as every report.
+Those that measure start an installation of their own with ``--start``. Exit codes as every report.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import argparse
 from typing import Any
 
 from bench import command_line
-from bench.workflows import chain, fan_out, many
+from bench.workflows import chain, fan_out, many, proofs, retry
 
-PARTS: tuple[Any, ...] = (chain, fan_out, many)
+PARTS: tuple[Any, ...] = (chain, fan_out, many, retry)
 
 
 def options(arguments: list[str]) -> argparse.Namespace:
@@ -20,6 +20,7 @@ def options(arguments: list[str]) -> argparse.Namespace:
     parsers = parser.add_subparsers(required=True, metavar="PART")
     for part in PARTS:
         part.add_parser(parsers)
+    proofs.add_parsers(parsers)
     return parser.parse_args(arguments)
 
 

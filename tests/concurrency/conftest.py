@@ -60,8 +60,8 @@ class Beside:
             self._started.set()
             connections.close_all()
 
-    def join(self) -> Any:
-        self._thread.join(30)
+    def join(self, patience: float = 30.0) -> Any:
+        self._thread.join(patience)
         assert not self._thread.is_alive()
         if self._error:
             raise self._error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from threading import Barrier
 from typing import Any
@@ -15,10 +16,11 @@ from executions.triggering.triggers import run_task
 from shared.exceptions import Conflict
 from tenants.models import Tenant
 from tests.factories import ACTOR
-from tests.support.workflow_steps import claim, end, ended_run, open_keys
+from tests.support.workflow_steps import claim, claim_all, end, ended_run, open_keys
 from tests.support.workflows import (
     EVERYWHERE,
     begin_run,
+    begin_runs,
     calls,
     ends_of,
     go_on,
@@ -37,32 +39,40 @@ Beside = Callable[[Callable[[], Any]], Any]
 JOIN = [calls("a"), calls("b"), calls("join", "a", "b")]
 #: Each pair meets in another order of locks and commits.
 ROUNDS = 3
+#: ``python -m bench.workflows joins`` asks for more.
+JOIN_ROUNDS, AT_ONCE = int(os.environ.get("WORKFLOW_ROUNDS", "500")), 250
+
+
+def sizes(count: int, most: int) -> list[int]:
+    """Split a number of rounds into parts."""
+    return [min(most, count - begin) for begin in range(0, count, most)]
 
 
 def starts_of(run_id: UUID, step: int) -> int:
     return Execution.objects.filter(run_id=run_id, step=step).count()
 
 
-@pytest.mark.parametrize("round_", range(ROUNDS))
+@pytest.mark.parametrize("size", sizes(JOIN_ROUNDS, AT_ONCE))
 def test_two_parents_that_end_in_two_transactions_start_their_join_once(
-    alpha: Tenant, beside: Beside, round_: int
+    alpha: Tenant, beside: Beside, size: int
 ):
-    run_id = begin_run(make_workflow(alpha, JOIN))
-    rows = claim(run_id)
-    barrier = Barrier(2, timeout=20)
+    rows = claim_all(begin_runs(make_workflow(alpha, JOIN), size))
+    barrier = Barrier(2, timeout=60)
 
-    def end_one(key: str) -> None:
-        # The rows of their minute let one commit after the other; the advances that follow race.
-        barrier.wait()
-        with transaction.atomic():
-            end(rows[key])
+    def end_each(key: str) -> None:
+        for held in rows.values():
+            barrier.wait()
+            # The rows of their minute let one commit after the other; the advances race.
+            with transaction.atomic():
+                end(held[key])
 
-    pair = [beside(lambda: end_one("a")), beside(lambda: end_one("b"))]
+    pair = [beside(lambda: end_each("a")), beside(lambda: end_each("b"))]
     for one in pair:
-        one.join()
+        one.join(patience=600)
 
-    assert states(run_id) == {"a": "SUCCEEDED", "b": "SUCCEEDED", "join": "OPEN"}
-    assert starts_of(run_id, 3) == 1
+    for run_id in rows:
+        assert states(run_id) == {"a": "SUCCEEDED", "b": "SUCCEEDED", "join": "OPEN"}
+    assert sorted(Execution.objects.filter(step=3).values_list("run_id", flat=True)) == sorted(rows)
 
 
 def test_an_advance_that_waits_for_another_sees_what_that_has_written(

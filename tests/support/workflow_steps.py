@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -16,6 +17,7 @@ from tests.support.workflows import Answer, ends_of, go_on, step_of, succeed
 from wire.messages import Claimed
 from workflows.advance.outputs import output_of
 from workflows.advance.records import Ended
+from workflows.plan import plan_of
 
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 OPEN = ["PENDING", "QUEUED", "RUNNING", "RETRYING"]
@@ -39,6 +41,17 @@ def claim(run_id: UUID) -> dict[str, Held]:
         for row in Execution.objects.filter(run_id=run_id, status="QUEUED").order_by("step", "item")
         for _, key, item in [step_of(row.id)]
     }
+
+
+def claim_all(run_ids: Iterable[UUID]) -> dict[UUID, dict[str, Held]]:
+    """Hand all that is due to workers; return what they have of runs of one workflow, by key."""
+    while release():
+        pass
+    found: dict[UUID, dict[str, Held]] = {run_id: {} for run_id in run_ids}
+    for row in Execution.objects.filter(run_id__in=found, status="QUEUED"):
+        keys = plan_of(row.task_id, 1).keys
+        found[cast(UUID, row.run_id)][keys[cast(int, row.step)]] = _held(row)
+    return found
 
 
 def work_on(run_id: UUID, answer: Answer = succeed) -> list[str]:

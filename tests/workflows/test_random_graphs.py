@@ -6,6 +6,7 @@ end is that of its policy; the counts are those of a recount.
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from random import Random
@@ -38,7 +39,9 @@ from workflows.retrying import Retry, retry_run
 from workflows.stages import fire
 
 pytestmark = pytest.mark.django_db
-CHUNKS, RUNS = 10, 30
+#: ``python -m bench.workflows graphs`` asks for more.
+RUNS = 30
+CHUNKS = -(-int(os.environ.get("WORKFLOW_GRAPHS", "300")) // RUNS)
 MOST_TAKES, MOST_ROUNDS = 3, 2000
 
 
