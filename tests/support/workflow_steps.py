@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 from uuid import UUID
@@ -13,7 +12,7 @@ from shared.encryption import seal_json
 from shared.ids import new_id
 from shared.sealing_contexts import response_context, result_context
 from tests.factories import finish, release, start
-from tests.support.workflows import Answer, ends_of, go_on, step_of, succeed
+from tests.support.workflows import Answer, ends_of, go_on, step_of, succeed, version_of
 from wire.messages import Claimed
 from workflows.advance.outputs import output_of
 from workflows.advance.records import Ended
@@ -43,15 +42,13 @@ def claim(run_id: UUID) -> dict[str, Held]:
     }
 
 
-def claim_all(run_ids: Iterable[UUID]) -> dict[UUID, dict[str, Held]]:
-    """Hand all that is due to workers; return what they have of runs of one workflow, by key."""
+def claim_all(run_id: UUID) -> dict[str, Held]:
+    """Hand all that is due to workers; return what they have of a large run without fan-outs."""
     while release():
         pass
-    found: dict[UUID, dict[str, Held]] = {run_id: {} for run_id in run_ids}
-    for row in Execution.objects.filter(run_id__in=found, status="QUEUED"):
-        keys = plan_of(row.task_id, 1).keys
-        found[cast(UUID, row.run_id)][keys[cast(int, row.step)]] = _held(row)
-    return found
+    found = Execution.objects.filter(run_id=run_id, status="QUEUED")
+    keys = plan_of(found[0].task_id, version_of(run_id)).keys
+    return {keys[cast(int, row.step)]: _held(row) for row in found}
 
 
 def work_on(run_id: UUID, answer: Answer = succeed) -> list[str]:

@@ -58,14 +58,6 @@ def begin_run(task: Task, value: Any = None) -> UUID:
     return execution.id
 
 
-def begin_runs(task: Task, count: int) -> list[UUID]:
-    """Run a workflow so many times now, and begin the first steps of each; return the runs."""
-    ids = [run_task(task.tenant_id, task.id, None, actor=ACTOR).id for _ in range(count)]
-    begin_due(EVERYWHERE, count)
-    go_on(*ids)
-    return ids
-
-
 def admit() -> None:
     """Let the gate decide on runs of workflows with a limit."""
     partitions = Partitions()
