@@ -128,6 +128,11 @@ DELETE FROM workflow_inbox i
 WHERE i.at < clock_timestamp() - interval '1 hour'
   AND NOT EXISTS (SELECT FROM workflow_runs r WHERE r.id = i.run_id)
 
+-- name: lock_of_tenant
+-- Locks the runs of a tenant, in order of their ids. Reads the table whole: only the removal of a
+-- tenant calls it.
+SELECT r.id FROM workflow_runs r WHERE r.tenant_id = %(tenant)s ORDER BY r.id FOR UPDATE
+
 -- name: remove_of_tenant
 -- Deletes what belongs to the open runs of a tenant, besides the runs, and its signals. Reads the
 -- small tables whole: only the removal of a tenant calls it.
